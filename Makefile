@@ -1,0 +1,57 @@
+# Every target sets up what it needs by itself: a clone and `make test` is all.
+.DEFAULT_GOAL := test
+.PHONY: demo test check conformance bench fmt sql lock clean ready
+MAKEFLAGS += --no-print-directory
+unexport PYTHONDONTWRITEBYTECODE
+BIN := .venv/bin
+OUTCOMES := .build/conformance.json
+
+demo: ready
+	@$(BIN)/fleet demo
+
+test: check
+	@$(MAKE) conformance
+
+check: ready
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --quiet --check
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/lint-imports --no-cache --no-logo 2>&1
+	$(BIN)/python checks/sql.py --check
+	$(BIN)/python checks/sizes.py
+	$(BIN)/python checks/hot.py
+
+# The table is printed even when tests fail; the worse of the two decides.
+conformance: ready
+	@rm -f $(OUTCOMES)
+	@status=0; \
+	$(BIN)/pytest --quiet --cov --cov-report=term || status=$$?; \
+	$(BIN)/python checks/conformance.py $(OUTCOMES) || status=$$?; \
+	exit $$status
+
+bench: ready
+	@$(BIN)/python -m benchmarks
+
+fmt: ready
+	$(BIN)/ruff check --quiet --fix-only
+	$(BIN)/ruff format --quiet
+
+sql: ready
+	$(BIN)/python checks/sql.py
+
+lock: ready
+	PATH="$$PATH:.build/uv/bin" uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes \
+	    --no-emit-index-url --no-annotate --no-header --upgrade --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf .venv .build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Bytecode is written at each run, because the environment may forbid Python to write it by itself.
+ready: .venv/ready
+	@$(BIN)/python -m compileall -q src/fleet
+	@command -v tmux >/dev/null || sh checks/tmux.sh
+
+.venv/ready: pyproject.toml requirements.lock checks/setup.sh
+	@sh checks/setup.sh
+	@touch $@

@@ -1,0 +1,100 @@
+"""Fails when a command that agents call all day imports something heavy: imports are what such a command costs."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FORBIDDEN = (
+    "argparse",
+    "click",
+    "collections",
+    "contextlib",
+    "dataclasses",
+    "datetime",
+    "enum",
+    "functools",
+    "inspect",
+    "json",
+    "logging",
+    "pathlib",
+    "re",
+    "shutil",
+    "signal",
+    "socket",
+    "sqlite3",
+    "subprocess",
+    "tempfile",
+    "threading",
+    "tomllib",
+    "typing",
+)
+# Each hot command with the exit code it must give in the scene below, outside any agent.
+HOT = (
+    (0, ("task", "log", "t", "hi", "-p", "p")),
+    (0, ("task", "claim", "t", "-p", "p")),
+    (2, ("log", "hi")),
+)
+RUN = """
+import sys
+before = set(sys.modules)
+from fleet.surfaces.cli.entry import main
+try:
+    code = main()
+except SystemExit as error:
+    code = error.code
+print("\\n" + " ".join(sorted(set(sys.modules) - before)))
+sys.exit(code)
+"""
+
+
+def run(home: Path, *argv: str) -> tuple[int, set[str], str]:
+    """Exit code, modules imported, and everything said."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FLEET_")}
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *argv],
+        env={**kept, "FLEET_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said, _, modules = done.stdout.rstrip("\n").rpartition("\n")
+    return done.returncode, set(modules.split()), said + done.stderr
+
+
+def prepare(scene: Path) -> Path:
+    repository, home = scene / "repository", scene / "home"
+    subprocess.run(["git", "init", "--quiet", repository], check=True)
+    identity = ["-c", "user.name=fleet", "-c", "user.email=fleet@localhost"]
+    first = ["commit", "--quiet", "--allow-empty", "--message=first"]
+    subprocess.run(["git", "-C", repository, *identity, *first], check=True)
+    for argv in (("project", "add", str(repository), "--name", "p"), ("task", "add", "T", "-p", "p")):
+        code, _, said = run(home, *argv)
+        if code:
+            sys.exit(f"fleet {' '.join(argv)} gave {code}: {said}")
+    return home
+
+
+def faults(home: Path, expected: int, argv: tuple[str, ...]) -> list[str]:
+    code, modules, said = run(home, *argv)
+    found = []
+    if code != expected:
+        found.append(f"gave {code}, not {expected}: {said}")
+    if heavy := sorted(modules & set(FORBIDDEN)):
+        found.append(f"imports {', '.join(heavy)}")
+    return [f"fleet {' '.join(argv)} {fault}" for fault in found]
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="fleet-hot-") as scene:
+        home = prepare(Path(scene))
+        found = [fault for expected, argv in HOT for fault in faults(home, expected, argv)]
+    for fault in found:
+        print(fault)
+    print(f"hot: {len(HOT)} commands, {len(found)} faults")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

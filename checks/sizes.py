@@ -1,0 +1,61 @@
+"""Fails when a file or a function grows too large, or when the root gets an entry nobody agreed on."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+FILE_LIMIT, FILE_GOAL = 500, 400
+FUNCTION_LIMIT, FUNCTION_GOAL = 60, 30
+GENERATED = {Path("src/fleet/store/queries.py")}
+LOCAL = {".build", ".git", ".venv", "dist"}
+ROOT = {
+    ".ci",
+    ".gitignore",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "benchmarks",
+    "checks",
+    "docs",
+    "pyproject.toml",
+    "requirements.lock",
+    "scripts",
+    "src",
+    "tests",
+}
+
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def sizes(path: Path) -> Iterator[tuple[int, int, int, str]]:
+    """Each measured thing as (size, goal, limit, where)."""
+    text = path.read_text(encoding="utf-8")
+    yield text.count("\n"), FILE_GOAL, FILE_LIMIT, str(path)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, FUNCTION) and node.end_lineno:
+            length = node.end_lineno - node.lineno + 1
+            yield length, FUNCTION_GOAL, FUNCTION_LIMIT, f"{path}:{node.lineno} {node.name}"
+
+
+def strangers() -> list[str]:
+    return sorted({path.name for path in Path().iterdir()} - ROOT - LOCAL)
+
+
+def main() -> int:
+    files = sorted(set(Path("src").rglob("*.py")) - GENERATED)
+    found = [measured for path in files for measured in sizes(path)]
+    large = [(size, limit, where) for size, goal, limit, where in found if size > goal]
+    for size, limit, where in large:
+        print(f"{'too large' if size > limit else 'large'}: {where} has {size} lines (limit {limit})")
+    for name in strangers():
+        print(f"not agreed on: {name} in the root")
+    failed = strangers() or any(size > limit for size, limit, _ in large)
+    print(f"sizes: {len(files)} files, {len(large)} things above the goal")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

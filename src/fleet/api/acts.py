@@ -1,0 +1,147 @@
+"""What agents call all day, with as few imports as can be."""
+
+from __future__ import annotations
+
+import os
+import pwd
+
+from fleet.errors import NoProject, NoTask, NotInThisWorktree, OverrideIsForPeople
+from fleet.model import names
+from fleet.model.actors import Caller, acting
+from fleet.store import queries as q
+from fleet.store.registry import open_store
+from fleet.verbs import claim, note, report
+from fleet.world.clock import Clock
+from fleet.world.funnel import Funnel
+from fleet.world.home import home_path, ready_home, worktree_at
+from fleet.world.ids import Ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+    from fleet.store.transaction import Change, Store
+
+    Result = dict[str, Any]
+
+
+class Acts:
+    """One actor at one fleet home."""
+
+    def __init__(
+        self, *, home: str, store: Store, actor: str, dispatch: names.DispatchId | None, funnel: Funnel
+    ) -> None:
+        self.home = home
+        self.store = store
+        self.actor = actor
+        self.dispatch = dispatch
+        self.funnel = funnel
+        self.clock = Clock()
+        self.ids = Ids()
+
+    @classmethod
+    def open(cls, home: str | None = None, *, actor: str | None = None) -> Self:
+        """Open a fleet home, made if it is missing; the actor is told by the environment if not named."""
+        name, dispatch = acting(dispatch=os.environ.get("FLEET_DISPATCH_ID"), named=actor, person=_person())
+        where = ready_home(os.path.abspath(home) if home else home_path())
+        funnel = Funnel()
+        return cls(home=where, store=open_store(where, funnel), actor=name, dispatch=dispatch, funnel=funnel)
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        """Be closed at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def log(self, *, project: str, slug: str, message: str, key: str | None = None) -> Result:
+        """Say something about a task."""
+        return self.commit(note.log(project=project, slug=slug, message=message), key)
+
+    def artifact(self, *, project: str, slug: str, path: str, key: str | None = None) -> Result:
+        """Register something that a task made."""
+        return self.commit(note.artifact(project=project, slug=slug, path=path), key)
+
+    def done(
+        self, *, project: str, slug: str, message: str | None = None, override: bool = False, key: str | None = None
+    ) -> Result:
+        """The task is done."""
+        self._people_only(override)
+        return self.commit(report.done(project=project, slug=slug, message=message, override=override), key)
+
+    def fail(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Result:
+        """The task failed."""
+        self._people_only(override)
+        return self.commit(report.fail(project=project, slug=slug, reason=reason, override=override), key)
+
+    def block(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Result:
+        """The task cannot go on."""
+        self._people_only(override)
+        return self.commit(report.block(project=project, slug=slug, reason=reason, override=override), key)
+
+    def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Result:
+        """Take a task."""
+        self._people_only(override)
+        return self.commit(claim.claim(project=project, slug=slug, override=override), key)
+
+    def project_here(self, named: str | None = None) -> str:
+        """The project that is meant: named, told by the environment, or that of the current directory."""
+        told = named or os.environ.get("FLEET_PROJECT")
+        if told:
+            return names.project(told)
+        here = os.path.realpath(os.getcwd())
+        ours = worktree_at(here)
+        if ours:
+            return ours[0]
+        path = here
+        known = {row["path"]: row["name"] for row in self.store.read(lambda rows: rows.all(q.ALL_PROJECTS))}
+        while path not in known:
+            if path == "/":
+                raise NoProject(where=here)
+            path = os.path.dirname(path)
+        return str(known[path])
+
+    def task_here(self, verb: str) -> str:
+        """The task of the agent that is speaking."""
+        if self.dispatch is None and worktree_at(os.path.realpath(os.getcwd())):
+            raise NotInThisWorktree
+        told = os.environ.get("FLEET_TASK")
+        if not told:
+            raise NoTask(verb=verb)
+        return names.slug(told)
+
+    def commit(self, change: Change, key: str | None = None) -> Result:
+        """Commit a change as this actor."""
+        return self.store.transact(change.why, change.work, self.caller(key))
+
+    def caller(self, key: str | None = None) -> Caller:
+        """A request by this actor, now."""
+        made = self.ids.key() if key is None else names.key(key)
+        return Caller(actor=self.actor, at=self.clock.now(), key=made, dispatch=self.dispatch)
+
+    def _people_only(self, override: bool) -> None:  # noqa: FBT001
+        if override and self.dispatch is not None:
+            raise OverrideIsForPeople(dispatch=self.dispatch)
+
+
+def _person() -> str:
+    """user@host, in characters a name may have."""
+    told = f"{_user()}@{os.uname().nodename}"
+    return "".join(char if char.isascii() and (char.isalnum() or char in "-_.@+") else "_" for char in told)[:90].strip(
+        ".-@"
+    )
+
+
+def _user() -> str:
+    told = os.environ.get("USER") or os.environ.get("LOGNAME")
+    if told:
+        return told
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid{os.getuid()}"

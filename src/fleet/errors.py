@@ -1,0 +1,361 @@
+"""Every error fleet raises on purpose.
+
+    FleetError                     1   something failed
+    ├── BadInput                   2   what was given cannot be used
+    │   ├── BadName                    a slug, project, actor or tag
+    │   ├── BadId                      a dispatch id
+    │   ├── BadText                    a title, message or description
+    │   ├── BadTime                    a time or duration
+    │   ├── BadSetting                 a value in fleet.toml or config.toml
+    │   ├── NoTask                     an agent's short form without a task
+    │   ├── NoProject                  no -p and no project here
+    │   ├── NotInThisWorktree          a fleet worktree whose engine stripped the environment
+    │   └── ActorIsGiven               --as beside FLEET_DISPATCH_ID
+    ├── NotOwned                  10   it belongs to someone else
+    ├── Absent                    11
+    │   ├── NoSuchTask
+    │   ├── NoSuchProject
+    │   └── NoSuchDispatch
+    ├── Contested                 12
+    │   ├── TaskHeld                   somebody else claimed it
+    │   ├── GateHeld
+    │   └── StoreBusy                  the writer's lock did not come free in time
+    ├── Superseded                13   the caller is no longer the one
+    ├── Refused                   14
+    │   ├── IllegalStep                the table of steps has no such step
+    │   ├── NotReady                   dependencies, pause or time
+    │   ├── NeedsOverride              a live attempt holds the task
+    │   ├── OverrideIsForPeople        an agent said --override
+    │   ├── DependencyCycle
+    │   ├── SlugTaken
+    │   ├── ProjectTaken
+    │   ├── ProjectInUse
+    │   ├── NotARepository
+    │   ├── KeyReused                  one idempotency key for two requests
+    │   └── ImportRefused              carries every finding with its line
+    └── StoreError                 1
+        ├── HomeUnusable
+        ├── StoreUnreadable            garbage, truncated, no permission
+        ├── StoreForeign               a database, but not fleet's
+        ├── StoreNewer                 made by a newer fleet
+        ├── WriteFailed                disk full, read-only: nothing was changed
+        ├── StoreUnreachable           a server that does not answer
+        ├── InvariantBroken            the database refused what the code allowed
+        └── EffectInTransaction        the outside was touched while a transaction was open
+
+An error carries facts; its text is built from them; its hint says what to do next.
+"""
+
+from __future__ import annotations
+
+
+class FleetError(Exception):
+    """Something failed."""
+
+    code = 1
+    kind = "error"
+    says = "{what}"
+    hint = ""
+
+    def __init__(self, **facts: object) -> None:
+        self.facts = facts
+        super().__init__(self.says.format(**facts))
+
+    @property
+    def next_step(self) -> str:
+        """What the reader can do about it."""
+        return self.hint.format(**self.facts)
+
+    def as_document(self) -> dict[str, object]:
+        """The error as programs read it."""
+        head = {"code": self.code, "kind": self.kind, "name": type(self).__name__}
+        return {"error": {**self.facts, **head, "message": str(self), "hint": self.next_step}}
+
+
+class BadInput(FleetError):
+    """What was given cannot be used."""
+
+    code = 2
+    kind = "usage"
+
+
+class BadName(BadInput):
+    """A name that could not be a file, a branch and an argument at once."""
+
+    says = "{what} {given!r} is not usable: {why}"
+    hint = "use lower-case letters, digits, '-', '_' and '.', beginning with a letter or digit"
+
+
+class BadId(BadInput):
+    """Not a dispatch id."""
+
+    says = "{given!r} is not a dispatch id"
+    hint = "a dispatch id is 8 lower-case hexadecimal digits, like 3f2a9c01"
+
+
+class BadText(BadInput):
+    """A text that cannot be kept as it is."""
+
+    says = "the {what} {why}"
+    hint = "{advice}"
+
+
+class BadTime(BadInput):
+    """Not a time."""
+
+    says = "{given!r} is not a time"
+    hint = "write 30m, 2h, 3d (from now), 18:00, 2026-11-15 or 2026-11-15T18:00Z"
+
+
+class BadSetting(BadInput):
+    """A setting that cannot be used."""
+
+    says = "{file}:{line}: {why}"
+    hint = "{advice}"
+
+
+class NoTask(BadInput):
+    """An agent's short form outside an agent."""
+
+    says = "no task: FLEET_TASK is not set"
+    hint = "agents are told their task by fleet; outside one say `fleet task {verb} SLUG -p PROJECT`"
+
+
+class NoProject(BadInput):
+    """It is not clear which project is meant."""
+
+    says = "no project: {where} belongs to none that is registered"
+    hint = "name one with -p PROJECT, or register this repository with `fleet init`"
+
+
+class NotInThisWorktree(BadInput):
+    """The engine strips the environment that fleet gave it."""
+
+    says = "this is a fleet worktree, but FLEET_DISPATCH_ID is not set: fleet cannot tell which agent is speaking"
+    hint = "let the engine pass FLEET_* variables on to the commands it runs"
+
+
+class ActorIsGiven(BadInput):
+    """An agent cannot speak as somebody else."""
+
+    says = "--as {given} is refused: FLEET_DISPATCH_ID says this is dispatch {dispatch}"
+    hint = "leave --as out"
+
+
+class NotOwned(FleetError):
+    """It belongs to someone else."""
+
+    code = 10
+    kind = "not_owned"
+    says = "{what} belongs to {owner}"
+    hint = "only its owner can let it go"
+
+
+class Absent(FleetError):
+    """It is not there."""
+
+    code = 11
+    kind = "absent"
+    says = "there is no {what}"
+
+
+class NoSuchTask(Absent):
+    """No such task."""
+
+    says = "project {project!r} has no task {slug!r}"
+    hint = "`fleet task list -p {project}` shows what there is"
+
+
+class NoSuchProject(Absent):
+    """No such project."""
+
+    says = "no project is registered as {project!r}"
+    hint = "`fleet project list` shows what there is; `fleet project add PATH --name {project}` registers one"
+
+
+class NoSuchDispatch(Absent):
+    """No such dispatch."""
+
+    says = "there is no dispatch {dispatch}"
+    hint = "`fleet dispatches list` shows what there is"
+
+
+class Contested(FleetError):
+    """Somebody else has it just now."""
+
+    code = 12
+    kind = "contested"
+
+
+class TaskHeld(Contested):
+    """Somebody else claimed the task."""
+
+    says = "task {project}/{slug} is held by {holder}, since {since}"
+    hint = "take another: `fleet task ready -p {project}`"
+
+
+class GateHeld(Contested):
+    """Somebody else holds the gate."""
+
+    says = "gate {gate!r} is held by {holder}"
+    hint = "wait for it to finish, or attach to what it is starting"
+
+
+class StoreBusy(Contested):
+    """The turn to write did not come in time."""
+
+    says = "the store is busy: {holder} has been writing for more than {seconds:g} s; nothing was changed"
+    hint = "try again; if it lasts, see whether that process is stopped"
+
+
+class Superseded(FleetError):
+    """The caller is no longer the one."""
+
+    code = 13
+    kind = "superseded"
+    says = "{who} no longer has task {project}/{slug}: {now}; nothing was changed"
+    hint = "stop working on it"
+
+
+class Refused(FleetError):
+    """A precondition does not hold."""
+
+    code = 14
+    kind = "refused"
+
+
+class IllegalStep(Refused):
+    """The table of steps has no such step."""
+
+    says = "cannot {event} task {project}/{slug}: it is {status}"
+    hint = "{advice}"
+
+
+class NotReady(Refused):
+    """The task waits for something."""
+
+    says = "task {project}/{slug} is not ready: {why}"
+    hint = "`fleet task why {slug} -p {project}` explains; --override claims it all the same"
+
+
+class NeedsOverride(Refused):
+    """A live attempt holds the task."""
+
+    says = "task {project}/{slug} is being worked on by {holder}"
+    hint = "--override takes it away from that attempt, whose later reports will be refused"
+
+
+class OverrideIsForPeople(Refused):
+    """Agents take nothing away from each other."""
+
+    says = "--override is for people, and this is dispatch {dispatch}"
+    hint = "leave --override out"
+
+
+class DependencyCycle(Refused):
+    """Tasks that wait for each other."""
+
+    says = "that would make a cycle: {cycle}"
+    hint = "leave out one of these dependencies"
+
+
+class SlugTaken(Refused):
+    """Two tasks cannot have one slug."""
+
+    says = "project {project!r} already has a task {slug!r}"
+    hint = "choose another with --slug, or change that one with `fleet task edit {slug} -p {project}`"
+
+
+class ProjectTaken(Refused):
+    """Two projects cannot share a name or a repository."""
+
+    says = "{what} is already registered as project {project!r}"
+    hint = "`fleet project show {project}` shows it"
+
+
+class ProjectInUse(Refused):
+    """The project still has tasks."""
+
+    says = "project {project!r} still has {tasks}"
+    hint = "{advice}"
+
+
+class NotARepository(Refused):
+    """Not a git repository."""
+
+    says = "{path} is not a git repository"
+    hint = "run `git init` there, or name another path"
+
+
+class KeyReused(Refused):
+    """One idempotency key was used for two different requests."""
+
+    says = "the key {key!r} was used before for another request: {why}"
+    hint = "use a new key for each request, and the same one only to repeat it"
+
+
+class ImportRefused(Refused):
+    """The file was not taken in, and nothing was changed."""
+
+    says = "nothing was imported: {findings}"
+    hint = "mend these lines and import the file again"
+
+
+class StoreError(FleetError):
+    """The store cannot be used."""
+
+
+class HomeUnusable(StoreError):
+    """The fleet home cannot be used."""
+
+    says = "the fleet home {path} cannot be used: {why}"
+    hint = "set FLEET_HOME to a directory that you own and may write to"
+
+
+class StoreUnreadable(StoreError):
+    """Not a database, or a broken one. It is never overwritten."""
+
+    says = "{path} cannot be read as fleet's database: {why}"
+    hint = "it was left as it is; move it away, or put a backup from {backups} in its place"
+
+
+class StoreForeign(StoreError):
+    """A database, but not fleet's."""
+
+    says = "{path} is a database of another program"
+    hint = "it was left as it is; move it away, or set FLEET_HOME to another directory"
+
+
+class StoreNewer(StoreError):
+    """The database was made by a newer fleet."""
+
+    says = "{path} has schema {found}; this fleet {program} knows schemas up to {known}"
+    hint = "install a newer fleet"
+
+
+class WriteFailed(StoreError):
+    """The change could not be written, and was not made."""
+
+    says = "nothing was changed: {path}: {why}"
+    hint = "free some space or mend the permissions, then try again"
+
+
+class StoreUnreachable(StoreError):
+    """The database server does not answer."""
+
+    says = "the store {url} does not answer: {why}"
+    hint = "see that the server runs and that `store` in config.toml is right"
+
+
+class InvariantBroken(StoreError):
+    """The database refused what the code above it allowed. Nothing was changed."""
+
+    says = "the store refused {doing!r}: {why}"
+    hint = "this is a defect of fleet; nothing was changed"
+
+
+class EffectInTransaction(StoreError):
+    """No transaction is ever held over the outside."""
+
+    says = "{effect} was tried while the transaction {why!r} was open"
+    hint = "this is a defect of fleet; nothing was changed"

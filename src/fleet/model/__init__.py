@@ -1,0 +1,1 @@
+"""What is true: pure values, tables of steps, decisions. No clock, no files, no database."""

@@ -1,0 +1,28 @@
+"""Who acts: a dispatch, a named somebody, or the person at the keyboard."""
+
+from __future__ import annotations
+
+from fleet.errors import ActorIsGiven
+from fleet.model import names
+
+
+class Caller:
+    """One request: who makes it, when, and under which idempotency key."""
+
+    __slots__ = ("actor", "at", "dispatch", "key")
+
+    def __init__(self, *, actor: str, at: int, key: str, dispatch: names.DispatchId | None = None) -> None:
+        self.actor = actor
+        self.at = at
+        self.key = key
+        self.dispatch = dispatch
+
+
+def acting(*, dispatch: str | None, named: str | None, person: str) -> tuple[str, names.DispatchId | None]:
+    """The actor's name, and the dispatch it is, if it is one."""
+    if dispatch:
+        if named:
+            raise ActorIsGiven(given=named, dispatch=dispatch)
+        ident = names.DispatchId(dispatch)
+        return ident, ident
+    return names.actor(named if named is not None else person), None

@@ -1,0 +1,40 @@
+"""The life of a dispatch: how it runs, and how what it held is given back."""
+
+from __future__ import annotations
+
+KINDS = ("worker", "reviewer", "finisher", "fix", "rebase", "coord")
+REPORTS = ("done", "failed", "blocked")
+
+# exec state ---------------------------------------------------------------------------------------------------------
+EXEC_STATES = ("pending", "in_flight", "done", "blocked", "failed")
+EXEC_EVENTS = ("launched", "settled_done", "settled_blocked", "settled_failed")
+UNFINISHED = frozenset({"pending", "in_flight"})
+
+EXEC_STEPS = {
+    ("pending", "launched"): "in_flight",
+    ("pending", "settled_failed"): "failed",
+    ("in_flight", "settled_done"): "done",
+    ("in_flight", "settled_blocked"): "blocked",
+    ("in_flight", "settled_failed"): "failed",
+}
+
+# reclamation state --------------------------------------------------------------------------------------------------
+RECL_STATES = ("pending", "complete", "partial", "blocked")
+RECL_EVENTS = ("all_released", "release_failed", "release_blocked")
+
+RECL_STEPS = {
+    ("pending", "all_released"): "complete",
+    ("pending", "release_failed"): "partial",
+    ("pending", "release_blocked"): "blocked",
+    ("partial", "all_released"): "complete",
+    ("partial", "release_failed"): "partial",
+    ("partial", "release_blocked"): "blocked",
+    ("blocked", "all_released"): "complete",
+    ("blocked", "release_failed"): "partial",
+    ("blocked", "release_blocked"): "blocked",
+}
+
+
+def owner(*, project: str, slug: str | None) -> str:
+    """Who a dispatch works for, as journals write it."""
+    return f"coord/{project}" if slug is None else f"project/{project}/slug/{slug}"

@@ -1,0 +1,78 @@
+"""Dependencies as a graph: cycles, and the order that people read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Needs = dict[str, list[str]]
+
+
+def needs_of(edges: Iterable[tuple[str, str]]) -> Needs:
+    """Each task with what it waits for."""
+    needs: Needs = {}
+    for slug, needed in edges:
+        needs.setdefault(slug, []).append(needed)
+    return needs
+
+
+def path_between(needs: Mapping[str, list[str]], start: str, goal: str) -> list[str] | None:
+    """A shortest chain of dependencies from start to goal, if there is one."""
+    came: dict[str, str] = {start: ""}
+    queue = [start]
+    for here in queue:
+        if here == goal:
+            return _walked(came, goal)
+        for there in needs.get(here, ()):
+            if there not in came:
+                came[there] = here
+                queue.append(there)
+    return None
+
+
+def _walked(came: Mapping[str, str], goal: str) -> list[str]:
+    path = [goal]
+    while came[path[-1]]:
+        path.append(came[path[-1]])
+    return path[::-1]
+
+
+def find_cycle(needs: Mapping[str, list[str]]) -> list[str] | None:
+    """A cycle, as the slugs along it with the first one repeated; None when there is none.
+
+    Whatever is left when nothing more can be taken away in order lies on a cycle or waits for one.
+    """
+    left = _stuck(needs)
+    if not left:
+        return None
+    here = min(left)
+    seen: dict[str, int] = {}
+    path: list[str] = []
+    while here not in seen:
+        seen[here] = len(path)
+        path.append(here)
+        here = next(there for there in needs[here] if there in left)
+    return [*path[seen[here] :], here]
+
+
+def _stuck(needs: Mapping[str, list[str]]) -> set[str]:
+    waiting = {slug: len(set(needed)) for slug, needed in needs.items() if needed}
+    wanted_by: Needs = {}
+    for slug, needed in needs.items():
+        for each in set(needed):
+            wanted_by.setdefault(each, []).append(slug)
+    queue = [slug for slug in wanted_by if slug not in waiting]
+    for here in queue:
+        for slug in wanted_by.get(here, ()):
+            waiting[slug] -= 1
+            if waiting[slug] == 0:
+                del waiting[slug]
+                queue.append(slug)
+    return set(waiting)
+
+
+def told(cycle: list[str]) -> str:
+    """A → b → a"""
+    return " → ".join(cycle)

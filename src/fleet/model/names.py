@@ -1,0 +1,90 @@
+"""Names and ids, validated at the door.
+
+A slug becomes a directory, a git branch and an argument; so it can hold nothing that means something to any of them.
+"""
+
+from __future__ import annotations
+
+from fleet.errors import BadId, BadName
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+SLUG_LENGTH = 80
+PROJECT_LENGTH = 40
+ACTOR_LENGTH = 100
+TAG_LENGTH = 40
+KEY_LENGTH = 100
+
+_LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_SLUG = _LOWER | frozenset("-_.")
+_ACTOR = _SLUG | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ@+")
+_HEX = frozenset("0123456789abcdef")
+_ID_LENGTH = 8
+
+
+class DispatchId(str):
+    """8 lower-case hexadecimal digits; also the agent's id."""
+
+    __slots__ = ()
+
+    def __new__(cls, given: str) -> Self:
+        """Refuse anything else."""
+        if not is_dispatch_id(given):
+            raise BadId(given=given)
+        return super().__new__(cls, given)
+
+
+def is_dispatch_id(given: str) -> bool:
+    """Whether the text has the shape of a dispatch id."""
+    return len(given) == _ID_LENGTH and _HEX.issuperset(given)
+
+
+def slug(given: str) -> str:
+    """The slug of a task, if it is one."""
+    return _name("task slug", given, SLUG_LENGTH, _SLUG)
+
+
+def project(given: str) -> str:
+    """The name of a project, if it is one."""
+    return _name("project name", given, PROJECT_LENGTH, _SLUG)
+
+
+def tag(given: str) -> str:
+    """A tag, if it is one."""
+    return _name("tag", given, TAG_LENGTH, _SLUG | {":"})
+
+
+def key(given: str) -> str:
+    """An idempotency key, if it is one."""
+    return _name("key", given, KEY_LENGTH, _ACTOR | {":"}, first=_ACTOR)
+
+
+def actor(given: str) -> str:
+    """The name somebody acts under; never one that looks like a dispatch."""
+    if is_dispatch_id(given):
+        raise BadName(what="actor", given=given, why="it looks like a dispatch id")
+    return _name("actor", given, ACTOR_LENGTH, _ACTOR, first=_ACTOR - frozenset("-.@"))
+
+
+def _name(what: str, given: str, most: int, allowed: frozenset[str], first: frozenset[str] = _LOWER) -> str:
+    why = _fault(given, most, allowed, first)
+    if why:
+        raise BadName(what=what, given=given[:most], why=why)
+    return given
+
+
+def _fault(given: str, most: int, allowed: frozenset[str], first: frozenset[str]) -> str:
+    if not given:
+        return "it is empty"
+    if len(given) > most:
+        return f"it has {len(given)} characters, {most} at most"
+    strange = [char for char in given if char not in allowed]
+    if strange:
+        return f"it has {strange[0]!r} in it"
+    if given[0] not in first:
+        return f"it begins with {given[0]!r}"
+    if ".." in given or given.endswith((".", ".lock")):
+        return "git allows no branch of that name"
+    return ""

@@ -1,0 +1,56 @@
+"""What people and agents write: how long it may be, and what it may not hold."""
+
+from __future__ import annotations
+
+from fleet.errors import BadText
+
+TITLE = 300
+LINE = 2_000
+MESSAGE = 64_000
+DESCRIPTION = 1_000_000
+
+_KEPT = frozenset("\n\t\r")
+_FIRST_PRINTABLE = 0x20
+_DELETE = 0x7F
+_LAST_C1 = 0x9F
+
+
+def title(given: str) -> str:
+    """A title: one line, not empty."""
+    return line("title", given, most=TITLE)
+
+
+def line(what: str, given: str, *, most: int = LINE) -> str:
+    """One line, not empty."""
+    if "\n" in given.strip():
+        raise BadText(what=what, why="has more than one line", advice="put the rest into --description")
+    return text(what, given.strip(), most=most)
+
+
+def text(what: str, given: str, *, most: int = MESSAGE) -> str:
+    """A text that is not empty."""
+    if not given.strip():
+        raise BadText(what=what, why="is empty", advice=f"say something, in {most} characters at most")
+    return maybe(what, given, most=most)
+
+
+def maybe(what: str, given: str, *, most: int = DESCRIPTION) -> str:
+    """A text that may be empty."""
+    if len(given) > most:
+        advice = "put it into a file and register that with `fleet artifact PATH`"
+        raise BadText(what=what, why=f"has {len(given)} characters, {most} at most", advice=advice)
+    if given.isprintable():
+        return given
+    for char in given:
+        _refuse_control(what, char)
+    return given
+
+
+def _refuse_control(what: str, char: str) -> None:
+    point = ord(char)
+    if 0xD800 <= point <= 0xDFFF:  # noqa: PLR2004 - surrogates: what argv holds for bytes that are no UTF-8
+        raise BadText(what=what, why="is not valid UTF-8", advice="convert it, for example with `iconv -t utf-8`")
+    control = point < _FIRST_PRINTABLE or _DELETE <= point <= _LAST_C1
+    if control and char not in _KEPT:
+        advice = "leave control characters out; colours go with `NO_COLOR=1`"
+        raise BadText(what=what, why=f"holds the control character U+{point:04X}", advice=advice)

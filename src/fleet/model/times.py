@@ -1,0 +1,28 @@
+"""Times are whole milliseconds since 1970, in UTC; people write and read them otherwise."""
+
+from __future__ import annotations
+
+from time import gmtime, strftime
+
+SECOND = 1_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+def iso(at: int) -> str:
+    """2026-11-15T03:04:05.678Z"""
+    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(at // SECOND)) + f".{at % SECOND:03d}Z"
+
+
+def iso_or_none(at: int | None) -> str | None:
+    """The same, for a time that may be missing."""
+    return None if at is None else iso(at)
+
+
+def age(milliseconds: int) -> str:
+    """How long, in the two words people need: 12s, 5m, 3h, 2d."""
+    for size, letter in ((DAY, "d"), (HOUR, "h"), (MINUTE, "m")):
+        if milliseconds >= size:
+            return f"{milliseconds // size}{letter}"
+    return f"{max(milliseconds, 0) // SECOND}s"

@@ -1,0 +1,3 @@
+"""Which fleet this is."""
+
+VERSION = "0.1.0"

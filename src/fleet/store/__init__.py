@@ -1,0 +1,1 @@
+"""What is known: the only door to the database."""

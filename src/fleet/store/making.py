@@ -1,0 +1,118 @@
+"""Making and migrating a SQLite database."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from fleet.errors import FleetError, HomeUnusable, StoreBusy, StoreNewer, StoreUnreadable, WriteFailed
+from fleet.model.version import VERSION
+from fleet.store.csqlite import _sqlite3
+from fleet.store.migrations import MIGRATIONS, Migration
+from fleet.store.sqlite import FILE, LOCK, MARK, connected
+from fleet.world.locks import FileLock
+
+_PRIVATE = 0o600
+
+
+def make_or_migrate(home: str, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
+    """Make the database if it is missing, migrate it if it is old. One does it, the others wait."""
+    try:
+        lock = FileLock(f"{home}/{LOCK}")
+    except OSError as error:
+        raise HomeUnusable(path=home, why=f"{LOCK}: {error.strerror}".lower()) from None
+    try:
+        if not lock.take(wait):
+            raise StoreBusy(holder=lock.holder(), seconds=wait)
+        _make_or_migrate(home, wait, migrations)
+    except (_sqlite3.Error, OSError) as error:
+        raise _translated(home, error) from error
+    finally:
+        lock.close()
+
+
+def _make_or_migrate(home: str, wait: float, migrations: tuple[Migration, ...]) -> None:
+    path = f"{home}/{FILE}"
+    if not os.path.exists(path):
+        _make(path, wait, migrations)
+        return
+    db = connected(path, wait=wait)
+    try:
+        _migrate(home, db, migrations)
+    finally:
+        db.close()
+
+
+def _make(path: str, wait: float, migrations: tuple[Migration, ...]) -> None:
+    """Build it under another name, so that a database under its own name is always whole."""
+    building = f"{path}.making"
+    for left in (building, f"{building}-journal", f"{building}-wal", f"{building}-shm"):
+        Path(left).unlink(missing_ok=True)
+    os.close(os.open(building, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE))
+    db = connected(building, wait=wait)
+    try:
+        _apply(db, migrations)
+        db.execute("PRAGMA journal_mode = WAL")
+    finally:
+        db.close()
+    os.rename(building, path)
+    _sync_directory(os.path.dirname(path))
+
+
+def _migrate(home: str, db: _sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
+    found: int = db.execute("PRAGMA user_version").fetchone()[0]
+    known = migrations[-1].number
+    if found > known:
+        raise StoreNewer(path=f"{home}/{FILE}", found=found, known=known, program=VERSION)
+    due = tuple(each for each in migrations if each.number > found)
+    if not due:
+        return
+    _backup(home, db, found)
+    _apply(db, due)
+
+
+def _apply(db: _sqlite3.Connection, due: tuple[Migration, ...]) -> None:
+    """All in one transaction, the version included."""
+    db.execute("BEGIN IMMEDIATE")
+    for migration in due:
+        for statement in migration.statements():
+            db.execute(statement)
+    db.execute(f"PRAGMA application_id = {MARK}")
+    db.execute(f"PRAGMA user_version = {due[-1].number}")
+    db.execute("COMMIT")
+
+
+def _backup(home: str, db: _sqlite3.Connection, version: int) -> None:
+    folder = Path(home, "backups")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    target = folder / f"fleet-schema{version}-{stamp}.db"
+    building = folder / f"{target.name}.making"
+    building.unlink(missing_ok=True)
+    db.execute("VACUUM INTO ?", (str(building),))
+    building.chmod(_PRIVATE)
+    with building.open("rb") as file:
+        os.fsync(file.fileno())
+    building.rename(target)
+    _sync_directory(str(folder))
+
+
+def _sync_directory(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _translated(home: str, error: Exception) -> FleetError:
+    path = f"{home}/{FILE}"
+    if isinstance(error, OSError):
+        return WriteFailed(path=path, why=str(error.strerror or error).lower())
+    name: str = getattr(error, "sqlite_errorname", "")
+    if name in {"SQLITE_NOTADB", "SQLITE_CORRUPT"}:
+        return StoreUnreadable(path=path, why=str(error), backups=f"{home}/backups")
+    if name.startswith("SQLITE_BUSY"):
+        return StoreBusy(holder="another program", seconds=0)
+    return WriteFailed(path=path, why=str(error))

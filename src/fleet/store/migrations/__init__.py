@@ -1,0 +1,42 @@
+"""Numbered changes of the schema, oldest first: one .sql file each.
+
+A change that was released is never edited; the next one comes behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migration:
+    """One change of the schema."""
+
+    number: int
+    name: str
+    text: str
+
+    def statements(self) -> list[str]:
+        """Its statements, for SQLite."""
+        plain = re.sub(r"^\s*--.*$", "", self.text, flags=re.MULTILINE)
+        return [part.strip() for part in plain.split(";\n") if part.strip()]
+
+    def postgres_statements(self) -> list[str]:
+        """Its statements, for PostgreSQL."""
+        return [_for_postgres(statement) for statement in self.statements()]
+
+
+def _for_postgres(statement: str) -> str:
+    typed = re.sub(r"\bINTEGER\b", "BIGINT", statement)
+    collated = re.sub(r"\bTEXT\b", 'TEXT COLLATE "C"', typed)
+    return re.sub(r"\)\s*STRICT(, WITHOUT ROWID)?;?$", ")", collated)
+
+
+def _read(path: Path) -> Migration:
+    number, _, name = path.stem.partition("_")
+    return Migration(number=int(number), name=name, text=path.read_text(encoding="utf-8"))
+
+
+MIGRATIONS = tuple(_read(path) for path in sorted(Path(__file__).parent.glob("[0-9]*.sql")))

@@ -1,0 +1,218 @@
+"""PostgreSQL, through psycopg 3.
+
+Every transaction first locks one table, so there is one writer at a time as in SQLite, and all invariants mean the same
+in both. (Advisory locks under REPEATABLE READ let 16 racers past a limit of 4; SERIALIZABLE held, and retried thousands
+of times.)
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import psycopg
+from psycopg.rows import dict_row
+
+from fleet.errors import FleetError, InvariantBroken, StoreBusy, StoreNewer, StoreUnreachable, WriteFailed
+from fleet.model import jsontext
+from fleet.model.version import VERSION
+from fleet.store import queries as q
+from fleet.store.migrations import MIGRATIONS, Migration
+from fleet.store.transaction import Rows, Store, Tx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fleet.model.actors import Caller
+    from fleet.store.query import Query
+    from fleet.store.transaction import Row
+    from fleet.world.funnel import Funnel
+
+T = TypeVar("T")
+Connection = psycopg.Connection[dict[str, Any]]
+
+_MIGRATION_LOCK = 0x666C6565
+
+
+class PostgresRows(Rows):
+    """A snapshot."""
+
+    __slots__ = ("_db",)
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+
+    def one(self, query: Query, **values: object) -> Row | None:
+        """The first row, if there is one."""
+        return self._db.execute(query.postgres.encode(), values).fetchone()
+
+    def all(self, query: Query, **values: object) -> list[Row]:
+        """All rows."""
+        return self._db.execute(query.postgres.encode(), values).fetchall()
+
+
+class PostgresTx(Tx):
+    """A transaction."""
+
+    __slots__ = ("_db",)
+
+    def __init__(self, db: Connection, caller: Caller) -> None:
+        super().__init__(caller)
+        self._db = db
+
+    one = PostgresRows.one
+    all = PostgresRows.all
+
+    def run(self, query: Query, **values: object) -> int:
+        """Write. Says how many rows were changed."""
+        return self._db.execute(query.postgres.encode(), values).rowcount
+
+    def many(self, query: Query, rows: Iterable[Row]) -> None:
+        """Write many rows."""
+        with self._db.cursor() as cursor:
+            cursor.executemany(query.postgres.encode(), rows)
+
+
+class PostgresStore(Store):
+    """A store that several homes can share."""
+
+    def __init__(self, url: str, funnel: Funnel, *, wait: float) -> None:
+        super().__init__(funnel)
+        self._url = url
+        self._wait = wait
+        self._db = connected(url)
+
+    def read(self, work: Callable[[Rows], T]) -> T:
+        """Look at one snapshot."""
+        self._refuse_after_fork()
+        try:
+            self._db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            return work(PostgresRows(self._db))
+        except psycopg.Error as error:
+            raise self._translated(error, "read") from error
+        finally:
+            self._undo()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._db.close()
+
+    def transact(self, why: str, work: Callable[[Tx], T], by: Caller) -> T:
+        """As everywhere; but when the connection broke in mid-commit, ask the server what became of it."""
+        try:
+            return super().transact(why, work, by)
+        except StoreUnreachable:
+            self._db = connected(self._url)
+            found = self.read(lambda rows: rows.one(q.OPERATION_BY_KEY, key=by.key))
+            if found is None or found["why"] != why:
+                raise
+            return jsontext.loads(found["result"])  # type: ignore[return-value]
+
+    def _begin(self, by: Caller) -> Tx:
+        limit = int(self._wait * 1000)
+        try:
+            self._db.execute(
+                f"BEGIN; SET LOCAL lock_timeout = {limit}; "
+                "SET LOCAL idle_in_transaction_session_timeout = 60000; LOCK TABLE writer IN EXCLUSIVE MODE"
+            )
+        except psycopg.Error as error:
+            self._undo()
+            raise self._translated(error, "begin") from error
+        return PostgresTx(self._db, by)
+
+    def _commit(self) -> None:
+        self._db.execute("COMMIT")
+
+    def _undo(self) -> None:
+        try:
+            if self._db.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                self._db.execute("ROLLBACK")
+        except psycopg.Error:
+            pass  # the connection is gone, and the transaction with it
+
+    def _end(self) -> None:
+        """The lock went with the transaction."""
+
+    def _translated(self, error: BaseException, doing: str) -> BaseException:
+        if isinstance(error, psycopg.Error):
+            return translated(error, self._url, doing, self._wait)
+        return error
+
+
+def translated(error: psycopg.Error, url: str, doing: str, wait: float) -> FleetError:
+    """Psycopg's error as one of fleet's."""
+    why = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if isinstance(error, psycopg.IntegrityError):
+        return InvariantBroken(doing=doing, why=why)
+    if isinstance(error, psycopg.errors.LockNotAvailable):
+        return StoreBusy(holder="another writer", seconds=wait)
+    if isinstance(error, (psycopg.errors.DiskFull, psycopg.errors.ReadOnlySqlTransaction)):
+        return WriteFailed(path=shown(url), why=why)
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        return StoreUnreachable(url=shown(url), why=why)
+    return InvariantBroken(doing=doing, why=why)
+
+
+def shown(url: str) -> str:
+    """The address without its password."""
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        return "postgresql"
+    return f"postgresql://{parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
+
+
+def connected(url: str) -> Connection:
+    """A connection whose tables are those of the schema `fleet`."""
+    try:
+        return psycopg.connect(
+            url, autocommit=True, row_factory=dict_row, options="-c search_path=fleet", connect_timeout=10
+        )
+    except psycopg.Error as error:
+        raise translated(error, url, "connect", 0) from error
+
+
+def open_postgres(url: str, funnel: Funnel, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> Store:
+    """The store behind an address, made or migrated if need be."""
+    with connected(url) as db:
+        try:
+            if _version(db) != migrations[-1].number:
+                _migrate(db, url, migrations)
+        except psycopg.Error as error:
+            raise translated(error, url, "migrate", wait) from error
+    return PostgresStore(url, funnel, wait=wait)
+
+
+def _version(db: Connection) -> int:
+    there = db.execute("SELECT to_regclass('fleet.schema_version') AS found").fetchone()
+    if there is None or there["found"] is None:
+        return 0
+    row = db.execute("SELECT version FROM fleet.schema_version").fetchone()
+    return int(row["version"]) if row else 0
+
+
+def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> None:
+    """In one transaction, after a backup; one does it, the others wait."""
+    with db.transaction():
+        db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+        found, known = _version(db), migrations[-1].number
+        if found > known:
+            raise StoreNewer(path=shown(url), found=found, known=known, program=VERSION)
+        if found:
+            _backup(db, found)
+        db.execute("CREATE SCHEMA IF NOT EXISTS fleet")
+        for migration in migrations:
+            if migration.number > found:
+                for statement in migration.postgres_statements():
+                    db.execute(statement.encode())
+        db.execute("DROP TABLE IF EXISTS fleet.schema_version")
+        db.execute(f"CREATE TABLE fleet.schema_version AS SELECT {known}::int AS version".encode())
+
+
+def _backup(db: Connection, version: int) -> None:
+    """Copy every table into a schema of its own, with the server's own means."""
+    name = f"fleet_backup_schema{version}_{time.strftime('%Y%m%d%H%M%S', time.gmtime())}"
+    db.execute(f"CREATE SCHEMA {name}".encode())
+    for row in db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'fleet' ORDER BY 1").fetchall():
+        table = row["tablename"]
+        db.execute(f"CREATE TABLE {name}.{table} AS TABLE fleet.{table}".encode())

@@ -1,0 +1,526 @@
+"""The named queries of sql/, compiled by `make sql`. Do not edit."""
+
+from __future__ import annotations
+
+from fleet.store.query import Query
+
+# Give out a dispatch id, once and for all time.
+RESERVE_ID = Query(
+    'reserve_id',
+    'INSERT INTO ids (id, at) VALUES (:id, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO ids (id, at) VALUES (%(id)s, %(at)s) ON CONFLICT DO NOTHING',
+)
+
+# The journal of an attempt begins.
+ADD_DISPATCH = Query(
+    'add_dispatch',
+    'INSERT INTO dispatches (id, kind, project, slug, owner, host, tmux_socket, created_at, updated_at, predecessor, engine) VALUES (:id, :kind, :project, :slug, :owner, :host, :tmux_socket, :at, :at, :predecessor, :engine) ON CONFLICT DO NOTHING',
+    'INSERT INTO dispatches (id, kind, project, slug, owner, host, tmux_socket, created_at, updated_at, predecessor, engine) VALUES (%(id)s, %(kind)s, %(project)s, %(slug)s, %(owner)s, %(host)s, %(tmux_socket)s, %(at)s, %(at)s, %(predecessor)s, %(engine)s) ON CONFLICT DO NOTHING',
+)
+
+# One journal.
+DISPATCH_BY_ID = Query(
+    'dispatch_by_id',
+    'SELECT id, kind, project, slug, owner, host, tmux_socket, schema, created_at, updated_at, launched_at, ended_at, exec_state, recl_state, report, report_reason, reported_at, blocked_reason, predecessor, engine FROM dispatches WHERE id = :id',
+    'SELECT id, kind, project, slug, owner, host, tmux_socket, schema, created_at, updated_at, launched_at, ended_at, exec_state, recl_state, report, report_reason, reported_at, blocked_reason, predecessor, engine FROM dispatches WHERE id = %(id)s',
+)
+
+# Compare and set of the exec state.
+STEP_EXEC = Query(
+    'step_exec',
+    'UPDATE dispatches SET exec_state = :after, updated_at = :at WHERE id = :id AND exec_state = :before',
+    'UPDATE dispatches SET exec_state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = %(before)s',
+)
+
+# Compare and set of the reclamation state.
+STEP_RECL = Query(
+    'step_recl',
+    'UPDATE dispatches SET recl_state = :after, updated_at = :at WHERE id = :id AND recl_state = :before',
+    'UPDATE dispatches SET recl_state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND recl_state = %(before)s',
+)
+
+# An intent: the thing is about to be made.
+ADD_CLAIM = Query(
+    'add_claim',
+    'INSERT INTO claims (id, dispatch, project, slug, host, kind, name, actor, effect_lock, created_at, updated_at) VALUES (:id, :dispatch, :project, :slug, :host, :kind, :name, :actor, :effect_lock, :at, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO claims (id, dispatch, project, slug, host, kind, name, actor, effect_lock, created_at, updated_at) VALUES (%(id)s, %(dispatch)s, %(project)s, %(slug)s, %(host)s, %(kind)s, %(name)s, %(actor)s, %(effect_lock)s, %(at)s, %(at)s) ON CONFLICT DO NOTHING',
+)
+
+# Compare and set of a claim's state.
+STEP_CLAIM = Query(
+    'step_claim',
+    'UPDATE claims SET state = :after, updated_at = :at WHERE id = :id AND state = :before',
+    'UPDATE claims SET state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s',
+)
+
+# What a dispatch holds or held.
+CLAIMS_OF_DISPATCH = Query(
+    'claims_of_dispatch',
+    'SELECT id, dispatch, host, kind, name, state, actor, data, failures, created_at, updated_at FROM claims WHERE dispatch = :dispatch ORDER BY created_at, id',
+    'SELECT id, dispatch, host, kind, name, state, actor, data, failures, created_at, updated_at FROM claims WHERE dispatch = %(dispatch)s ORDER BY created_at, id',
+)
+
+# What could be started now: most urgent first, then oldest.
+READY_TASKS = Query(
+    'ready_tasks',
+    "SELECT project, slug, title, status, priority, paused, archived, not_before, engine, assignee, attempts, reason, open_blockers, added_at, changed_at FROM tasks WHERE project = :project AND status = 'open' AND open_blockers = 0 AND paused = 0 AND (not_before IS NULL OR not_before <= :now) ORDER BY project, priority DESC, added_at, slug LIMIT :most",
+    "SELECT project, slug, title, status, priority, paused, archived, not_before, engine, assignee, attempts, reason, open_blockers, added_at, changed_at FROM tasks WHERE project = %(project)s AND status = 'open' AND open_blockers = 0 AND paused = 0 AND (not_before IS NULL OR not_before <= %(now)s) ORDER BY project, priority DESC, added_at, slug LIMIT %(most)s",
+)
+
+# Tasks that fit every filter that is given, in the order of their slugs.
+LISTED_TASKS = Query(
+    'listed_tasks',
+    "SELECT t.project, t.slug, t.title, t.status, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee, t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at FROM tasks t WHERE t.project = :project AND t.slug > :after_slug AND (CAST(:status AS TEXT) IS NULL OR t.status = :status) AND (CAST(:assignee AS TEXT) IS NULL OR t.assignee = :assignee) AND (:archived = 1 OR t.archived = 0) AND (CAST(:text AS TEXT) IS NULL OR LOWER(t.title) LIKE :text ESCAPE '!' OR LOWER(t.description) LIKE :text ESCAPE '!' OR t.slug LIKE :text ESCAPE '!') AND (CAST(:tag AS TEXT) IS NULL OR EXISTS ( SELECT 1 FROM tags g WHERE g.project = t.project AND g.slug = t.slug AND g.tag = :tag)) ORDER BY t.slug LIMIT :most",
+    "SELECT t.project, t.slug, t.title, t.status, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee, t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at FROM tasks t WHERE t.project = %(project)s AND t.slug > %(after_slug)s AND (CAST(%(status)s AS TEXT) IS NULL OR t.status = %(status)s) AND (CAST(%(assignee)s AS TEXT) IS NULL OR t.assignee = %(assignee)s) AND (%(archived)s = 1 OR t.archived = 0) AND (CAST(%(text)s AS TEXT) IS NULL OR LOWER(t.title) LIKE %(text)s ESCAPE '!' OR LOWER(t.description) LIKE %(text)s ESCAPE '!' OR t.slug LIKE %(text)s ESCAPE '!') AND (CAST(%(tag)s AS TEXT) IS NULL OR EXISTS ( SELECT 1 FROM tags g WHERE g.project = t.project AND g.slug = t.slug AND g.tag = %(tag)s)) ORDER BY t.slug LIMIT %(most)s",
+)
+
+# All dependencies of a project.
+PROJECT_EDGES = Query(
+    'project_edges',
+    'SELECT slug, needs FROM edges WHERE project = :project ORDER BY slug, needs',
+    'SELECT slug, needs FROM edges WHERE project = %(project)s ORDER BY slug, needs',
+)
+
+# The dependencies of a page of tasks.
+EDGES_FROM = Query(
+    'edges_from',
+    'SELECT slug, needs FROM edges WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, needs',
+    'SELECT slug, needs FROM edges WHERE project = %(project)s AND slug > %(after_slug)s AND slug <= %(until_slug)s ORDER BY slug, needs',
+)
+
+# The tags of a page of tasks.
+TAGS_FROM = Query(
+    'tags_from',
+    'SELECT slug, tag FROM tags WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, tag',
+    'SELECT slug, tag FROM tags WHERE project = %(project)s AND slug > %(after_slug)s AND slug <= %(until_slug)s ORDER BY slug, tag',
+)
+
+# The messages of a page of tasks.
+LOG_FROM = Query(
+    'log_from',
+    'SELECT slug, at, actor, message FROM task_log WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, seq',
+    'SELECT slug, at, actor, message FROM task_log WHERE project = %(project)s AND slug > %(after_slug)s AND slug <= %(until_slug)s ORDER BY slug, seq',
+)
+
+# The artifacts of a page of tasks.
+ARTIFACTS_FROM = Query(
+    'artifacts_from',
+    'SELECT slug, path, at, actor FROM artifacts WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, path',
+    'SELECT slug, path, at, actor FROM artifacts WHERE project = %(project)s AND slug > %(after_slug)s AND slug <= %(until_slug)s ORDER BY slug, path',
+)
+
+# Whole tasks by slug, a page at a time, so that no reader keeps a snapshot for long.
+PAGE_OF_TASKS = Query(
+    'page_of_tasks',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = :project AND slug > :after_slug AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = %(project)s AND slug > %(after_slug)s AND (%(archived)s = 1 OR archived = 0) ORDER BY slug LIMIT %(most)s',
+)
+
+# Slugs that begin with a text, for completion.
+SLUGS_LIKE = Query(
+    'slugs_like',
+    'SELECT slug, title FROM tasks WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0 ORDER BY slug LIMIT :most',
+    'SELECT slug, title FROM tasks WHERE project = %(project)s AND slug >= %(prefix)s AND slug < %(beyond)s AND archived = 0 ORDER BY slug LIMIT %(most)s',
+)
+
+# Tasks that an actor has in hand.
+ATTEMPTS_OF = Query(
+    'attempts_of',
+    "SELECT project, slug FROM tasks WHERE assignee = :actor AND status = 'in_progress' ORDER BY project, slug",
+    "SELECT project, slug FROM tasks WHERE assignee = %(actor)s AND status = 'in_progress' ORDER BY project, slug",
+)
+
+# Tasks in progress, all projects, longest first.
+TASK_ON_HAND = Query(
+    'task_on_hand',
+    "SELECT project, slug, title, assignee, started_at FROM tasks WHERE status = 'in_progress' ORDER BY started_at, project, slug LIMIT :most",
+    "SELECT project, slug, title, assignee, started_at FROM tasks WHERE status = 'in_progress' ORDER BY started_at, project, slug LIMIT %(most)s",
+)
+
+# Tasks that failed or are blocked, newest first.
+TROUBLED_TASKS = Query(
+    'troubled_tasks',
+    "SELECT project, slug, title, status, reason, changed_at FROM tasks WHERE status IN ('failed', 'blocked') AND archived = 0 ORDER BY changed_at DESC, project, slug LIMIT :most",
+    "SELECT project, slug, title, status, reason, changed_at FROM tasks WHERE status IN ('failed', 'blocked') AND archived = 0 ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
+)
+
+# The sequence number of the operation about to be written, and what is stored under its key.
+NEXT_OPERATION = Query(
+    'next_operation',
+    'SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq, (SELECT why FROM operations WHERE key = :key) AS why, (SELECT result FROM operations WHERE key = :key) AS result',
+    'SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq, (SELECT why FROM operations WHERE key = %(key)s) AS why, (SELECT result FROM operations WHERE key = %(key)s) AS result',
+)
+
+# One committed change.
+WRITE_OPERATION = Query(
+    'write_operation',
+    'INSERT INTO operations (seq, key, at, actor, why, project, slug, dispatch, what, result) VALUES (:seq, :key, :at, :actor, :why, :project, :slug, :dispatch, :what, :result)',
+    'INSERT INTO operations (seq, key, at, actor, why, project, slug, dispatch, what, result) VALUES (%(seq)s, %(key)s, %(at)s, %(actor)s, %(why)s, %(project)s, %(slug)s, %(dispatch)s, %(what)s, %(result)s)',
+)
+
+# What was answered to a request, if it was committed.
+OPERATION_BY_KEY = Query(
+    'operation_by_key',
+    'SELECT why, result FROM operations WHERE key = :key',
+    'SELECT why, result FROM operations WHERE key = %(key)s',
+)
+
+# The newest sequence number, 0 in an empty store.
+LAST_OPERATION = Query(
+    'last_operation',
+    'SELECT COALESCE(MAX(seq), 0) AS seq FROM operations',
+    'SELECT COALESCE(MAX(seq), 0) AS seq FROM operations',
+)
+
+# What happened since a sequence number, oldest first.
+OPERATIONS_AFTER = Query(
+    'operations_after',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq > :after AND seq <= :until ORDER BY seq LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq > %(after)s AND seq <= %(until)s ORDER BY seq LIMIT %(most)s',
+)
+
+# The history of one task, newest first.
+OPERATIONS_OF_TASK = Query(
+    'operations_of_task',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE project = :project AND slug = :slug AND seq > :after AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) ORDER BY seq DESC LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE project = %(project)s AND slug = %(slug)s AND seq > %(after)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) ORDER BY seq DESC LIMIT %(most)s',
+)
+
+# What one dispatch did or had done to it, newest first.
+OPERATIONS_OF_DISPATCH = Query(
+    'operations_of_dispatch',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = :dispatch AND seq > :after AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) ORDER BY seq DESC LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = %(dispatch)s AND seq > %(after)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) ORDER BY seq DESC LIMIT %(most)s',
+)
+
+# Operations of all or one project, newest first.
+OPERATIONS_MATCHING = Query(
+    'operations_matching',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq > :after AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY seq DESC LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq > %(after)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY seq DESC LIMIT %(most)s',
+)
+
+# The oldest operations before a time, whole; never the newest one, which keeps the sequence going.
+OPERATIONS_TO_ROTATE = Query(
+    'operations_to_rotate',
+    'SELECT seq, key, at, actor, why, project, slug, dispatch, what, result FROM operations WHERE at < :before AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT :most',
+    'SELECT seq, key, at, actor, why, project, slug, dispatch, what, result FROM operations WHERE at < %(before)s AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT %(most)s',
+)
+
+# Operations that are safe in the archive.
+FORGET_OPERATIONS = Query(
+    'forget_operations',
+    'DELETE FROM operations WHERE seq >= :first AND seq <= :last',
+    'DELETE FROM operations WHERE seq >= %(first)s AND seq <= %(last)s',
+)
+
+# How many there are in the tables.
+COUNT_OPERATIONS = Query(
+    'count_operations',
+    'SELECT COUNT(*) AS n FROM operations',
+    'SELECT COUNT(*) AS n FROM operations',
+)
+
+# Register a repository.
+ADD_PROJECT = Query(
+    'add_project',
+    'INSERT INTO projects (name, path, added_at) VALUES (:name, :path, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO projects (name, path, added_at) VALUES (%(name)s, %(path)s, %(at)s) ON CONFLICT DO NOTHING',
+)
+
+# One project.
+PROJECT_BY_NAME = Query(
+    'project_by_name',
+    'SELECT name, path, added_at FROM projects WHERE name = :name',
+    'SELECT name, path, added_at FROM projects WHERE name = %(name)s',
+)
+
+# The project of a repository.
+PROJECT_BY_PATH = Query(
+    'project_by_path',
+    'SELECT name, path, added_at FROM projects WHERE path = :path',
+    'SELECT name, path, added_at FROM projects WHERE path = %(path)s',
+)
+
+# All projects by name.
+ALL_PROJECTS = Query(
+    'all_projects',
+    'SELECT name, path, added_at FROM projects ORDER BY name',
+    'SELECT name, path, added_at FROM projects ORDER BY name',
+)
+
+# How many tasks each project has in each status; archived ones apart.
+PROJECT_COUNTS = Query(
+    'project_counts',
+    'SELECT project, status, archived, COUNT(*) AS n FROM tasks GROUP BY project, status, archived',
+    'SELECT project, status, archived, COUNT(*) AS n FROM tasks GROUP BY project, status, archived',
+)
+
+# How many tasks of each project could be started now.
+READY_COUNTS = Query(
+    'ready_counts',
+    "SELECT project, COUNT(*) AS n FROM tasks WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND (not_before IS NULL OR not_before <= :now) GROUP BY project",
+    "SELECT project, COUNT(*) AS n FROM tasks WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND (not_before IS NULL OR not_before <= %(now)s) GROUP BY project",
+)
+
+# Tasks of a project, and how many of them are in progress.
+COUNT_TASKS = Query(
+    'count_tasks',
+    "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working FROM tasks WHERE project = :project",
+    "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working FROM tasks WHERE project = %(project)s",
+)
+
+# Dispatches of a project that are still in the tables.
+COUNT_DISPATCHES = Query(
+    'count_dispatches',
+    'SELECT COUNT(*) AS n FROM dispatches WHERE project = :project',
+    'SELECT COUNT(*) AS n FROM dispatches WHERE project = %(project)s',
+)
+
+REMOVE_LOG = Query(
+    'remove_log',
+    'DELETE FROM task_log WHERE project = :project',
+    'DELETE FROM task_log WHERE project = %(project)s',
+)
+
+REMOVE_ARTIFACTS = Query(
+    'remove_artifacts',
+    'DELETE FROM artifacts WHERE project = :project',
+    'DELETE FROM artifacts WHERE project = %(project)s',
+)
+
+REMOVE_TAGS = Query(
+    'remove_tags',
+    'DELETE FROM tags WHERE project = :project',
+    'DELETE FROM tags WHERE project = %(project)s',
+)
+
+REMOVE_EDGES = Query(
+    'remove_edges',
+    'DELETE FROM edges WHERE project = :project',
+    'DELETE FROM edges WHERE project = %(project)s',
+)
+
+REMOVE_TASKS = Query(
+    'remove_tasks',
+    'DELETE FROM tasks WHERE project = :project',
+    'DELETE FROM tasks WHERE project = %(project)s',
+)
+
+REMOVE_SEAT = Query(
+    'remove_seat',
+    'DELETE FROM seats WHERE project = :project',
+    'DELETE FROM seats WHERE project = %(project)s',
+)
+
+REMOVE_PROJECT = Query(
+    'remove_project',
+    'DELETE FROM projects WHERE name = :project',
+    'DELETE FROM projects WHERE name = %(project)s',
+)
+
+# A new task. Its count of open blockers is set once its edges are there.
+ADD_TASK = Query(
+    'add_task',
+    'INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at) VALUES (:project, :slug, :title, :description, :status, :priority, :paused, :archived, :not_before, :verify, :engine, :assignee, :attempts, :reason, :open_blockers, :added_at, :changed_at, :started_at, :ended_at) ON CONFLICT DO NOTHING',
+    'INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at) VALUES (%(project)s, %(slug)s, %(title)s, %(description)s, %(status)s, %(priority)s, %(paused)s, %(archived)s, %(not_before)s, %(verify)s, %(engine)s, %(assignee)s, %(attempts)s, %(reason)s, %(open_blockers)s, %(added_at)s, %(changed_at)s, %(started_at)s, %(ended_at)s) ON CONFLICT DO NOTHING',
+)
+
+# Whether a slug is taken.
+TASK_EXISTS = Query(
+    'task_exists',
+    'SELECT 1 AS yes FROM tasks WHERE project = :project AND slug = :slug',
+    'SELECT 1 AS yes FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
+)
+
+# What the table of steps and the fence need to know of a task.
+TASK_STATE = Query(
+    'task_state',
+    'SELECT status, assignee, archived, paused, not_before, open_blockers, started_at, attempts FROM tasks WHERE project = :project AND slug = :slug',
+    'SELECT status, assignee, archived, paused, not_before, open_blockers, started_at, attempts FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
+)
+
+# Everything in the task's own row.
+TASK_WHOLE = Query(
+    'task_whole',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = :project AND slug = :slug',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
+)
+
+# Compare and set: only a ready task, only by one.
+CLAIM_TASK = Query(
+    'claim_task',
+    "UPDATE tasks SET status = 'in_progress', assignee = :actor, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= :at)",
+    "UPDATE tasks SET status = 'in_progress', assignee = %(actor)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= %(at)s)",
+)
+
+# A person claims an open task that is not ready.
+CLAIM_TASK_ALL_THE_SAME = Query(
+    'claim_task_all_the_same',
+    "UPDATE tasks SET status = 'in_progress', assignee = :actor, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open'",
+    "UPDATE tasks SET status = 'in_progress', assignee = %(actor)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open'",
+)
+
+# A report or a person's word, fenced by the status and assignee it was decided on.
+END_TASK = Query(
+    'end_task',
+    "UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, ended_at = :at, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:was_assignee AS TEXT), '')",
+    "UPDATE tasks SET status = %(status)s, assignee = %(assignee)s, reason = %(reason)s, ended_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(was_assignee)s AS TEXT), '')",
+)
+
+# Back to open, with nobody on it.
+REOPEN_TASK = Query(
+    'reopen_task',
+    "UPDATE tasks SET status = 'open', assignee = NULL, reason = NULL, started_at = NULL, ended_at = NULL, archived = 0, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was",
+    "UPDATE tasks SET status = 'open', assignee = NULL, reason = NULL, started_at = NULL, ended_at = NULL, archived = 0, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
+)
+
+# The time of the last change.
+TOUCH_TASK = Query(
+    'touch_task',
+    'UPDATE tasks SET changed_at = :at WHERE project = :project AND slug = :slug',
+    'UPDATE tasks SET changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s',
+)
+
+# A dependency was satisfied (-1) or is open again (+1): tell those who wait for it.
+SHIFT_BLOCKERS = Query(
+    'shift_blockers',
+    'UPDATE tasks SET open_blockers = open_blockers + :change WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :project AND needs = :slug)',
+    'UPDATE tasks SET open_blockers = open_blockers + %(change)s WHERE project = %(project)s AND slug IN (SELECT slug FROM edges WHERE project = %(project)s AND needs = %(slug)s)',
+)
+
+# Open tasks that waited for this one and wait for nothing any more.
+FREED_BY = Query(
+    'freed_by',
+    "SELECT t.slug FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = :project AND e.needs = :slug AND t.status = 'open' AND t.open_blockers = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT :most",
+    "SELECT t.slug FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = %(project)s AND e.needs = %(slug)s AND t.status = 'open' AND t.open_blockers = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT %(most)s",
+)
+
+# Count a task's open blockers anew, after its edges changed.
+COUNT_BLOCKERS = Query(
+    'count_blockers',
+    "UPDATE tasks SET open_blockers = ( SELECT COUNT(*) FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = :project AND e.slug = :slug AND n.status NOT IN ('done', 'abandoned')), changed_at = :at WHERE project = :project AND slug = :slug",
+    "UPDATE tasks SET open_blockers = ( SELECT COUNT(*) FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = %(project)s AND e.slug = %(slug)s AND n.status NOT IN ('done', 'abandoned')), changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s",
+)
+
+# Count every task's open blockers anew, after an import.
+COUNT_ALL_BLOCKERS = Query(
+    'count_all_blockers',
+    "UPDATE tasks SET open_blockers = ( SELECT COUNT(*) FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = tasks.project AND e.slug = tasks.slug AND n.status NOT IN ('done', 'abandoned')) WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :project)",
+    "UPDATE tasks SET open_blockers = ( SELECT COUNT(*) FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = tasks.project AND e.slug = tasks.slug AND n.status NOT IN ('done', 'abandoned')) WHERE project = %(project)s AND slug IN (SELECT slug FROM edges WHERE project = %(project)s)",
+)
+
+# Tasks whose count of open blockers is not what their edges say. There should be none.
+MISCOUNTED = Query(
+    'miscounted',
+    "SELECT t.project, t.slug, t.open_blockers AS kept, COUNT(n.slug) AS counted FROM tasks t LEFT JOIN edges e ON e.project = t.project AND e.slug = t.slug LEFT JOIN tasks n ON n.project = e.project AND n.slug = e.needs AND n.status NOT IN ('done', 'abandoned') GROUP BY t.project, t.slug, t.open_blockers HAVING t.open_blockers <> COUNT(n.slug)",
+    "SELECT t.project, t.slug, t.open_blockers AS kept, COUNT(n.slug) AS counted FROM tasks t LEFT JOIN edges e ON e.project = t.project AND e.slug = t.slug LEFT JOIN tasks n ON n.project = e.project AND n.slug = e.needs AND n.status NOT IN ('done', 'abandoned') GROUP BY t.project, t.slug, t.open_blockers HAVING t.open_blockers <> COUNT(n.slug)",
+)
+
+# The fields a person may change.
+EDIT_TASK = Query(
+    'edit_task',
+    'UPDATE tasks SET title = :title, description = :description, priority = :priority, not_before = :not_before, verify = :verify, engine = :engine, changed_at = :at WHERE project = :project AND slug = :slug',
+    'UPDATE tasks SET title = %(title)s, description = %(description)s, priority = %(priority)s, not_before = %(not_before)s, verify = %(verify)s, engine = %(engine)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s',
+)
+
+# Hold a task back, or let it go on.
+PAUSE_TASK = Query(
+    'pause_task',
+    'UPDATE tasks SET paused = :paused, changed_at = :at WHERE project = :project AND slug = :slug AND paused <> :paused',
+    'UPDATE tasks SET paused = %(paused)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND paused <> %(paused)s',
+)
+
+# Put an ended task out of sight.
+ARCHIVE_TASK = Query(
+    'archive_task',
+    "UPDATE tasks SET archived = 1, changed_at = :at WHERE project = :project AND slug = :slug AND archived = 0 AND status IN ('done', 'failed', 'abandoned')",
+    "UPDATE tasks SET archived = 1, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND archived = 0 AND status IN ('done', 'failed', 'abandoned')",
+)
+
+# Put every task that ended before a time out of sight.
+ARCHIVE_ENDED_TASKS = Query(
+    'archive_ended_tasks',
+    "UPDATE tasks SET archived = 1, changed_at = :at WHERE project = :project AND archived = 0 AND status IN ('done', 'failed', 'abandoned') AND ended_at <= :before",
+    "UPDATE tasks SET archived = 1, changed_at = %(at)s WHERE project = %(project)s AND archived = 0 AND status IN ('done', 'failed', 'abandoned') AND ended_at <= %(before)s",
+)
+
+# One message.
+ADD_LOG = Query(
+    'add_log',
+    'INSERT INTO task_log (project, slug, seq, at, actor, message) VALUES (:project, :slug, :seq, :at, :actor, :message)',
+    'INSERT INTO task_log (project, slug, seq, at, actor, message) VALUES (%(project)s, %(slug)s, %(seq)s, %(at)s, %(actor)s, %(message)s)',
+)
+
+# What was said, oldest first.
+TASK_LOG = Query(
+    'task_log',
+    'SELECT at, actor, message FROM task_log WHERE project = :project AND slug = :slug ORDER BY seq',
+    'SELECT at, actor, message FROM task_log WHERE project = %(project)s AND slug = %(slug)s ORDER BY seq',
+)
+
+# A path that a task made. The same again is fine.
+ADD_ARTIFACT = Query(
+    'add_artifact',
+    'INSERT INTO artifacts (project, slug, path, at, actor) VALUES (:project, :slug, :path, :at, :actor) ON CONFLICT DO NOTHING',
+    'INSERT INTO artifacts (project, slug, path, at, actor) VALUES (%(project)s, %(slug)s, %(path)s, %(at)s, %(actor)s) ON CONFLICT DO NOTHING',
+)
+
+# What a task made.
+TASK_ARTIFACTS = Query(
+    'task_artifacts',
+    'SELECT path, at, actor FROM artifacts WHERE project = :project AND slug = :slug ORDER BY path',
+    'SELECT path, at, actor FROM artifacts WHERE project = %(project)s AND slug = %(slug)s ORDER BY path',
+)
+
+ADD_TAG = Query(
+    'add_tag',
+    'INSERT INTO tags (project, slug, tag) VALUES (:project, :slug, :tag) ON CONFLICT DO NOTHING',
+    'INSERT INTO tags (project, slug, tag) VALUES (%(project)s, %(slug)s, %(tag)s) ON CONFLICT DO NOTHING',
+)
+
+DROP_TAG = Query(
+    'drop_tag',
+    'DELETE FROM tags WHERE project = :project AND slug = :slug AND tag = :tag',
+    'DELETE FROM tags WHERE project = %(project)s AND slug = %(slug)s AND tag = %(tag)s',
+)
+
+TASK_TAGS = Query(
+    'task_tags',
+    'SELECT tag FROM tags WHERE project = :project AND slug = :slug ORDER BY tag',
+    'SELECT tag FROM tags WHERE project = %(project)s AND slug = %(slug)s ORDER BY tag',
+)
+
+# slug waits for needs.
+ADD_EDGE = Query(
+    'add_edge',
+    'INSERT INTO edges (project, slug, needs) VALUES (:project, :slug, :needs) ON CONFLICT DO NOTHING',
+    'INSERT INTO edges (project, slug, needs) VALUES (%(project)s, %(slug)s, %(needs)s) ON CONFLICT DO NOTHING',
+)
+
+DROP_EDGE = Query(
+    'drop_edge',
+    'DELETE FROM edges WHERE project = :project AND slug = :slug AND needs = :needs',
+    'DELETE FROM edges WHERE project = %(project)s AND slug = %(slug)s AND needs = %(needs)s',
+)
+
+# What a task waits for, and how far that is.
+TASK_NEEDS = Query(
+    'task_needs',
+    'SELECT e.needs AS slug, n.title, n.status, n.assignee, n.reason, n.paused, n.not_before, n.open_blockers FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = :project AND e.slug = :slug ORDER BY e.needs',
+    'SELECT e.needs AS slug, n.title, n.status, n.assignee, n.reason, n.paused, n.not_before, n.open_blockers FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = %(project)s AND e.slug = %(slug)s ORDER BY e.needs',
+)
+
+# Who waits for a task.
+TASK_DEPENDENTS = Query(
+    'task_dependents',
+    'SELECT slug FROM edges WHERE project = :project AND needs = :slug ORDER BY slug',
+    'SELECT slug FROM edges WHERE project = %(project)s AND needs = %(slug)s ORDER BY slug',
+)
+
+# The edges of everything that a task waits for, near and far.
+ANCESTORS = Query(
+    'ancestors',
+    'WITH RECURSIVE above (slug) AS ( SELECT CAST(:slug AS TEXT) UNION SELECT e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = :project ) SELECT e.slug, e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = :project ORDER BY e.slug, e.needs',
+    'WITH RECURSIVE above (slug) AS ( SELECT CAST(%(slug)s AS TEXT) UNION SELECT e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = %(project)s ) SELECT e.slug, e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = %(project)s ORDER BY e.slug, e.needs',
+)

@@ -1,0 +1,70 @@
+-- name: ready_tasks
+-- What could be started now: most urgent first, then oldest.
+SELECT project, slug, title, status, priority, paused, archived, not_before, engine, assignee, attempts, reason,
+       open_blockers, added_at, changed_at
+FROM tasks
+WHERE project = :project AND status = 'open' AND open_blockers = 0 AND paused = 0
+  AND (not_before IS NULL OR not_before <= :now)
+ORDER BY project, priority DESC, added_at, slug LIMIT :most;
+
+-- name: listed_tasks
+-- Tasks that fit every filter that is given, in the order of their slugs.
+SELECT t.project, t.slug, t.title, t.status, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee,
+       t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at
+FROM tasks t
+WHERE t.project = :project AND t.slug > :after_slug
+  AND (CAST(:status AS TEXT) IS NULL OR t.status = :status)
+  AND (CAST(:assignee AS TEXT) IS NULL OR t.assignee = :assignee)
+  AND (:archived = 1 OR t.archived = 0)
+  AND (CAST(:text AS TEXT) IS NULL OR LOWER(t.title) LIKE :text ESCAPE '!' OR LOWER(t.description) LIKE :text ESCAPE '!'
+       OR t.slug LIKE :text ESCAPE '!')
+  AND (CAST(:tag AS TEXT) IS NULL OR EXISTS (
+        SELECT 1 FROM tags g WHERE g.project = t.project AND g.slug = t.slug AND g.tag = :tag))
+ORDER BY t.slug LIMIT :most;
+
+-- name: project_edges
+-- All dependencies of a project.
+SELECT slug, needs FROM edges WHERE project = :project ORDER BY slug, needs;
+
+-- name: edges_from
+-- The dependencies of a page of tasks.
+SELECT slug, needs FROM edges WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, needs;
+
+-- name: tags_from
+-- The tags of a page of tasks.
+SELECT slug, tag FROM tags WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, tag;
+
+-- name: log_from
+-- The messages of a page of tasks.
+SELECT slug, at, actor, message FROM task_log
+WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, seq;
+
+-- name: artifacts_from
+-- The artifacts of a page of tasks.
+SELECT slug, path, at, actor FROM artifacts
+WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, path;
+
+-- name: page_of_tasks
+-- Whole tasks by slug, a page at a time, so that no reader keeps a snapshot for long.
+SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee,
+       attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at
+FROM tasks WHERE project = :project AND slug > :after_slug AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most;
+
+-- name: slugs_like
+-- Slugs that begin with a text, for completion.
+SELECT slug, title FROM tasks
+WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0 ORDER BY slug LIMIT :most;
+
+-- name: attempts_of
+-- Tasks that an actor has in hand.
+SELECT project, slug FROM tasks WHERE assignee = :actor AND status = 'in_progress' ORDER BY project, slug;
+
+-- name: task_on_hand
+-- Tasks in progress, all projects, longest first.
+SELECT project, slug, title, assignee, started_at FROM tasks WHERE status = 'in_progress'
+ORDER BY started_at, project, slug LIMIT :most;
+
+-- name: troubled_tasks
+-- Tasks that failed or are blocked, newest first.
+SELECT project, slug, title, status, reason, changed_at FROM tasks
+WHERE status IN ('failed', 'blocked') AND archived = 0 ORDER BY changed_at DESC, project, slug LIMIT :most;

@@ -1,0 +1,58 @@
+-- name: next_operation
+-- The sequence number of the operation about to be written, and what is stored under its key.
+SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq,
+       (SELECT why FROM operations WHERE key = :key) AS why,
+       (SELECT result FROM operations WHERE key = :key) AS result;
+
+-- name: write_operation
+-- One committed change.
+INSERT INTO operations (seq, key, at, actor, why, project, slug, dispatch, what, result)
+VALUES (:seq, :key, :at, :actor, :why, :project, :slug, :dispatch, :what, :result);
+
+-- name: operation_by_key
+-- What was answered to a request, if it was committed.
+SELECT why, result FROM operations WHERE key = :key;
+
+-- name: last_operation
+-- The newest sequence number, 0 in an empty store.
+SELECT COALESCE(MAX(seq), 0) AS seq FROM operations;
+
+-- name: operations_after
+-- What happened since a sequence number, oldest first.
+SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations
+WHERE seq > :after AND seq <= :until ORDER BY seq LIMIT :most;
+
+-- name: operations_of_task
+-- The history of one task, newest first.
+SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations
+WHERE project = :project AND slug = :slug AND seq > :after AND at >= :since AND at <= :before
+  AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor)
+ORDER BY seq DESC LIMIT :most;
+
+-- name: operations_of_dispatch
+-- What one dispatch did or had done to it, newest first.
+SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations
+WHERE dispatch = :dispatch AND seq > :after AND at >= :since AND at <= :before
+  AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor)
+ORDER BY seq DESC LIMIT :most;
+
+-- name: operations_matching
+-- Operations of all or one project, newest first.
+SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations
+WHERE seq > :after AND at >= :since AND at <= :before
+  AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor)
+  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+ORDER BY seq DESC LIMIT :most;
+
+-- name: operations_to_rotate
+-- The oldest operations before a time, whole; never the newest one, which keeps the sequence going.
+SELECT seq, key, at, actor, why, project, slug, dispatch, what, result FROM operations
+WHERE at < :before AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT :most;
+
+-- name: forget_operations
+-- Operations that are safe in the archive.
+DELETE FROM operations WHERE seq >= :first AND seq <= :last;
+
+-- name: count_operations
+-- How many there are in the tables.
+SELECT COUNT(*) AS n FROM operations;

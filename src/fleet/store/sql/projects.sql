@@ -1,0 +1,55 @@
+-- name: add_project
+-- Register a repository.
+INSERT INTO projects (name, path, added_at) VALUES (:name, :path, :at) ON CONFLICT DO NOTHING;
+
+-- name: project_by_name
+-- One project.
+SELECT name, path, added_at FROM projects WHERE name = :name;
+
+-- name: project_by_path
+-- The project of a repository.
+SELECT name, path, added_at FROM projects WHERE path = :path;
+
+-- name: all_projects
+-- All projects by name.
+SELECT name, path, added_at FROM projects ORDER BY name;
+
+-- name: project_counts
+-- How many tasks each project has in each status; archived ones apart.
+SELECT project, status, archived, COUNT(*) AS n FROM tasks GROUP BY project, status, archived;
+
+-- name: ready_counts
+-- How many tasks of each project could be started now.
+SELECT project, COUNT(*) AS n FROM tasks
+WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND (not_before IS NULL OR not_before <= :now)
+GROUP BY project;
+
+-- name: count_tasks
+-- Tasks of a project, and how many of them are in progress.
+SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working
+FROM tasks WHERE project = :project;
+
+-- name: count_dispatches
+-- Dispatches of a project that are still in the tables.
+SELECT COUNT(*) AS n FROM dispatches WHERE project = :project;
+
+-- name: remove_log
+DELETE FROM task_log WHERE project = :project;
+
+-- name: remove_artifacts
+DELETE FROM artifacts WHERE project = :project;
+
+-- name: remove_tags
+DELETE FROM tags WHERE project = :project;
+
+-- name: remove_edges
+DELETE FROM edges WHERE project = :project;
+
+-- name: remove_tasks
+DELETE FROM tasks WHERE project = :project;
+
+-- name: remove_seat
+DELETE FROM seats WHERE project = :project;
+
+-- name: remove_project
+DELETE FROM projects WHERE name = :project;

@@ -1,0 +1,158 @@
+-- name: add_task
+-- A new task. Its count of open blockers is set once its edges are there.
+INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine,
+                   assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at)
+VALUES (:project, :slug, :title, :description, :status, :priority, :paused, :archived, :not_before, :verify, :engine,
+        :assignee, :attempts, :reason, :open_blockers, :added_at, :changed_at, :started_at, :ended_at)
+ON CONFLICT DO NOTHING;
+
+-- name: task_exists
+-- Whether a slug is taken.
+SELECT 1 AS yes FROM tasks WHERE project = :project AND slug = :slug;
+
+-- name: task_state
+-- What the table of steps and the fence need to know of a task.
+SELECT status, assignee, archived, paused, not_before, open_blockers, started_at, attempts FROM tasks
+WHERE project = :project AND slug = :slug;
+
+-- name: task_whole
+-- Everything in the task's own row.
+SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee,
+       attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at
+FROM tasks WHERE project = :project AND slug = :slug;
+
+-- name: claim_task
+-- Compare and set: only a ready task, only by one.
+UPDATE tasks SET status = 'in_progress', assignee = :actor, attempts = attempts + 1, reason = NULL,
+                 started_at = :at, ended_at = NULL, changed_at = :at
+WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0
+  AND (not_before IS NULL OR not_before <= :at);
+
+-- name: claim_task_all_the_same
+-- A person claims an open task that is not ready.
+UPDATE tasks SET status = 'in_progress', assignee = :actor, attempts = attempts + 1, reason = NULL,
+                 started_at = :at, ended_at = NULL, changed_at = :at
+WHERE project = :project AND slug = :slug AND status = 'open';
+
+-- name: end_task
+-- A report or a person's word, fenced by the status and assignee it was decided on.
+UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, ended_at = :at, changed_at = :at
+WHERE project = :project AND slug = :slug AND status = :was
+  AND COALESCE(assignee, '') = COALESCE(CAST(:was_assignee AS TEXT), '');
+
+-- name: reopen_task
+-- Back to open, with nobody on it.
+UPDATE tasks SET status = 'open', assignee = NULL, reason = NULL, started_at = NULL, ended_at = NULL, archived = 0,
+                 changed_at = :at
+WHERE project = :project AND slug = :slug AND status = :was;
+
+-- name: touch_task
+-- The time of the last change.
+UPDATE tasks SET changed_at = :at WHERE project = :project AND slug = :slug;
+
+-- name: shift_blockers
+-- A dependency was satisfied (-1) or is open again (+1): tell those who wait for it.
+UPDATE tasks SET open_blockers = open_blockers + :change
+WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :project AND needs = :slug);
+
+-- name: freed_by
+-- Open tasks that waited for this one and wait for nothing any more.
+SELECT t.slug FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug
+WHERE e.project = :project AND e.needs = :slug AND t.status = 'open' AND t.open_blockers = 0
+ORDER BY t.priority DESC, t.added_at, t.slug LIMIT :most;
+
+-- name: count_blockers
+-- Count a task's open blockers anew, after its edges changed.
+UPDATE tasks SET open_blockers = (
+  SELECT COUNT(*) FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs
+  WHERE e.project = :project AND e.slug = :slug AND n.status NOT IN ('done', 'abandoned')), changed_at = :at
+WHERE project = :project AND slug = :slug;
+
+-- name: count_all_blockers
+-- Count every task's open blockers anew, after an import.
+UPDATE tasks SET open_blockers = (
+  SELECT COUNT(*) FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs
+  WHERE e.project = tasks.project AND e.slug = tasks.slug AND n.status NOT IN ('done', 'abandoned'))
+WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :project);
+
+-- name: miscounted
+-- Tasks whose count of open blockers is not what their edges say. There should be none.
+SELECT t.project, t.slug, t.open_blockers AS kept, COUNT(n.slug) AS counted
+FROM tasks t
+LEFT JOIN edges e ON e.project = t.project AND e.slug = t.slug
+LEFT JOIN tasks n ON n.project = e.project AND n.slug = e.needs AND n.status NOT IN ('done', 'abandoned')
+GROUP BY t.project, t.slug, t.open_blockers HAVING t.open_blockers <> COUNT(n.slug);
+
+-- name: edit_task
+-- The fields a person may change.
+UPDATE tasks SET title = :title, description = :description, priority = :priority, not_before = :not_before,
+                 verify = :verify, engine = :engine, changed_at = :at
+WHERE project = :project AND slug = :slug;
+
+-- name: pause_task
+-- Hold a task back, or let it go on.
+UPDATE tasks SET paused = :paused, changed_at = :at WHERE project = :project AND slug = :slug AND paused <> :paused;
+
+-- name: archive_task
+-- Put an ended task out of sight.
+UPDATE tasks SET archived = 1, changed_at = :at
+WHERE project = :project AND slug = :slug AND archived = 0 AND status IN ('done', 'failed', 'abandoned');
+
+-- name: archive_ended_tasks
+-- Put every task that ended before a time out of sight.
+UPDATE tasks SET archived = 1, changed_at = :at
+WHERE project = :project AND archived = 0 AND status IN ('done', 'failed', 'abandoned') AND ended_at <= :before;
+
+-- name: add_log
+-- One message.
+INSERT INTO task_log (project, slug, seq, at, actor, message)
+VALUES (:project, :slug, :seq, :at, :actor, :message);
+
+-- name: task_log
+-- What was said, oldest first.
+SELECT at, actor, message FROM task_log WHERE project = :project AND slug = :slug ORDER BY seq;
+
+-- name: add_artifact
+-- A path that a task made. The same again is fine.
+INSERT INTO artifacts (project, slug, path, at, actor) VALUES (:project, :slug, :path, :at, :actor)
+ON CONFLICT DO NOTHING;
+
+-- name: task_artifacts
+-- What a task made.
+SELECT path, at, actor FROM artifacts WHERE project = :project AND slug = :slug ORDER BY path;
+
+-- name: add_tag
+INSERT INTO tags (project, slug, tag) VALUES (:project, :slug, :tag) ON CONFLICT DO NOTHING;
+
+-- name: drop_tag
+DELETE FROM tags WHERE project = :project AND slug = :slug AND tag = :tag;
+
+-- name: task_tags
+SELECT tag FROM tags WHERE project = :project AND slug = :slug ORDER BY tag;
+
+-- name: add_edge
+-- slug waits for needs.
+INSERT INTO edges (project, slug, needs) VALUES (:project, :slug, :needs) ON CONFLICT DO NOTHING;
+
+-- name: drop_edge
+DELETE FROM edges WHERE project = :project AND slug = :slug AND needs = :needs;
+
+-- name: task_needs
+-- What a task waits for, and how far that is.
+SELECT e.needs AS slug, n.title, n.status, n.assignee, n.reason, n.paused, n.not_before, n.open_blockers
+FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs
+WHERE e.project = :project AND e.slug = :slug ORDER BY e.needs;
+
+-- name: task_dependents
+-- Who waits for a task.
+SELECT slug FROM edges WHERE project = :project AND needs = :slug ORDER BY slug;
+
+-- name: ancestors
+-- The edges of everything that a task waits for, near and far.
+WITH RECURSIVE above (slug) AS (
+  SELECT CAST(:slug AS TEXT)
+  UNION
+  SELECT e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = :project
+)
+SELECT e.slug, e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = :project
+ORDER BY e.slug, e.needs;

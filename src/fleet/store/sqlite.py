@@ -1,0 +1,211 @@
+"""SQLite, through the C module itself: the sqlite3 package around it costs six milliseconds to import.
+
+Writers queue on a flock before BEGIN IMMEDIATE. SQLite's own busy handler starves some of fifty writers and gives up on
+others; it is left on only for programs that are not fleet.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from fleet.errors import (
+    FleetError,
+    HomeUnusable,
+    InvariantBroken,
+    StoreBusy,
+    StoreForeign,
+    StoreUnreadable,
+    WriteFailed,
+)
+from fleet.store.csqlite import _sqlite3
+from fleet.store.transaction import Rows, Store, Tx
+from fleet.world.locks import FileLock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
+
+    from fleet.model.actors import Caller
+    from fleet.store.query import Query
+    from fleet.store.transaction import Row
+    from fleet.world.funnel import Funnel
+
+    T = TypeVar("T")
+
+FILE = "fleet.db"
+LOCK = "fleet.db.writer"
+MARK = 0x666C6565  # "flee", in the header of every database of ours
+SCHEMA = 1
+
+_UNWRITABLE = {
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_READONLY": "it is read-only",
+    "SQLITE_PERM": "permission denied",
+    "SQLITE_CANTOPEN": "it cannot be opened",
+    "SQLITE_IOERR": "the disk refused to write (is it full?)",
+}
+
+
+class MissingDatabase(Exception):
+    """There is no database yet."""
+
+
+class OldDatabase(Exception):
+    """The database has another schema than this program."""
+
+
+class SqliteRows(Rows):
+    """A snapshot."""
+
+    __slots__ = ("_db",)
+
+    def __init__(self, db: _sqlite3.Connection) -> None:
+        self._db = db
+
+    def one(self, query: Query, **values: object) -> Row | None:
+        """The first row, if there is one."""
+        return self._db.execute(query.sqlite, values).fetchone()  # type: ignore[no-any-return]
+
+    def all(self, query: Query, **values: object) -> list[Row]:
+        """All rows."""
+        return self._db.execute(query.sqlite, values).fetchall()
+
+
+class SqliteTx(Tx):
+    """A transaction."""
+
+    __slots__ = ("_db",)
+
+    def __init__(self, db: _sqlite3.Connection, caller: Caller) -> None:
+        super().__init__(caller)
+        self._db = db
+
+    one = SqliteRows.one
+    all = SqliteRows.all
+
+    def run(self, query: Query, **values: object) -> int:
+        """Write. Says how many rows were changed."""
+        return self._db.execute(query.sqlite, values).rowcount
+
+    def many(self, query: Query, rows: Iterable[Row]) -> None:
+        """Write many rows."""
+        self._db.executemany(query.sqlite, rows)
+
+
+class SqliteStore(Store):
+    """The embedded store of one fleet home."""
+
+    def __init__(self, home: str, funnel: Funnel, *, wait: float) -> None:
+        super().__init__(funnel)
+        self.path = f"{home}/{FILE}"
+        self._home = home
+        self._wait = wait
+        self._lock: FileLock | None = None
+        self._db = self._opened()
+
+    def read(self, work: Callable[[Rows], T]) -> T:
+        """Look at one snapshot."""
+        self._refuse_after_fork()
+        try:
+            self._db.execute("BEGIN")
+            return work(SqliteRows(self._db))
+        except _sqlite3.Error as error:
+            raise self._translated(error, "read") from error
+        finally:
+            self._undo()
+
+    def close(self) -> None:
+        """Let go of the database and its lock."""
+        self._db.close()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _opened(self) -> _sqlite3.Connection:
+        if not os.path.exists(self.path):
+            raise MissingDatabase
+        try:
+            db = connected(self.path, wait=self._wait)
+            found = db.execute("PRAGMA user_version").fetchone()[0], db.execute("PRAGMA application_id").fetchone()[0]
+        except _sqlite3.Error as error:
+            raise self._translated(error, "open") from error
+        if found == (SCHEMA, MARK):
+            db.row_factory = _as_dict
+            return db
+        db.close()
+        if found[1] != MARK:
+            raise self._stranger(found[0])
+        raise OldDatabase
+
+    def _stranger(self, version: int) -> FleetError:
+        if version == 0 and os.path.getsize(self.path) == 0:
+            return self._unreadable("it is empty")
+        return StoreForeign(path=self.path)
+
+    def _begin(self, by: Caller) -> Tx:
+        if self._lock is None:
+            self._lock = self._open_lock()
+        if not self._lock.take(self._wait):
+            raise StoreBusy(holder=self._lock.holder(), seconds=self._wait)
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        except BaseException as error:
+            self._lock.give()
+            known = self._translated(error, "begin")
+            if known is error:
+                raise
+            raise known from error
+        return SqliteTx(self._db, by)
+
+    def _open_lock(self) -> FileLock:
+        try:
+            return FileLock(f"{self._home}/{LOCK}")
+        except OSError as error:
+            raise HomeUnusable(path=self._home, why=f"{LOCK}: {error.strerror}".lower()) from None
+
+    def _commit(self) -> None:
+        self._db.execute("COMMIT")
+
+    def _undo(self) -> None:
+        try:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+        except _sqlite3.Error:
+            pass  # it was rolled back by the error itself
+
+    def _end(self) -> None:
+        if self._lock is not None:
+            self._lock.give()
+
+    def _translated(self, error: BaseException, doing: str) -> BaseException:
+        if not isinstance(error, _sqlite3.Error):
+            return error
+        name: str = getattr(error, "sqlite_errorname", "")
+        if name.startswith("SQLITE_CONSTRAINT"):
+            return InvariantBroken(doing=doing, why=str(error))
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return StoreBusy(holder="another program", seconds=self._wait)
+        for prefix, why in _UNWRITABLE.items():
+            if name.startswith(prefix):
+                return WriteFailed(path=self.path, why=why)
+        return self._unreadable(str(error))
+
+    def _unreadable(self, why: str) -> FleetError:
+        return StoreUnreadable(path=self.path, why=why, backups=f"{self._home}/backups")
+
+
+def connected(path: str, *, wait: float) -> _sqlite3.Connection:
+    """A connection that syncs what it commits. The file has to be there."""
+    name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    db = _sqlite3.connect(f"file:{name}?mode=rw", timeout=wait, isolation_level=None, uri=True)
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA foreign_keys = ON")
+    if sys.platform == "darwin":
+        db.execute("PRAGMA fullfsync = ON")
+    return db
+
+
+def _as_dict(cursor: _sqlite3.Cursor, row: tuple[object, ...]) -> Row:
+    return {column[0]: value for column, value in zip(cursor.description, row)}  # noqa: B905 - strict costs

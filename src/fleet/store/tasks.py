@@ -1,0 +1,72 @@
+"""Tasks in the store: the steps of one task, with its dependents' counts kept in the same transaction."""
+
+from __future__ import annotations
+
+from fleet.errors import NoSuchProject, NoSuchTask
+from fleet.model.tasks import blockers_change
+from fleet.store import queries as q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Rows, Tx
+
+FREED_SHOWN = 50
+
+
+def state(rows: Rows, project: str, slug: str) -> Row:
+    """What the fence and the table of steps need to know, or NoSuchTask."""
+    found = rows.one(q.TASK_STATE, project=project, slug=slug)
+    if found is None:
+        raise missing(rows, project, slug)
+    return found
+
+
+def missing(rows: Rows, project: str, slug: str) -> NoSuchProject | NoSuchTask:
+    """Why there is no such task: the project or the slug."""
+    if rows.one(q.PROJECT_BY_NAME, name=project) is None:
+        return NoSuchProject(project=project)
+    return NoSuchTask(project=project, slug=slug)
+
+
+def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
+    """Compare and set: open and ready (or overridden) becomes in progress. Says whether it did."""
+    query = q.CLAIM_TASK_ALL_THE_SAME if override else q.CLAIM_TASK
+    return tx.run(query, project=project, slug=slug, actor=tx.caller.actor, at=tx.at) == 1
+
+
+def end(tx: Tx, project: str, slug: str, was: Row, *, status: str, reason: str | None) -> list[str]:
+    """A task ends or is blocked; the slugs that became ready by it."""
+    keeps = was["assignee"] == tx.caller.actor or was["status"] != "in_progress"
+    moved = tx.run(
+        q.END_TASK,
+        project=project,
+        slug=slug,
+        status=status,
+        reason=reason,
+        at=tx.at,
+        assignee=was["assignee"] if keeps and was["assignee"] else tx.caller.actor,
+        was=was["status"],
+        was_assignee=was["assignee"],
+    )
+    if not moved:
+        raise missing(tx, project, slug)
+    return tell_dependents(tx, project, slug, before=was["status"], after=status)
+
+
+def reopen(tx: Tx, project: str, slug: str, was: Row) -> None:
+    """Back to open, with nobody on it."""
+    tx.run(q.REOPEN_TASK, project=project, slug=slug, was=was["status"], at=tx.at)
+    tell_dependents(tx, project, slug, before=was["status"], after="open")
+
+
+def tell_dependents(tx: Tx, project: str, slug: str, *, before: str, after: str) -> list[str]:
+    """Keep the count of open blockers of those who wait; the slugs that became ready by it."""
+    change = blockers_change(before, after)
+    if change == 0 or not tx.run(q.SHIFT_BLOCKERS, project=project, slug=slug, change=change) or change > 0:
+        return []
+    return [row["slug"] for row in tx.all(q.FREED_BY, project=project, slug=slug, most=FREED_SHOWN)]
+
+
+def say(tx: Tx, project: str, slug: str, message: str) -> None:
+    """Add a message to the task's log."""
+    tx.run(q.ADD_LOG, project=project, slug=slug, seq=tx.seq, at=tx.at, actor=tx.caller.actor, message=message)

@@ -1,0 +1,174 @@
+"""Transactions, the same in both databases.
+
+A transaction says why, has one operation, and commits whole or changes nothing. There is one writer at a time, so what
+`work` reads is still true when it writes.
+"""
+
+from __future__ import annotations
+
+from os import getpid
+
+from fleet.errors import KeyReused
+from fleet.model import jsontext
+from fleet.store import queries as q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, TypeVar
+
+    from fleet.model.actors import Caller
+    from fleet.store.query import Query
+    from fleet.world.funnel import Funnel
+
+    Row = dict[str, Any]
+    T = TypeVar("T")
+
+
+class Rows:
+    """Reading: one snapshot."""
+
+    __slots__ = ()
+
+    def one(self, query: Query, **values: object) -> Row | None:
+        """The first row, if there is one."""
+        raise NotImplementedError
+
+    def all(self, query: Query, **values: object) -> list[Row]:
+        """All rows."""
+        raise NotImplementedError
+
+
+class Tx(Rows):
+    """Reading and writing: one transaction."""
+
+    __slots__ = ("caller", "dispatch", "project", "seq", "slug", "what")
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self.dispatch: str | None = caller.dispatch
+        self.project: str | None = None
+        self.slug: str | None = None
+        self.what: dict[str, object] = {}
+        self.seq = 0
+
+    @property
+    def at(self) -> int:
+        """When it was asked for."""
+        return self.caller.at
+
+    def about(self, project: str, slug: str | None = None) -> None:
+        """Say which project and task the operation is about."""
+        self.project = project
+        self.slug = slug
+
+    def note(self, **what: object) -> None:
+        """Say what changed."""
+        self.what.update(what)
+
+    def run(self, query: Query, **values: object) -> int:
+        """Write. Says how many rows were changed."""
+        raise NotImplementedError
+
+    def many(self, query: Query, rows: Iterable[Row]) -> None:
+        """Write many rows."""
+        raise NotImplementedError
+
+
+class Change:
+    """What a verb wants committed: why, and the work to do in one transaction."""
+
+    __slots__ = ("why", "work")
+
+    def __init__(self, why: str, work: Callable[[Tx], Row]) -> None:
+        self.why = why
+        self.work = work
+
+
+class Store:
+    """A database. Not for use across a fork, nor by two threads at once."""
+
+    def __init__(self, funnel: Funnel) -> None:
+        self._funnel = funnel
+        self._process = getpid()
+
+    def transact(self, why: str, work: Callable[[Tx], T], by: Caller) -> T:
+        """Do the work in one transaction with one operation; repeated under the same key, answer as the first time."""
+        self._refuse_after_fork()
+        self._funnel.refuse_in_transaction(f"transaction {why!r}")
+        tx = self._begin(by)
+        self._funnel.shut(why)
+        try:
+            found, result = self._done_before(tx, why) or (False, None)
+            if not found:
+                result = work(tx)
+                self._write_operation(tx, why, result)
+                self._funnel.commit(why, self._commit)
+        except BaseException as error:
+            self._undo()
+            known = self._translated(error, why)
+            if known is error:
+                raise
+            raise known from error
+        finally:
+            self._funnel.reopen()
+            self._end()
+        return result  # type: ignore[return-value]
+
+    def read(self, work: Callable[[Rows], T]) -> T:
+        """Look at one snapshot. Nobody waits for it."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of the database."""
+        raise NotImplementedError
+
+    def _done_before(self, tx: Tx, why: str) -> tuple[bool, Any] | None:
+        head = tx.one(q.NEXT_OPERATION, key=tx.caller.key)
+        assert head is not None  # noqa: S101 - a query without FROM has one row
+        tx.seq = head["seq"]
+        if head["why"] is None:
+            return None
+        if head["why"] != why:
+            raise KeyReused(key=tx.caller.key, why=head["why"])
+        self._undo()
+        return True, jsontext.loads(head["result"])
+
+    def _write_operation(self, tx: Tx, why: str, result: object) -> None:
+        tx.run(
+            q.WRITE_OPERATION,
+            seq=tx.seq,
+            key=tx.caller.key,
+            at=tx.caller.at,
+            actor=tx.caller.actor,
+            why=why,
+            project=tx.project,
+            slug=tx.slug,
+            dispatch=tx.dispatch,
+            what=jsontext.dumps(tx.what),
+            result=jsontext.dumps(result),
+        )
+
+    def _refuse_after_fork(self) -> None:
+        if getpid() != self._process:
+            msg = "this store was opened by the parent process; open it again in the child"
+            raise RuntimeError(msg)
+
+    def _begin(self, by: Caller) -> Tx:
+        """Wait for the turn to write, and begin."""
+        raise NotImplementedError
+
+    def _commit(self) -> None:
+        raise NotImplementedError
+
+    def _undo(self) -> None:
+        """Roll back. Never raises."""
+        raise NotImplementedError
+
+    def _end(self) -> None:
+        """Give the turn to the next writer."""
+        raise NotImplementedError
+
+    def _translated(self, error: BaseException, doing: str) -> BaseException:
+        """The driver's error as one of fleet's; any other as it is."""
+        raise NotImplementedError

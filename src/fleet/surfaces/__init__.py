@@ -1,0 +1,1 @@
+"""Who asks: each surface translates, nothing more."""

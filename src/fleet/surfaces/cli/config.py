@@ -1,0 +1,54 @@
+"""fleet config show."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from fleet.errors import NoProject
+from fleet.surfaces.cli import terminal
+from fleet.surfaces.cli.options import opened, reading
+
+
+@click.group("config")
+def config() -> None:
+    """Settings and where they come from.
+
+    The operator's are in config.toml in the fleet home, a project's in fleet.toml in its repository.
+
+    \b
+    fleet config show
+    """
+
+
+@config.command("show")
+@reading
+def show(**given: Any) -> None:
+    """Every setting, its value, and the file and line that says so.
+
+    \b
+    Examples:
+      fleet config show
+      fleet config show -p web --json
+    """
+    with opened() as fleet:
+        try:
+            project = fleet.project_here(given["project"])
+        except NoProject:
+            project = None
+        found = fleet.settings(project).values()
+    if given["json"]:
+        terminal.say_json([asdict(value) for value in found])
+        return
+    rows = [(each.name, _shown(each.value), each.source, each.help) for each in found]
+    for line in terminal.table(("SETTING", "VALUE", "FROM", "WHAT IT IS"), rows):
+        terminal.say(line)
+
+
+def _shown(value: object) -> str:
+    return "—" if value is None else str(value)
+
+
+COMMANDS = {"config": config}

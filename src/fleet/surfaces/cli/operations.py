@@ -1,0 +1,101 @@
+"""fleet ops, fleet task watch."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fleet.model.names import DispatchId
+from fleet.surfaces.cli import terminal
+from fleet.surfaces.cli.options import ProjectName, Slug, json_option, moment, opened, reading
+from fleet.verbs.follow import FOREVER, Which
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fleet.api.fleet import Fleet
+
+
+@click.command("ops")
+@click.option("-p", "--project", metavar="NAME", type=ProjectName(), help="only those of this project")
+@click.option("-t", "--task", metavar="SLUG", type=Slug(), help="only those of this task")
+@click.option("--dispatch", metavar="ID", help="only those of this dispatch")
+@click.option("--actor", metavar="NAME", help="only those by this actor")
+@click.option("--since", metavar="TIME", help="only those after then: 2h, 18:00, 2026-11-15")
+@click.option("--until", metavar="TIME", help="only those before then")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=100, show_default=True, help="the newest so many")
+@click.option("--archived", is_flag=True, help="those in the archive too")
+@click.option("-f", "--follow", is_flag=True, help="wait for more; Ctrl-C ends it")
+@json_option
+def ops(**given: Any) -> None:
+    """What was done, by whom and why. Every change has one line here. With --json: one object a line.
+
+    \b
+    Examples:
+      fleet ops --since 2h
+      fleet ops --task parser -p web
+      fleet ops --follow --json
+    """
+    with opened() as fleet:
+        which = _which(fleet, given)
+        newest = fleet.newest()
+        _print(fleet.operations(which, limit=given["limit"], archived=given["archived"]), as_json=given["json"])
+        if given["follow"]:
+            _print(fleet.follow(which, after=newest), as_json=given["json"])
+
+
+def _which(fleet: Fleet, given: dict[str, Any]) -> Which:
+    project = fleet.project_here(given["project"]) if given["task"] else given["project"]
+    return Which(
+        project=project,
+        slug=given["task"],
+        dispatch=DispatchId(given["dispatch"]) if given["dispatch"] else None,
+        actor=given["actor"],
+        since=moment(given["since"], fleet, back=True) or 0,
+        before=moment(given["until"], fleet, back=True) or FOREVER,
+    )
+
+
+@click.command("watch")
+@click.argument("slug", required=False, type=Slug())
+@click.option(
+    "--after", type=click.IntRange(min=0), metavar="SEQ", help="begin after this sequence number (default: now)"
+)
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="end after so many changes")
+@reading
+def watch(slug: str | None, **given: Any) -> None:
+    """Follow changes of tasks as they happen; Ctrl-C ends it. With --json: one object a line.
+
+    \b
+    Examples:
+      fleet task watch
+      fleet task watch parser --json
+      fleet task watch --after 0 --limit 10
+    """
+    with opened() as fleet:
+        project = fleet.project_here(given["project"])
+        if slug:
+            fleet.task(project=project, slug=slug)
+        start = fleet.newest() if given["after"] is None else given["after"]
+        found = fleet.follow(Which(project=project, slug=slug), after=start)
+        if given["limit"]:
+            found = (each for _, each in zip(range(given["limit"]), found, strict=False))
+        _print(found, as_json=given["json"])
+
+
+def _print(found: Iterable[dict[str, Any]], *, as_json: bool) -> None:
+    for each in found:
+        terminal.say(json.dumps(each, ensure_ascii=False) if as_json else _line(each))
+        sys.stdout.flush()
+
+
+def _line(each: dict[str, Any]) -> str:
+    reason = each["what"].get("reason") or each["what"].get("message") or ""
+    more = terminal.paint(f"  {' '.join(str(reason).split())}", "dim") if reason else ""
+    return f"{each['seq']:>6}  {terminal.paint(each['at'], 'dim')}  {each['actor']}  {each['why']}{more}"
+
+
+COMMANDS = {"ops": ops, "task watch": watch}

@@ -1,0 +1,114 @@
+"""Options that many commands share, and opening fleet for them."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from fleet.api.fleet import Fleet
+from fleet.errors import FleetError
+from fleet.model import moments
+from fleet.surfaces.cli.hot_table import COMMON
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.surfaces.cli.hot_table import Option
+
+Decorated = Any
+
+
+def click_option(option: Option) -> Callable[[Decorated], Decorated]:
+    """An option of the hot table as click's."""
+    if option.flag:
+        return click.option(*option.names, option.name, is_flag=True, help=option.help)
+    return click.option(
+        *option.names,
+        option.name,
+        metavar=option.metavar,
+        required=option.required,
+        help=option.help,
+        type=_type(option),
+    )
+
+
+def _type(option: Option) -> click.ParamType[str] | None:
+    return ProjectName() if option.name == "project" else None
+
+
+class Slug(click.ParamType[str]):
+    """A task's slug, completed by the shell."""
+
+    name = "slug"
+
+    def shell_complete(self, ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Slugs of the project that begin so."""
+        try:
+            with Fleet.open() as fleet:
+                project = fleet.project_here(ctx.params.get("project"))
+                found = fleet.slugs(project=project, prefix=incomplete)
+        except FleetError:
+            return []
+        return [CompletionItem(each["slug"], help=each["title"]) for each in found]
+
+
+class ProjectName(click.ParamType[str]):
+    """A project's name, completed by the shell."""
+
+    name = "name"
+
+    def shell_complete(self, _ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Projects that begin so."""
+        try:
+            with Fleet.open() as fleet:
+                known = [each["name"] for each in fleet.projects()]
+        except FleetError:
+            return []
+        return [CompletionItem(name) for name in known if name.startswith(incomplete)]
+
+
+_PROJECT, _AS, _KEY, _JSON = (click_option(option) for option in COMMON)
+
+
+def reading(function: Decorated) -> Decorated:
+    """The options of a command that reads from one project."""
+    return _PROJECT(_JSON(function))
+
+
+def writing(function: Decorated) -> Decorated:
+    """The options of a command that changes something in one project."""
+    return _PROJECT(_AS(_KEY(_JSON(function))))
+
+
+def anywhere(function: Decorated) -> Decorated:
+    """The options of a command that changes something outside projects."""
+    return _AS(_KEY(_JSON(function)))
+
+
+json_option = _JSON
+slug_argument = click.argument("slug", type=Slug())
+override_option = click.option("--override", is_flag=True, help="take the task away from whoever works on it")
+
+
+def opened(actor: str | None = None) -> Fleet:
+    """Fleet, as the given actor."""
+    return Fleet.open(actor=actor)
+
+
+def from_stdin(given: str | None) -> str | None:
+    """The text itself, or with `-` what comes on standard input."""
+    if given != "-":
+        return given
+    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+
+
+def moment(given: str | None, fleet: Fleet, *, back: bool = False) -> int | None:
+    """A time as people write it, in their own time zone."""
+    if given is None:
+        return None
+    local = datetime.now().astimezone().tzinfo
+    return moments.moment(given, now=fleet.clock.now(), local=local, back=back)

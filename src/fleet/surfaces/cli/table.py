@@ -1,0 +1,59 @@
+"""The table of commands: where each is, and one line about it. Help is printed from here without loading any of them."""
+
+from __future__ import annotations
+
+from fleet.surfaces.cli.hot_table import HOT
+
+
+class Entry:
+    """A command or group."""
+
+    __slots__ = ("module", "name", "summary")
+
+    def __init__(self, name: str, module: str, summary: str) -> None:
+        self.name = name
+        self.module = module
+        self.summary = summary
+
+
+EVERY_DAY = (
+    Entry("init", "projects", "Register the repository you are in as a project."),
+    Entry("status", "status", "What is going on, on one page."),
+    Entry("demo", "demo", "Watch fifty processes work through a graph at once."),
+)
+AGENTS = tuple(Entry(hot.name, "hot_click", hot.summary) for hot in HOT if hot.short)
+PLUMBING = (
+    Entry("task", "tasks", "Add, change, show and list tasks."),
+    Entry("project", "projects", "Register repositories and list them."),
+    Entry("ops", "operations", "What was done, by whom and why."),
+    Entry("config", "config", "Settings and where they come from."),
+    Entry("doctor", "doctor", "Check tools, permissions, disk and store."),
+    Entry("maintenance", "maintenance", "Keep the home tidy."),
+    Entry("completion", "completion", "Print the completion script of your shell."),
+)
+SECTIONS = (
+    ("Every day", EVERY_DAY),
+    ("Agents' own (they read their task from the environment)", AGENTS),
+    ("Plumbing", PLUMBING),
+)
+
+TASK = (
+    Entry("add", "tasks_write", "Add a task."),
+    Entry("edit", "tasks_write", "Change a task, its tags or dependencies."),
+    *(Entry(hot.name, "hot_click", hot.summary) for hot in HOT),
+    Entry("unclaim", "tasks_move", "Give a task back."),
+    Entry("retry", "tasks_move", "Open a blocked or ended task again."),
+    Entry("abandon", "tasks_move", "Say that a task is not wanted any more."),
+    Entry("pause", "tasks_move", "Hold a task back."),
+    Entry("unpause", "tasks_move", "Let a paused task go on."),
+    Entry("archive", "tasks_move", "Put ended tasks out of sight."),
+    Entry("show", "tasks_read", "Everything about a task."),
+    Entry("list", "tasks_read", "List tasks, by status, tag, text or assignee."),
+    Entry("ready", "tasks_read", "What could be started now, most urgent first."),
+    Entry("why", "tasks_read", "Why a task is not being worked on."),
+    Entry("graph", "tasks_read", "Draw the graph: a tree, Mermaid or DOT."),
+    Entry("watch", "operations", "Follow changes of tasks as they happen."),
+    Entry("import", "tasks_exchange", "Take in a graph: fleet, workgraph or beads JSON Lines."),
+    Entry("export", "tasks_exchange", "Write the graph as JSON Lines or tasks.md."),
+)
+GROUPS = {"": tuple(entry for _title, part in SECTIONS for entry in part), "task": TASK}

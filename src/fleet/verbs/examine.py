@@ -1,0 +1,84 @@
+"""Examine: is everything as it should be? Each finding says what to do about it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.store import queries as q
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.store.transaction import Store
+    from fleet.world.machine import Machine
+
+_PYTHON = (3, 11)
+_TMUX = (3, 2)
+_GIT = (2, 31)
+_LITTLE_SPACE = 500_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    about: str
+    ok: bool
+    says: str
+    advice: str = ""
+
+
+def examine(store: Store, machine: Machine, home: str) -> Iterator[Finding]:
+    """Look at tools, permissions, disk, store and projects."""
+    yield _version("python", machine.python(), _PYTHON, "install a newer Python")
+    yield _version("git", machine.version("git", "--version"), _GIT, "install git with your package manager")
+    yield _version("tmux", machine.version("tmux", "-V"), _TMUX, "install tmux with your package manager")
+    yield _privacy(machine, home)
+    yield _space(machine, home)
+    yield _counts(store)
+    yield from _projects(store)
+
+
+def _version(name: str, found: tuple[int, int] | None, least: tuple[int, int], advice: str) -> Finding:
+    wanted = ".".join(map(str, least))
+    if found is None:
+        return Finding(about=name, ok=False, says="not installed", advice=advice)
+    says = f"{found[0]}.{found[1]}"
+    if found < least:
+        return Finding(about=name, ok=False, says=f"{says}, but {wanted} is the least", advice=advice)
+    return Finding(about=name, ok=True, says=says)
+
+
+def _privacy(machine: Machine, home: str) -> Finding:
+    if machine.is_private(home):
+        return Finding(about="home", ok=True, says=f"{home} is private")
+    return Finding(about="home", ok=False, says=f"{home} can be read by others", advice=f"chmod 700 {home}")
+
+
+def _space(machine: Machine, home: str) -> Finding:
+    free = machine.free_bytes(home)
+    says = f"{free / 1e9:.1f} GB free"
+    return Finding(about="disk", ok=free > _LITTLE_SPACE, says=says, advice="free some space")
+
+
+def _counts(store: Store) -> Finding:
+    wrong = store.read(lambda rows: rows.all(q.MISCOUNTED))
+    if not wrong:
+        return Finding(about="store", ok=True, says="readable, and every count of open blockers is right")
+    first = f"{wrong[0]['project']}/{wrong[0]['slug']}"
+    advice = "this is a defect of fleet; please report it with `fleet ops --json`"
+    return Finding(
+        about="store", ok=False, says=f"{len(wrong)} counts of open blockers are wrong, {first} first", advice=advice
+    )
+
+
+def _projects(store: Store) -> Iterator[Finding]:
+    for row in store.read(lambda rows: rows.all(q.ALL_PROJECTS)):
+        about, path = f"project {row['name']}", row["path"]
+        if os.path.isdir(path):
+            yield Finding(about=about, ok=True, says=path)
+        else:
+            advice = f"put it back, or `fleet project remove {row['name']}`"
+            yield Finding(about=about, ok=False, says=f"{path} is gone", advice=advice)

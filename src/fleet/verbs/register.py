@@ -1,0 +1,79 @@
+"""Register a repository as a project, and let it go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.errors import NoSuchProject, ProjectInUse, ProjectTaken
+from fleet.model import names
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+
+_REMOVALS = (
+    q.REMOVE_LOG,
+    q.REMOVE_ARTIFACTS,
+    q.REMOVE_TAGS,
+    q.REMOVE_EDGES,
+    q.REMOVE_TASKS,
+    q.REMOVE_SEAT,
+    q.REMOVE_PROJECT,
+)
+
+
+def register(*, name: str, path: str) -> Change:
+    """A repository gets a name. The same again is fine."""
+    names.project(name)
+
+    def work(tx: Tx) -> Row:
+        tx.about(name)
+        new = tx.run(q.ADD_PROJECT, name=name, path=path, at=tx.at)
+        if not new:
+            _refuse_another(tx, name, path)
+        tx.note(path=path)
+        return {"name": name, "path": path, "new": new == 1}
+
+    return Change(f"register project {name}", work)
+
+
+def _refuse_another(tx: Tx, name: str, path: str) -> None:
+    named = tx.one(q.PROJECT_BY_NAME, name=name)
+    if named is not None and named["path"] != path:
+        raise ProjectTaken(what=named["path"], project=name)
+    there = tx.one(q.PROJECT_BY_PATH, path=path)
+    if there is not None and there["name"] != name:
+        raise ProjectTaken(what=path, project=there["name"])
+
+
+def remove(*, name: str, with_tasks: bool) -> Change:
+    """Forget a project. Its repository is not touched; with tasks only when that is said."""
+    names.project(name)
+
+    def work(tx: Tx) -> Row:
+        tx.about(name)
+        found = tx.one(q.PROJECT_BY_NAME, name=name)
+        if found is None:
+            raise NoSuchProject(project=name)
+        count = tx.one(q.COUNT_TASKS, project=name) or {"n": 0, "working": 0}
+        journals = tx.one(q.COUNT_DISPATCHES, project=name) or {"n": 0}
+        _refuse_in_use(name, tasks=count["n"], working=count["working"], journals=journals["n"], with_tasks=with_tasks)
+        for query in _REMOVALS:
+            tx.run(query, project=name)
+        tx.note(path=found["path"], tasks=count["n"])
+        return {"name": name, "path": found["path"], "tasks": count["n"]}
+
+    return Change(f"remove project {name}", work)
+
+
+def _refuse_in_use(name: str, *, tasks: int, working: int, journals: int, with_tasks: bool) -> None:
+    if working:
+        advice = f"`fleet task list -p {name} --status in_progress` shows them; end or unclaim them first"
+        raise ProjectInUse(project=name, tasks=f"{working} task(s) in progress", advice=advice)
+    if journals:
+        advice = "`fleet dispatches list` shows them; let them be reclaimed first"
+        raise ProjectInUse(project=name, tasks=f"{journals} dispatch(es) that are not archived", advice=advice)
+    if tasks and not with_tasks:
+        advice = f"`fleet task export -p {name}` keeps a copy; --with-tasks removes them, and keeps one too"
+        raise ProjectInUse(project=name, tasks=f"{tasks} task(s)", advice=advice)

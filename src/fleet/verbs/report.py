@@ -1,0 +1,67 @@
+"""Report: done, failed, blocked or abandoned. The first report of an attempt counts; the same again is fine."""
+
+from __future__ import annotations
+
+from fleet.model import fence, names, texts
+from fleet.store import tasks
+from fleet.store.transaction import Change
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+
+
+def done(*, project: str, slug: str, message: str | None = None, override: bool = False) -> Change:
+    """The work is done."""
+    return _end("done", project, slug, message=message, override=override)
+
+
+def fail(*, project: str, slug: str, reason: str, override: bool = False) -> Change:
+    """The work failed."""
+    return _end("fail", project, slug, reason=reason, override=override)
+
+
+def block(*, project: str, slug: str, reason: str, override: bool = False) -> Change:
+    """The work cannot go on."""
+    return _end("block", project, slug, reason=reason, override=override)
+
+
+def abandon(*, project: str, slug: str, reason: str | None = None, override: bool = False) -> Change:
+    """The work is not wanted any more."""
+    return _end("abandon", project, slug, reason=reason, override=override)
+
+
+def _end(
+    event: str,
+    project: str,
+    slug: str,
+    *,
+    reason: str | None = None,
+    message: str | None = None,
+    override: bool,
+) -> Change:
+    names.project(project)
+    names.slug(slug)
+    why = None if reason is None else texts.text("reason", reason)
+    said = None if message is None else texts.text("message", message)
+
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        was = tasks.state(tx, project, slug)
+        outcome = fence.OUTCOME[event]
+        if fence.is_repeated(project, slug, was, event, tx.caller):
+            return {"project": project, "task": slug, "status": outcome, "changed": False, "ready": []}
+        fence.check_person(project, slug, was, tx.caller, override=override)
+        after = fence.step(project, slug, was, event)
+        freed = tasks.end(tx, project, slug, was, status=after, reason=why)
+        if said:
+            tasks.say(tx, project, slug, said)
+        tx.note(status=after, was=was["status"], reason=why, ready=freed, superseded=_superseded(was, tx))
+        return {"project": project, "task": slug, "status": after, "changed": True, "ready": freed}
+
+    return Change(f"{event} {project}/{slug}", work)
+
+
+def _superseded(was: Row, tx: Tx) -> str | None:
+    taken = was["status"] == "in_progress" and was["assignee"] != tx.caller.actor
+    return was["assignee"] if taken else None

@@ -1,0 +1,79 @@
+"""Rotate the operation log: old operations leave the tables as compressed JSON Lines.
+
+File first, synced and renamed, rows after. Killed in between, the next rotation finds the file and only forgets its rows; so
+each operation is in the tables or in one file, and never in two files. It goes in steps, so no appender waits for long.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fleet.store.transaction import Row, Store, Tx
+    from fleet.world.files import Files
+
+STEP = 5_000
+FOLDER = "operations"
+_NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
+
+
+def rotate(store: Store, files: Files, *, before: int, commit: Callable[[Change], Any]) -> dict[str, Any]:
+    """Move every operation older than a time, but the newest, into the archive."""
+    moved = _finish_interrupted(store, files, commit)
+    made: list[str] = []
+    while True:
+        rows = store.read(lambda snapshot: snapshot.all(q.OPERATIONS_TO_ROTATE, before=before, most=STEP))
+        if not rows:
+            return {"moved": moved, "files": made}
+        name = f"{rows[0]['seq']:012d}-{rows[-1]['seq']:012d}.jsonl.gz"
+        files.publish(f"{FOLDER}/{name}", _compressed(rows))
+        made.append(name)
+        moved += commit(_forget(rows[0]["seq"], rows[-1]["seq"]))["forgotten"]
+
+
+def archived(files: Files) -> Iterator[Row]:
+    """Every operation in the archive, oldest first."""
+    for name in _archives(files):
+        text = gzip.decompress(files.read(f"{FOLDER}/{name}")).decode()
+        for line in text.splitlines():
+            row = json.loads(line)
+            yield {name: value for name, value in row.items() if name not in {"key", "result"}}
+
+
+def _finish_interrupted(store: Store, files: Files, commit: Callable[[Change], Any]) -> int:
+    names = _archives(files)
+    if not names:
+        return 0
+    first, last = (int(part) for part in _NAME.fullmatch(names[-1]).groups())  # type: ignore[union-attr]
+    left = store.read(lambda rows: rows.all(q.OPERATIONS_AFTER, after=first - 1, until=last, most=1))
+    return int(commit(_forget(first, last))["forgotten"]) if left else 0
+
+
+def _archives(files: Files) -> list[str]:
+    return [name for name in files.names(FOLDER) if _NAME.fullmatch(name)]
+
+
+def _forget(first: int, last: int) -> Change:
+    def work(tx: Tx) -> Row:
+        count = tx.run(q.FORGET_OPERATIONS, first=first, last=last)
+        tx.note(first=first, last=last, forgotten=count)
+        return {"forgotten": count}
+
+    return Change(f"archive operations {first} to {last}", work)
+
+
+def _compressed(rows: list[Row]) -> bytes:
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as file:
+        file.write(lines.encode())
+    return buffer.getvalue()

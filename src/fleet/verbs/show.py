@@ -1,0 +1,105 @@
+"""Show, list and explain tasks. Reads only; times become text, flags become booleans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import NoSuchProject
+from fleet.model import fence, names
+from fleet.model.times import iso, iso_or_none
+from fleet.store import queries as q
+from fleet.store import tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.store.transaction import Row, Rows, Store
+
+Document = dict[str, Any]
+PAGE = 500
+EVERYTHING = 1 << 60
+_TIMES = ("not_before", "added_at", "changed_at", "started_at", "ended_at")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Which tasks to list."""
+
+    status: str | None = None
+    tag: str | None = None
+    text: str | None = None
+    assignee: str | None = None
+    archived: bool = False
+    limit: int = EVERYTHING
+
+
+def document(row: Row, now: int) -> Document:
+    """A task's row as people and programs read it."""
+    shown = {name: iso_or_none(value) if name in _TIMES else value for name, value in row.items()}
+    waiting = row["status"] == "open" and fence.why_not_ready(row, now=now)
+    state = ("waiting" if waiting else "ready") if row["status"] == "open" else row["status"]
+    return shown | {"paused": bool(row["paused"]), "archived": bool(row["archived"]), "state": state}
+
+
+def show(rows: Rows, project: str, slug: str, now: int) -> Document:
+    """Everything about one task."""
+    row = rows.one(q.TASK_WHOLE, project=names.project(project), slug=names.slug(slug))
+    if row is None:
+        raise tasks.missing(rows, project, slug)
+    here = {"project": project, "slug": slug}
+    return document(row, now) | {
+        "after": [need["slug"] for need in rows.all(q.TASK_NEEDS, **here)],
+        "dependents": [each["slug"] for each in rows.all(q.TASK_DEPENDENTS, **here)],
+        "tags": [each["tag"] for each in rows.all(q.TASK_TAGS, **here)],
+        "log": [{**each, "at": iso(each["at"])} for each in rows.all(q.TASK_LOG, **here)],
+        "artifacts": [{**each, "at": iso(each["at"])} for each in rows.all(q.TASK_ARTIFACTS, **here)],
+    }
+
+
+def ready(rows: Rows, project: str, now: int, limit: int = EVERYTHING) -> list[Document]:
+    """What could be started now, most urgent first."""
+    check_project(rows, project)
+    return [document(row, now) for row in rows.all(q.READY_TASKS, project=project, now=now, most=limit)]
+
+
+def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[Document]:
+    """Tasks that fit the filters, a page at a time, so that no snapshot is held for long."""
+    store.read(lambda rows: check_project(rows, project))
+    pattern = None if filters.text is None else f"%{_escaped(filters.text.lower())}%"
+    last, left = "", filters.limit
+    while left > 0:
+        most = min(PAGE, left)
+        place = {"after_slug": last, "most": most, "text": pattern}
+        page = store.read(lambda rows: _page(rows, project, filters, place))  # noqa: B023
+        for row in page:
+            yield document(row, now)
+        if len(page) < most:
+            return
+        last, left = page[-1]["slug"], left - len(page)
+
+
+def _page(rows: Rows, project: str, filters: Filters, place: dict[str, Any]) -> list[Row]:
+    wanted = {"status": filters.status, "assignee": filters.assignee, "tag": filters.tag}
+    return rows.all(q.LISTED_TASKS, project=project, archived=int(filters.archived), **wanted, **place)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
+def check_project(rows: Rows, project: str) -> None:
+    """Refuse a project that is not registered."""
+    if rows.one(q.PROJECT_BY_NAME, name=names.project(project)) is None:
+        raise NoSuchProject(project=project)
+
+
+def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Document:
+    """All nodes and edges of a project."""
+    check_project(rows, project)
+    found = rows.all(q.PAGE_OF_TASKS, project=project, after_slug="", archived=int(archived), most=EVERYTHING)
+    keep = ("slug", "title", "status", "state", "priority", "assignee")
+    nodes = [{name: shown[name] for name in keep} for shown in (document(row, now) for row in found)]
+    known = {node["slug"] for node in nodes}
+    edges = [row for row in rows.all(q.PROJECT_EDGES, project=project) if {row["slug"], row["needs"]} <= known]
+    return {"project": project, "nodes": nodes, "edges": edges}

@@ -1,0 +1,42 @@
+"""The fleet home: the directory of one operator."""
+
+from __future__ import annotations
+
+import os
+
+from fleet.errors import HomeUnusable
+
+_PRIVATE = 0o700
+
+
+def home_path() -> str:
+    """$FLEET_HOME, or ~/.fleet; absolute."""
+    return os.path.abspath(os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet"))
+
+
+def ready_home(path: str) -> str:
+    """The home, made if it is missing, private, and writable; else HomeUnusable."""
+    try:
+        os.makedirs(path, mode=_PRIVATE, exist_ok=True)
+    except FileExistsError:
+        raise HomeUnusable(path=path, why="it is not a directory") from None
+    except OSError as error:
+        raise HomeUnusable(path=path, why=str(error.strerror).lower()) from None
+    status = os.stat(path)
+    if status.st_uid != os.geteuid():
+        raise HomeUnusable(path=path, why=f"it belongs to user {status.st_uid}")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise HomeUnusable(path=path, why="it cannot be written to")
+    return path
+
+
+def worktree_at(path: str) -> tuple[str, str] | None:
+    """The project and task of the fleet worktree that a path lies in, whatever home it belongs to."""
+    head, found, tail = path.partition("/projects/")
+    while found:
+        parts = tail.split("/", 3)
+        if len(parts) > 2 and parts[1] == "worktrees" and os.path.exists(f"{head}/fleet.db"):  # noqa: PLR2004
+            return parts[0], parts[2]
+        more, found, tail = tail.partition("/projects/")
+        head = f"{head}/projects/{more}"
+    return None

@@ -1,0 +1,51 @@
+"""The machine fleet runs on: a name, an id that stays, and an id of this boot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+_ID_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id")
+_BOOT_FILE = "/proc/sys/kernel/random/boot_id"
+
+
+class Host:
+    """The machine that this process runs on."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return os.uname().nodename
+
+    @property
+    def id(self) -> str:
+        """The machine's own id, or its name where it has none."""
+        for path in _ID_FILES:
+            found = _first_line(path)
+            if found:
+                return found
+        return self.name
+
+    @property
+    def boot(self) -> str:
+        """Another text after each boot; empty when that cannot be told."""
+        if sys.platform == "darwin":
+            return _boot_of_macos()
+        return _first_line(_BOOT_FILE)
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.readline().strip()
+    except OSError:
+        return ""
+
+
+def _boot_of_macos() -> str:
+    asked = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

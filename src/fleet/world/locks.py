@@ -1,0 +1,93 @@
+"""Kernel locks on files: freed when the holder dies, whatever it died of.
+
+This is the store's queue of writers, on the hot path: a plain flock, without the filelock library that gates use. The
+kernel wakes blocked writers in turn, so none starves, which SQLite's own busy handler cannot promise. A time limit needs
+the alarm clock, because polling would lose the turn.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
+from time import monotonic, sleep
+
+_MODE = 0o600
+
+
+class Alarm(BaseException):
+    """The alarm clock rang."""
+
+
+class FileLock:
+    """One lock file, kept open; locked and unlocked many times."""
+
+    __slots__ = ("_fd", "path")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _MODE)
+
+    def take(self, seconds: float) -> bool:
+        """Lock it, waiting for at most so long. Says whether it is ours."""
+        if not (self._try() or self._wait(seconds)):
+            return False
+        os.pwrite(self._fd, b"%-20d\n" % os.getpid(), 0)
+        return True
+
+    def give(self) -> None:
+        """Unlock it."""
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def holder(self) -> str:
+        """Who locked it last, for people; decides nothing."""
+        text = os.pread(self._fd, 20, 0).strip()
+        return f"process {text.decode()}" if text.isdigit() else "an unknown process"
+
+    def close(self) -> None:
+        """Close the file, and so unlock it."""
+        os.close(self._fd)
+
+    def _try(self) -> bool:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _wait(self, seconds: float) -> bool:
+        if seconds <= 0:
+            return False
+        try:
+            before = signal(SIGALRM, _ring)
+        except ValueError:  # not the main thread, which alone hears the alarm clock
+            return self._poll(seconds)
+        try:
+            return self._blocked(seconds)
+        except Alarm:
+            self.give()  # it may have come with the very last tick
+            return False
+        finally:
+            signal(SIGALRM, before)
+
+    def _blocked(self, seconds: float) -> bool:
+        started = monotonic()
+        rest, _again = setitimer(ITIMER_REAL, seconds)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+        finally:
+            # Whoever had set the alarm clock gets it back.
+            setitimer(ITIMER_REAL, max(rest - (monotonic() - started), 0.001) if rest else 0)
+        return True
+
+    def _poll(self, seconds: float) -> bool:
+        until = monotonic() + seconds
+        while not self._try():
+            if monotonic() > until:
+                return False
+            sleep(0.002)
+        return True
+
+
+def _ring(_signum: int, _frame: object) -> None:
+    raise Alarm

@@ -1,0 +1,91 @@
+"""What every test may ask for: an empty home, a store of each kind, a clean environment."""
+
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from fleet.testing.postgres import ThrowawayPostgres, url_in, wait_until_ready
+
+pytest_plugins = ["recording"]
+
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", ".build/hypothesis")
+
+SERVER = pytest.StashKey[ThrowawayPostgres]()
+NUMBERS = count()
+
+
+def is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One server a run, owned by the controller: it starts in the background while the workers collect."""
+    if not is_worker(config) and not config.option.collectonly:
+        config.stash[SERVER] = ThrowawayPostgres().start()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if SERVER in config.stash:
+        config.stash[SERVER].stop()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node) -> None:
+    node.workerinput["postgres"] = str(node.config.stash[SERVER].directory)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    return max(2, os.cpu_count() or 0)
+
+
+@pytest.fixture(scope="session")
+def postgres_directory(request: pytest.FixtureRequest) -> Path:
+    config = request.config
+    directory = Path(config.workerinput["postgres"]) if is_worker(config) else config.stash[SERVER].directory
+    wait_until_ready(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def postgres_admin(postgres_directory: Path) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(url_in(postgres_directory, "postgres"), autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def postgres_url(postgres_directory: Path, postgres_admin: psycopg.Connection) -> Iterator[str]:
+    """An empty database of the test's own."""
+    name = f"test_{os.getpid()}_{next(NUMBERS)}"
+    postgres_admin.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+    yield url_in(postgres_directory, name)
+    postgres_admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url_kind(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def store_url(request: pytest.FixtureRequest, store_url_kind: str) -> str:
+    """What `store = …` would say in the configuration; a PostgreSQL database is made only when asked for."""
+    return "sqlite" if store_url_kind == "sqlite" else request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Where a fleet home may be made; nothing is there yet."""
+    return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
+def no_outer_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests may run inside an agent of a real fleet, and must not know."""
+    for name in list(os.environ):
+        if name.startswith(("FLEET_", "TMUX", "CLAUDECODE")):
+            monkeypatch.delenv(name)

@@ -1,0 +1,42 @@
+"""Writes down what each test showed: its rows, its store, its outcome. checks/conformance.py reads it."""
+
+import json
+
+import pytest
+
+OUTCOMES = ".build/conformance.json"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Properties travel with the reports from the workers to the controller."""
+    for item in items:
+        rows = [row for marker in item.iter_markers("req") for row in marker.args]
+        item.user_properties += [("rows", rows), ("store", store_of(item))]
+
+
+def store_of(item: pytest.Item) -> str:
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("store_url_kind", "any") if callspec else "any"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder(config), "fleet-recorder")
+
+
+class Recorder:
+    """Lives in the controller, which sees the reports of all workers."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.path = config.rootpath / OUTCOMES
+        self.tests: dict[str, dict[str, object]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        seen = self.tests.setdefault(report.nodeid, {**dict(report.user_properties), "outcome": "passed"})
+        if report.outcome == "failed" or (report.outcome == "skipped" and seen["outcome"] == "passed"):
+            seen["outcome"] = report.outcome
+
+    def pytest_sessionfinish(self) -> None:
+        self.path.parent.mkdir(exist_ok=True)
+        tests = [{"test": nodeid, **seen} for nodeid, seen in sorted(self.tests.items())]
+        self.path.write_text(json.dumps(tests, indent=1))
