@@ -32,18 +32,19 @@ FORBIDDEN = (
 )
 # Each hot command with the exit code it must give in the scene below, outside any agent.
 HOT = (
-    (0, ("task", "log", "t", "hi", "-p", "p")),
     (0, ("task", "claim", "t", "-p", "p")),
+    (0, ("task", "log", "t", "hi", "-p", "p")),
+    (0, ("task", "artifact", "t", "a.txt", "-p", "p", "--json")),
+    (0, ("task", "block", "t", "--reason", "x", "-p", "p")),
+    (0, ("task", "fail", "t", "--reason", "x", "-p", "p")),
+    (0, ("task", "done", "t", "-p", "p")),
     (2, ("log", "hi")),
 )
 RUN = """
 import sys
 before = set(sys.modules)
-from fleet.surfaces.cli.entry import main
-try:
-    code = main()
-except SystemExit as error:
-    code = error.code
+from fleet.surfaces.cli.entry import run
+code = run(sys.argv[1:])
 print("\\n" + " ".join(sorted(set(sys.modules) - before)))
 sys.exit(code)
 """

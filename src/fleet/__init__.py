@@ -9,7 +9,9 @@
 Importing the package imports next to nothing: the hot commands pay for every module.
 """
 
-from fleet.model.version import VERSION as __version__
+from fleet.model.version import VERSION
+
+__version__ = VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

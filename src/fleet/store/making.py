@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 from fleet.errors import FleetError, HomeUnusable, StoreBusy, StoreNewer, StoreUnreadable, WriteFailed
@@ -11,6 +10,8 @@ from fleet.model.version import VERSION
 from fleet.store.csqlite import _sqlite3
 from fleet.store.migrations import MIGRATIONS, Migration
 from fleet.store.sqlite import FILE, LOCK, MARK, connected
+from fleet.world.clock import Clock
+from fleet.world.files import move_into_place
 from fleet.world.locks import FileLock
 
 _PRIVATE = 0o600
@@ -56,8 +57,7 @@ def _make(path: str, wait: float, migrations: tuple[Migration, ...]) -> None:
         db.execute("PRAGMA journal_mode = WAL")
     finally:
         db.close()
-    os.rename(building, path)
-    _sync_directory(os.path.dirname(path))
+    move_into_place(building, path)
 
 
 def _migrate(home: str, db: _sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
@@ -86,24 +86,11 @@ def _apply(db: _sqlite3.Connection, due: tuple[Migration, ...]) -> None:
 def _backup(home: str, db: _sqlite3.Connection, version: int) -> None:
     folder = Path(home, "backups")
     folder.mkdir(mode=0o700, exist_ok=True)
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    target = folder / f"fleet-schema{version}-{stamp}.db"
+    target = folder / f"fleet-schema{version}-{Clock().now()}.db"
     building = folder / f"{target.name}.making"
-    building.unlink(missing_ok=True)
     db.execute("VACUUM INTO ?", (str(building),))
     building.chmod(_PRIVATE)
-    with building.open("rb") as file:
-        os.fsync(file.fileno())
-    building.rename(target)
-    _sync_directory(str(folder))
-
-
-def _sync_directory(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    move_into_place(str(building), str(target))
 
 
 def _translated(home: str, error: Exception) -> FleetError:

@@ -7,7 +7,6 @@ of times.)
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
@@ -19,6 +18,7 @@ from fleet.model.version import VERSION
 from fleet.store import queries as q
 from fleet.store.migrations import MIGRATIONS, Migration
 from fleet.store.transaction import Rows, Store, Tx
+from fleet.world.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -211,7 +211,7 @@ def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> Non
 
 def _backup(db: Connection, version: int) -> None:
     """Copy every table into a schema of its own, with the server's own means."""
-    name = f"fleet_backup_schema{version}_{time.strftime('%Y%m%d%H%M%S', time.gmtime())}"
+    name = f"fleet_backup_schema{version}_{Clock().now()}"
     db.execute(f"CREATE SCHEMA {name}".encode())
     for row in db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'fleet' ORDER BY 1").fetchall():
         table = row["tablename"]

@@ -521,6 +521,6 @@ TASK_DEPENDENTS = Query(
 # The edges of everything that a task waits for, near and far.
 ANCESTORS = Query(
     'ancestors',
-    'WITH RECURSIVE above (slug) AS ( SELECT CAST(:slug AS TEXT) UNION SELECT e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = :project ) SELECT e.slug, e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = :project ORDER BY e.slug, e.needs',
-    'WITH RECURSIVE above (slug) AS ( SELECT CAST(%(slug)s AS TEXT) UNION SELECT e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = %(project)s ) SELECT e.slug, e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = %(project)s ORDER BY e.slug, e.needs',
+    'WITH RECURSIVE above (slug) AS ( SELECT needs FROM edges WHERE project = :project AND slug = :slug UNION SELECT e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = :project ) SELECT slug, needs FROM edges WHERE project = :project AND (slug = :slug OR slug IN (SELECT slug FROM above)) ORDER BY slug, needs',
+    'WITH RECURSIVE above (slug) AS ( SELECT needs FROM edges WHERE project = %(project)s AND slug = %(slug)s UNION SELECT e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = %(project)s ) SELECT slug, needs FROM edges WHERE project = %(project)s AND (slug = %(slug)s OR slug IN (SELECT slug FROM above)) ORDER BY slug, needs',
 )

@@ -199,7 +199,7 @@ class SqliteStore(Store):
 def connected(path: str, *, wait: float) -> _sqlite3.Connection:
     """A connection that syncs what it commits. The file has to be there."""
     name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    db = _sqlite3.connect(f"file:{name}?mode=rw", timeout=wait, isolation_level=None, uri=True)
+    db = _sqlite3.connect(f"file:{name}?mode=rw", timeout=wait, isolation_level=None, uri=True, check_same_thread=False)
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")
     if sys.platform == "darwin":

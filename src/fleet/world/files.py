@@ -42,6 +42,17 @@ class Files:
             return []
 
 
+def move_into_place(building: str, path: str) -> None:
+    """Give a finished file its name; durable when this returns."""
+    handle = os.open(building, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    os.rename(building, path)
+    _sync(os.path.dirname(path))
+
+
 def _publish(path: str, content: bytes) -> None:
     folder = os.path.dirname(path)
     building = f"{path}.{secrets.token_hex(4)}.new"

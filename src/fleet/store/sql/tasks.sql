@@ -150,9 +150,9 @@ SELECT slug FROM edges WHERE project = :project AND needs = :slug ORDER BY slug;
 -- name: ancestors
 -- The edges of everything that a task waits for, near and far.
 WITH RECURSIVE above (slug) AS (
-  SELECT CAST(:slug AS TEXT)
+  SELECT needs FROM edges WHERE project = :project AND slug = :slug
   UNION
   SELECT e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = :project
 )
-SELECT e.slug, e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = :project
-ORDER BY e.slug, e.needs;
+SELECT slug, needs FROM edges
+WHERE project = :project AND (slug = :slug OR slug IN (SELECT slug FROM above)) ORDER BY slug, needs;

@@ -1,0 +1,124 @@
+"""Many at once: limits hold, nobody is lost, followers miss nothing. Real processes on both stores."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fleet.store import queries as q
+
+CHILD = Path(__file__).with_name("crowd_child.py")
+
+
+def crowd(home, count: int, *words: str) -> list[dict]:
+    """Start so many children at once; each waits until all are there."""
+    command = [sys.executable, str(CHILD), str(home), *words]
+    children = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)
+    ]
+    for child in children:
+        assert child.stdout.readline() == "here\n"
+    for child in children:
+        child.stdin.write("go\n")
+        child.stdin.close()
+    said = [json.loads(child.stdout.read()) for child in children]
+    for child in children:
+        child.stdout.close()
+        assert child.wait(60) == 0
+    return said
+
+
+@pytest.mark.req("STORE-13")
+def test_sixteen_racers_against_a_limit_of_four_leave_four(fleet, home):
+    for number in range(16):
+        fleet.add(project="p", title="T", slug=f"t{number}")
+    said = crowd(home, 16, "limited", "4")
+    assert sum(each["got_in"] for each in said) == 4
+    working = list(fleet.tasks(project="p"))
+    assert sum(task["status"] == "in_progress" for task in working) == 4
+
+
+@pytest.mark.req("STORE-13")
+def test_the_same_racers_with_a_check_outside_the_transaction_do_not_stop_at_four(fleet, home):
+    """The broken twin: read, then write. It shows that the race is real and that the test above can fail."""
+    for number in range(16):
+        fleet.add(project="p", title="T", slug=f"t{number}")
+    said = crowd(home, 16, "unlimited", "4")
+    assert sum(each["got_in"] for each in said) > 4
+
+
+@pytest.mark.req("GRAPH-2", "LOG-2", "GRAPH-9")
+def test_twelve_processes_of_thirty_mutations_leave_every_one(fleet, home):
+    fleet.add(project="p", title="T", slug="t")
+    said = crowd(home, 12, "log", "30")
+    kept = [each["message"] for each in fleet.task(project="p", slug="t")["log"]]
+    told = [message for each in said for message in each["logged"]]
+    assert sorted(kept) == sorted(told)
+    assert len(kept) == 360
+
+
+@pytest.mark.req("LOG-1", "LOG-2")
+def test_a_follower_by_sequence_sees_each_operation_once_and_in_order_while_many_write(fleet, home):
+    fleet.add(project="p", title="T", slug="t")
+    start = fleet.newest()
+    command = [sys.executable, str(CHILD), str(home), "follow", str(start), "200"]
+    follower = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert follower.stdout.readline() == "here\n"
+    follower.stdin.write("go\n")
+    follower.stdin.close()
+    crowd(home, 8, "log", "25")
+    seen = json.loads(follower.stdout.read())["seen"]
+    follower.stdout.close()
+    assert follower.wait(60) == 0
+    assert seen == list(range(start + 1, start + 201))
+
+
+@pytest.mark.req("LOG-2")
+def test_rotation_beside_appenders_loses_and_doubles_nothing(fleet, home):
+    fleet.add(project="p", title="T", slug="t")
+    command = [sys.executable, str(CHILD), str(home), "rotate", "20"]
+    rotator = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert rotator.stdout.readline() == "here\n"
+    rotator.stdin.write("go\n")
+    rotator.stdin.close()
+    crowd(home, 6, "log", "20")
+    rotator.stdout.read()
+    rotator.stdout.close()
+    assert rotator.wait(60) == 0
+    from fleet.verbs.follow import Which
+
+    seen = [each["seq"] for each in fleet.operations(Which(), limit=1 << 40, archived=True)]
+    assert seen == list(range(1, fleet.newest() + 1))
+    logged = [each for each in fleet.operations(Which(slug="t", project="p"), limit=1 << 40, archived=True)]
+    assert sum(each["why"] == "log on p/t" for each in logged) == 120
+
+
+def test_a_rotation_killed_between_file_and_rows_is_finished_by_the_next(fleet):
+    fleet.add(project="p", title="T", slug="t")
+    for number in range(5):
+        fleet.log(project="p", slug="t", message=str(number))
+
+    class Killed(BaseException):
+        pass
+
+    class DieAfterPublish:
+        def before(self, effect):
+            pass
+
+        def after(self, effect):
+            if effect.startswith("publish"):
+                raise Killed
+
+    fleet.funnel.watcher = DieAfterPublish()
+    with pytest.raises(Killed):
+        fleet.rotate_operations(older_than="0s")
+    fleet.funnel.watcher = None
+    count = fleet.store.read(lambda rows: rows.one(q.COUNT_OPERATIONS))["n"]
+    fleet.rotate_operations(older_than="0s")
+    from fleet.verbs.follow import Which
+
+    seen = [each["seq"] for each in fleet.operations(Which(), limit=1 << 40, archived=True)]
+    assert count > 5
+    assert seen == list(range(1, fleet.newest() + 1))
