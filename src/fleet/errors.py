@@ -7,6 +7,7 @@
     │   ├── BadText                    a title, message or description
     │   ├── BadTime                    a time or duration
     │   ├── BadSetting                 a value in fleet.toml or config.toml
+    │   ├── Ambiguous                  several could be meant
     │   ├── NoTask                     an agent's short form without a task
     │   ├── NoProject                  no -p and no project here
     │   ├── NotInThisWorktree          a fleet worktree whose engine stripped the environment
@@ -19,6 +20,9 @@
     ├── Contested                 12
     │   ├── TaskHeld                   somebody else claimed it
     │   ├── GateHeld
+    │   ├── CoordSpawnInProgress
+    │   ├── BundleHeld                 somebody works in the task's worktree
+    │   ├── ThingHeld                  a thing has one owner
     │   └── StoreBusy                  the writer's lock did not come free in time
     ├── Superseded                13   the caller is no longer the one
     ├── Refused                   14
@@ -31,8 +35,19 @@
     │   ├── ProjectTaken
     │   ├── ProjectInUse
     │   ├── NotARepository
+    │   ├── EngineMissing              its program is not installed
+    │   ├── EngineNotReady             a dialog would stop it
+    │   ├── AutonomyRefused            full as root
+    │   ├── LimitReached               enough agents already
+    │   ├── CoordinatorLives           alive or unknown
+    │   ├── WorktreeRefused            not ours to use, or not whole
+    │   ├── NotMergeable               conflict, red verify, nothing to merge
+    │   ├── OtherHost                  a claim of another machine or socket
     │   ├── KeyReused                  one idempotency key for two requests
     │   └── ImportRefused              carries every finding with its line
+    ├── ToolError                  1   another program failed
+    │   ├── TmuxRefused
+    │   └── GitRefused
     └── StoreError                 1
         ├── HomeUnusable
         ├── StoreUnreadable            garbage, truncated, no permission
@@ -112,6 +127,13 @@ class BadSetting(BadInput):
 
     says = "{file}:{line}: {why}"
     hint = "{advice}"
+
+
+class Ambiguous(BadInput):
+    """Several could be meant."""
+
+    says = "{given!r} could be {candidates}"
+    hint = "say more of the id"
 
 
 class NoTask(BadInput):
@@ -201,6 +223,27 @@ class GateHeld(Contested):
     hint = "wait for it to finish, or attach to what it is starting"
 
 
+class CoordSpawnInProgress(Contested):
+    """One coordinator at a time is spawned."""
+
+    says = 'refusing to spawn coord for project "{project}": another coord-spawn is in progress (lock holder: {holder})'
+    hint = 'attach to the in-flight coord with "fleet coord attach -p {project}" once it finishes booting'
+
+
+class BundleHeld(Contested):
+    """Somebody works in the task's worktree."""
+
+    says = "the worktree of {project}/{slug} is held by {holder}"
+    hint = "wait for it to end, or look at it with `fleet ps`"
+
+
+class ThingHeld(Contested):
+    """A thing has one owner."""
+
+    says = "{thing} is held by {holder}"
+    hint = "`fleet claims list` shows who holds what"
+
+
 class StoreBusy(Contested):
     """The turn to write did not come in time."""
 
@@ -287,6 +330,62 @@ class NotARepository(Refused):
     hint = "run `git init` there, or name another path"
 
 
+class EngineMissing(Refused):
+    """The engine's program is not installed."""
+
+    says = "engine {engine!r} needs the program {program!r}, which is not installed"
+    hint = "{advice}"
+
+
+class EngineNotReady(Refused):
+    """A dialog at its start would stop the agent."""
+
+    says = "engine {engine!r} would stop at a dialog: {why}"
+    hint = "{advice}"
+
+
+class AutonomyRefused(Refused):
+    """The engine cannot be given this much freedom here."""
+
+    says = "autonomy {autonomy!r} is refused for engine {engine!r}: {why}"
+    hint = "{advice}"
+
+
+class LimitReached(Refused):
+    """Enough agents are at work."""
+
+    says = "{limit}: {now} of {most}"
+    hint = "wait for one to end, or raise {setting} in config.toml"
+
+
+class CoordinatorLives(Refused):
+    """A coordinator that is alive, or may be, vetoes another."""
+
+    says = "project {project!r} has a coordinator that is {life}: {dispatch} on {host}, tmux socket {socket}"
+    hint = "attach to it with `fleet attach {dispatch}`"
+
+
+class WorktreeRefused(Refused):
+    """A worktree or branch that fleet will not use."""
+
+    says = "{path} is not used: {why}"
+    hint = "{advice}"
+
+
+class NotMergeable(Refused):
+    """The work cannot be merged as it is."""
+
+    says = "{project}/{slug} was not merged: {why}"
+    hint = "{advice}"
+
+
+class OtherHost(Refused):
+    """Only the host that made a thing touches it."""
+
+    says = "{what} was made on {made}, and this is {here}"
+    hint = "act there; or give it up here with `fleet claims disown {dispatch} --kind {kind} --reason TEXT`"
+
+
 class KeyReused(Refused):
     """One idempotency key was used for two different requests."""
 
@@ -299,6 +398,24 @@ class ImportRefused(Refused):
 
     says = "nothing was imported: {findings}"
     hint = "mend these lines and import the file again"
+
+
+class ToolError(FleetError):
+    """Another program failed."""
+
+
+class TmuxRefused(ToolError):
+    """tmux did not do it, or did not answer."""
+
+    says = "tmux did not {what}: {why}"
+    hint = "`fleet doctor` looks at tmux"
+
+
+class GitRefused(ToolError):
+    """git did not do it, or did not answer."""
+
+    says = "git did not {what}: {why}"
+    hint = "look at the repository with git itself"
 
 
 class StoreError(FleetError):

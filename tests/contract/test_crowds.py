@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fleet.store import queries as q
+from fleet.verbs.follow import Which
 
 CHILD = Path(__file__).with_name("crowd_child.py")
 
@@ -87,11 +88,9 @@ def test_rotation_beside_appenders_loses_and_doubles_nothing(fleet, home):
     rotator.stdout.read()
     rotator.stdout.close()
     assert rotator.wait(60) == 0
-    from fleet.verbs.follow import Which
-
-    seen = [each["seq"] for each in fleet.operations(Which(), limit=1 << 40, archived=True)]
+    seen = [each["seq"] for each in fleet.all_operations(Which(), limit=1 << 40)]
     assert seen == list(range(1, fleet.newest() + 1))
-    logged = [each for each in fleet.operations(Which(slug="t", project="p"), limit=1 << 40, archived=True)]
+    logged = list(fleet.all_operations(Which(slug="t", project="p"), limit=1 << 40))
     assert sum(each["why"] == "log on p/t" for each in logged) == 120
 
 
@@ -107,6 +106,9 @@ def test_a_rotation_killed_between_file_and_rows_is_finished_by_the_next(fleet):
         def before(self, effect):
             pass
 
+        def during(self, effect, pid):
+            pass
+
         def after(self, effect):
             if effect.startswith("publish"):
                 raise Killed
@@ -117,8 +119,6 @@ def test_a_rotation_killed_between_file_and_rows_is_finished_by_the_next(fleet):
     fleet.funnel.watcher = None
     count = fleet.store.read(lambda rows: rows.one(q.COUNT_OPERATIONS))["n"]
     fleet.rotate_operations(older_than="0s")
-    from fleet.verbs.follow import Which
-
-    seen = [each["seq"] for each in fleet.operations(Which(), limit=1 << 40, archived=True)]
+    seen = [each["seq"] for each in fleet.all_operations(Which(), limit=1 << 40)]
     assert count > 5
     assert seen == list(range(1, fleet.newest() + 1))

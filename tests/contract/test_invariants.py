@@ -34,7 +34,8 @@ def add_dispatch(store, ident: str, *, kind: str = "worker", slug: str | None = 
         tx.run(q.RESERVE_ID, id=ident, at=AT)
         made = tx.run(
             q.ADD_DISPATCH, id=ident, kind=kind, project="p", slug=slug, owner="project/p/slug/a", host="h",
-            tmux_socket="/s", at=AT, predecessor=None, engine="shell",
+            tmux_socket="/s", at=AT, predecessor=None, engine="shell", autonomy=None, model=None, command=None, base=None,
+            spawner="", server=None,
         )  # fmt: skip
         return {"made": made}
 

@@ -10,6 +10,7 @@ from fleet.store import queries as q
 from fleet.world.files import Files
 from fleet.world.git import Git
 from fleet.world.machine import Machine
+from fleet.world.programs import Programs
 
 AT = 1_700_000_000_000
 
@@ -97,7 +98,7 @@ def test_a_verb_under_one_key_is_applied_once_by_two_fleets(open_fleet, fleet, t
 @pytest.mark.parametrize(
     "effect",
     [
-        lambda fleet: Git(fleet.funnel).main_checkout("/"),
+        lambda fleet: Git(Programs(fleet.funnel)).main_checkout("/"),
         lambda fleet: Files(fleet.home, fleet.funnel).publish("x/y", b""),
         lambda fleet: Machine(fleet.funnel).version("git", "--version"),
         lambda fleet: fleet.log(project="p", slug="t", message="nested"),

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+import fleet.world.gates as module
 from fleet.errors import GateHeld
 from fleet.world.clock import Clock
 from fleet.world.gates import Gate
@@ -129,8 +130,6 @@ def test_the_lock_file_is_never_unlinked(path):
 @pytest.mark.req("GATE-10")
 def test_a_replaced_file_never_gives_two_holders_of_one_path(path, monkeypatch):
     """The file is renamed away between opening and locking: whoever locked the old one lets go and takes the new one."""
-    import fleet.world.gates as module
-
     replaced: list[bool] = []
     genuine = module.FileLock.acquire
 

@@ -34,7 +34,7 @@ class Acts:
         self.home = home
         self.store = store
         self.actor = actor
-        self.dispatch = dispatch
+        self.speaker = dispatch
         self.funnel = funnel
         self.clock = Clock()
         self.ids = Ids()
@@ -108,7 +108,7 @@ class Acts:
 
     def task_here(self, verb: str) -> str:
         """The task of the agent that is speaking."""
-        if self.dispatch is None and worktree_at(os.path.realpath(os.getcwd())):
+        if self.speaker is None and worktree_at(os.path.realpath(os.getcwd())):
             raise NotInThisWorktree
         told = os.environ.get("FLEET_TASK")
         if not told:
@@ -122,11 +122,11 @@ class Acts:
     def caller(self, key: str | None = None) -> Caller:
         """A request by this actor, now."""
         made = self.ids.key() if key is None else names.key(key)
-        return Caller(actor=self.actor, at=self.clock.now(), key=made, dispatch=self.dispatch)
+        return Caller(actor=self.actor, at=self.clock.now(), key=made, dispatch=self.speaker)
 
     def _people_only(self, override: bool) -> None:  # noqa: FBT001
-        if override and self.dispatch is not None:
-            raise OverrideIsForPeople(dispatch=self.dispatch)
+        if override and self.speaker is not None:
+            raise OverrideIsForPeople(dispatch=self.speaker)
 
 
 def _person() -> str:

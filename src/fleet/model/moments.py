@@ -6,19 +6,10 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from fleet.errors import BadTime
-from fleet.model.times import DAY, HOUR, MINUTE, SECOND
+from fleet.model.times import SECOND, duration
 
-_UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 _DURATION = re.compile(r"(\d{1,6})([smhdw])")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
-
-
-def duration(given: str) -> int:
-    """`90s`, `30m`, `2h`, `3d`, `1w` in milliseconds."""
-    found = _DURATION.fullmatch(given.strip())
-    if not found:
-        raise BadTime(given=given)
-    return int(found[1]) * _UNITS[found[2]]
 
 
 def moment(given: str, *, now: int, local: tzinfo | None = None, back: bool = False) -> int:

@@ -5,26 +5,22 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-import tomllib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fleet.errors import BadSetting, BadTime
-from fleet.model.moments import duration
+from fleet.errors import BadTime
+from fleet.model.times import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 HOME_FILE = "config.toml"
 PROJECT_FILE = "fleet.toml"
 _LONGEST_WAIT = 3_600
 _PRIORITIES = range(-1_000, 1_001)
+_COUNTS = range(1, 1_001)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(NamedTuple):
     """One setting."""
 
     name: str
@@ -35,8 +31,7 @@ class Setting:
     help: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
+class Value(NamedTuple):
     """What a setting is, and where that was said."""
 
     name: str
@@ -55,6 +50,14 @@ def _is_seconds(value: object) -> bool:
 
 def _is_priority(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value in _PRIORITIES
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value in _COUNTS
+
+
+def _is_autonomy(value: object) -> bool:
+    return value in {"ask", "edits", "allowlist", "full"}
 
 
 def _is_line(value: object) -> bool:
@@ -94,6 +97,118 @@ SETTINGS = (
         help="the age at which `fleet maintenance rotate-operations` archives operations",
     ),
     Setting(
+        name="limits.agents",
+        file=HOME_FILE,
+        default=20,
+        expects="a whole number from 1 to 1000",
+        accepts=_is_count,
+        help="how many agents may work at once, in all",
+    ),
+    Setting(
+        name="limits.project_agents",
+        file=HOME_FILE,
+        default=20,
+        expects="a whole number from 1 to 1000",
+        accepts=_is_count,
+        help="how many agents may work at once in one project",
+    ),
+    Setting(
+        name="limits.failed_spawns",
+        file=HOME_FILE,
+        default=3,
+        expects="a whole number from 1 to 1000",
+        accepts=_is_count,
+        help="how many failed starts of one task within an hour park it",
+    ),
+    Setting(
+        name="report_grace",
+        file=HOME_FILE,
+        default="90s",
+        expects='a duration like "90s"',
+        accepts=_is_duration,
+        help="how long an agent may live on after its report before it is asked to exit",
+    ),
+    Setting(
+        name="exit_grace",
+        file=HOME_FILE,
+        default="10s",
+        expects='a duration like "10s"',
+        accepts=_is_duration,
+        help="how long an agent may take to exit when it is asked to",
+    ),
+    Setting(
+        name="git_limit",
+        file=HOME_FILE,
+        default="10m",
+        expects='a duration like "10m"',
+        accepts=_is_duration,
+        help="how long git may take to make a worktree",
+    ),
+    Setting(
+        name="engine",
+        file=PROJECT_FILE,
+        default=None,
+        expects="an engine's name",
+        accepts=_is_line,
+        help="the engine that agents run on",
+    ),
+    Setting(
+        name="autonomy",
+        file=PROJECT_FILE,
+        default=None,
+        expects='"ask", "edits", "allowlist" or "full"',
+        accepts=_is_autonomy,
+        help="what agents may do without asking",
+    ),
+    Setting(
+        name="target",
+        file=PROJECT_FILE,
+        default=None,
+        expects="a branch",
+        accepts=_is_line,
+        help="the branch that work lands on (default: that of the checkout)",
+    ),
+    Setting(
+        name="integration",
+        file=PROJECT_FILE,
+        default="fleet/main",
+        expects="a branch",
+        accepts=_is_line,
+        help="the branch that work is merged into, and that agents start from",
+    ),
+    Setting(
+        name="verify",
+        file=PROJECT_FILE,
+        default=None,
+        expects="a command on one line",
+        accepts=_is_line,
+        help="the command that has to pass on merged work",
+    ),
+    Setting(
+        name="verify_limit",
+        file=PROJECT_FILE,
+        default="1h",
+        expects='a duration like "1h"',
+        accepts=_is_duration,
+        help="how long the verify command may take",
+    ),
+    Setting(
+        name="worktree.setup",
+        file=PROJECT_FILE,
+        default=None,
+        expects="a command on one line",
+        accepts=_is_line,
+        help="run once in each new worktree, before its first agent",
+    ),
+    Setting(
+        name="worktree.teardown",
+        file=PROJECT_FILE,
+        default=None,
+        expects="a command on one line",
+        accepts=_is_line,
+        help="run in a worktree before it is removed; it cannot hold the removal up",
+    ),
+    Setting(
         name="task.verify",
         file=PROJECT_FILE,
         default=None,
@@ -128,19 +243,6 @@ SETTINGS = (
 )
 
 
-def read(path: str, text: str, file: str) -> dict[str, Value]:
-    """The settings that a file gives, each checked."""
-    found = {}
-    for name, value in _flat(_parsed(path, text)):
-        setting = _known(path, text, name, file)
-        line = _line_of(text, name)
-        if not setting.accepts(value):
-            why = f"{name} is {value!r}, but should be {setting.expects}"
-            raise BadSetting(file=path, line=line, why=why, advice=setting.help)
-        found[name] = Value(name=name, value=value, source=f"{path}:{line}", help=setting.help)
-    return found
-
-
 def merged(*given: dict[str, Value]) -> dict[str, Value]:
     """Every setting, from the files that say it or by default."""
     values = {
@@ -149,49 +251,3 @@ def merged(*given: dict[str, Value]) -> dict[str, Value]:
     for each in given:
         values |= each
     return values
-
-
-def _parsed(path: str, text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        where = re.search(r"\(at line (\d+)", str(error))
-        line = int(where[1]) if where else text.count("\n") + 1
-        why = re.sub(r" \(at .*\)$", "", str(error))
-        raise BadSetting(file=path, line=line, why=why, advice="see https://toml.io for the syntax") from None
-
-
-def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
-def _known(path: str, text: str, name: str, file: str) -> Setting:
-    for setting in SETTINGS:
-        if setting.name == name and setting.file == file:
-            return setting
-    elsewhere = [setting.file for setting in SETTINGS if setting.name == name]
-    near = difflib.get_close_matches(name, [each.name for each in SETTINGS if each.file == file], n=1, cutoff=0.5)
-    advice = f"did you mean {near[0]!r}?" if near else "`fleet config show` lists all settings"
-    if elsewhere:
-        advice = f"it belongs into {elsewhere[0]}"
-    raise BadSetting(file=path, line=_line_of(text, name), why=f"unknown setting {name!r}", advice=advice)
-
-
-def _line_of(text: str, name: str) -> int:
-    """The line that sets a key. tomllib does not tell, so look for it: the table's head, then the key."""
-    table, _, key = name.rpartition(".")
-    here = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        head = re.match(r"\s*\[\s*([\w.\-\"' ]+?)\s*\]", line)
-        if head:
-            here = head[1].replace('"', "").replace("'", "").replace(" ", "")
-            continue
-        said = re.match(r"\s*([\w.\-\"' ]+?)\s*=", line)
-        full = f"{here}.{said[1]}".strip(".").replace('"', "").replace("'", "") if said else ""
-        if full == name or (said and here == table and said[1] == key):
-            return number
-    return 1

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from time import gmtime, strftime
 
+from fleet.errors import BadTime
+
 SECOND = 1_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+_DIGITS = 6
 
 
 def iso(at: int) -> str:
@@ -26,3 +30,11 @@ def age(milliseconds: int) -> str:
         if milliseconds >= size:
             return f"{milliseconds // size}{letter}"
     return f"{max(milliseconds, 0) // SECOND}s"
+
+
+def duration(given: str) -> int:
+    """`90s`, `30m`, `2h`, `3d`, `1w` in milliseconds."""
+    number, unit = given.strip()[:-1], given.strip()[-1:]
+    if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS and unit in UNITS):
+        raise BadTime(given=given)
+    return int(number) * UNITS[unit]

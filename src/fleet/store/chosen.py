@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from fleet.model.settings import merged
-from fleet.world.configuration import home_settings
+from fleet.world.configuration import settings_of
 
 
 def chosen_store(home: str) -> tuple[str, float]:
     """Its address, and how long to wait for it."""
-    values = merged(home_settings(home))
+    values = settings_of(home, None)
     return values["store"].value, float(values["store_wait"].value)

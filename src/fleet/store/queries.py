@@ -4,6 +4,167 @@ from __future__ import annotations
 
 from fleet.store.query import Query
 
+# An intent: the thing is about to be made.
+ADD_CLAIM = Query(
+    'add_claim',
+    'INSERT INTO claims (id, dispatch, project, slug, host, kind, name, actor, effect_lock, data, created_at, updated_at) VALUES (:id, :dispatch, :project, :slug, :host, :kind, :name, :actor, :effect_lock, :data, :at, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO claims (id, dispatch, project, slug, host, kind, name, actor, effect_lock, data, created_at, updated_at) VALUES (%(id)s, %(dispatch)s, %(project)s, %(slug)s, %(host)s, %(kind)s, %(name)s, %(actor)s, %(effect_lock)s, %(data)s, %(at)s, %(at)s) ON CONFLICT DO NOTHING',
+)
+
+# Compare and set of a claim's state.
+STEP_CLAIM = Query(
+    'step_claim',
+    'UPDATE claims SET state = :after, updated_at = :at WHERE id = :id AND state = :before',
+    'UPDATE claims SET state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s',
+)
+
+# The intent to remove a thing, with who does it.
+LET_GO_CLAIM = Query(
+    'let_go_claim',
+    "UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at WHERE id = :id AND state = :before",
+    "UPDATE claims SET state = 'releasing', actor = %(actor)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s",
+)
+
+# A successor finishes what a dead creator began, or makes the thing anew.
+RETAKE_CLAIM = Query(
+    'retake_claim',
+    "UPDATE claims SET state = 'allocating', actor = :actor, data = :data, updated_at = :at WHERE id = :id AND state = 'allocating' AND actor = :was",
+    "UPDATE claims SET state = 'allocating', actor = %(actor)s, data = %(data)s, updated_at = %(at)s WHERE id = %(id)s AND state = 'allocating' AND actor = %(was)s",
+)
+
+# A release did not work: count it.
+FAIL_RELEASE = Query(
+    'fail_release',
+    "UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, updated_at = :at WHERE id = :id AND state = 'releasing'",
+    "UPDATE claims SET failures = failures + 1, failed_at = %(at)s, state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND state = 'releasing'",
+)
+
+CLAIM_BY_ID = Query(
+    'claim_by_id',
+    'SELECT * FROM claims WHERE id = :id',
+    'SELECT * FROM claims WHERE id = %(id)s',
+)
+
+# Whoever holds a thing.
+HELD_CLAIM = Query(
+    'held_claim',
+    "SELECT * FROM claims WHERE host = :host AND kind = :kind AND name = :name AND state IN ('allocating', 'live', 'releasing', 'releasing_blocked')",
+    "SELECT * FROM claims WHERE host = %(host)s AND kind = %(kind)s AND name = %(name)s AND state IN ('allocating', 'live', 'releasing', 'releasing_blocked')",
+)
+
+# What a dispatch holds or held.
+CLAIMS_OF_DISPATCH = Query(
+    'claims_of_dispatch',
+    'SELECT * FROM claims WHERE dispatch = :dispatch ORDER BY created_at, id',
+    'SELECT * FROM claims WHERE dispatch = %(dispatch)s ORDER BY created_at, id',
+)
+
+# What a task's bundle holds.
+CLAIMS_OF_BUNDLE = Query(
+    'claims_of_bundle',
+    "SELECT * FROM claims WHERE project = :project AND slug = :slug AND state <> 'released' AND dispatch IS NULL ORDER BY created_at, id",
+    "SELECT * FROM claims WHERE project = %(project)s AND slug = %(slug)s AND state <> 'released' AND dispatch IS NULL ORDER BY created_at, id",
+)
+
+# Every claim that is not released, oldest first.
+OPEN_CLAIMS = Query(
+    'open_claims',
+    "SELECT * FROM claims WHERE state <> 'released' ORDER BY created_at, id",
+    "SELECT * FROM claims WHERE state <> 'released' ORDER BY created_at, id",
+)
+
+FORGET_RELEASED_OF_BUNDLE = Query(
+    'forget_released_of_bundle',
+    "DELETE FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NULL AND state = 'released'",
+    "DELETE FROM claims WHERE project = %(project)s AND slug = %(slug)s AND dispatch IS NULL AND state = 'released'",
+)
+
+# A task's bundle.
+BUNDLE_OF = Query(
+    'bundle_of',
+    'SELECT * FROM bundles WHERE project = :project AND slug = :slug',
+    'SELECT * FROM bundles WHERE project = %(project)s AND slug = %(slug)s',
+)
+
+ADD_BUNDLE = Query(
+    'add_bundle',
+    'INSERT INTO bundles (project, slug, host, owner, generation) VALUES (:project, :slug, :host, :owner, 1) ON CONFLICT DO NOTHING',
+    'INSERT INTO bundles (project, slug, host, owner, generation) VALUES (%(project)s, %(slug)s, %(host)s, %(owner)s, 1) ON CONFLICT DO NOTHING',
+)
+
+# Compare and set of the owner; the generation only grows.
+ADOPT_BUNDLE = Query(
+    'adopt_bundle',
+    'UPDATE bundles SET owner = :owner, host = :host, generation = generation + 1 WHERE project = :project AND slug = :slug AND owner = :was AND generation = :generation',
+    'UPDATE bundles SET owner = %(owner)s, host = %(host)s, generation = generation + 1 WHERE project = %(project)s AND slug = %(slug)s AND owner = %(was)s AND generation = %(generation)s',
+)
+
+ADD_ADOPTION = Query(
+    'add_adoption',
+    'INSERT INTO adoptions (project, slug, generation, dispatch, kind, adopted_at) VALUES (:project, :slug, :generation, :dispatch, :kind, :at)',
+    'INSERT INTO adoptions (project, slug, generation, dispatch, kind, adopted_at) VALUES (%(project)s, %(slug)s, %(generation)s, %(dispatch)s, %(kind)s, %(at)s)',
+)
+
+END_ADOPTION = Query(
+    'end_adoption',
+    'UPDATE adoptions SET released_at = :at WHERE project = :project AND slug = :slug AND dispatch = :dispatch AND released_at IS NULL',
+    'UPDATE adoptions SET released_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND dispatch = %(dispatch)s AND released_at IS NULL',
+)
+
+# Who had a task's bundle, oldest first.
+ADOPTIONS_OF = Query(
+    'adoptions_of',
+    'SELECT dispatch, kind, generation, adopted_at, released_at FROM adoptions WHERE project = :project AND slug = :slug ORDER BY generation',
+    'SELECT dispatch, kind, generation, adopted_at, released_at FROM adoptions WHERE project = %(project)s AND slug = %(slug)s ORDER BY generation',
+)
+
+# A project's coordinator.
+SEAT_OF = Query(
+    'seat_of',
+    'SELECT * FROM seats WHERE project = :project',
+    'SELECT * FROM seats WHERE project = %(project)s',
+)
+
+ALL_SEATS = Query(
+    'all_seats',
+    'SELECT * FROM seats ORDER BY project',
+    'SELECT * FROM seats ORDER BY project',
+)
+
+ADD_SEAT = Query(
+    'add_seat',
+    'INSERT INTO seats (project) VALUES (:project) ON CONFLICT DO NOTHING',
+    'INSERT INTO seats (project) VALUES (%(project)s) ON CONFLICT DO NOTHING',
+)
+
+# Compare and set of the holder.
+TAKE_SEAT = Query(
+    'take_seat',
+    "UPDATE seats SET holder = :holder, epoch = epoch + 1 WHERE project = :project AND COALESCE(holder, '') = COALESCE(CAST(:was AS TEXT), '')",
+    "UPDATE seats SET holder = %(holder)s, epoch = epoch + 1 WHERE project = %(project)s AND COALESCE(holder, '') = COALESCE(CAST(%(was)s AS TEXT), '')",
+)
+
+# What was learnt of a thing since its intent.
+SET_CLAIM_DATA = Query(
+    'set_claim_data',
+    'UPDATE claims SET data = :data, updated_at = :at WHERE id = :id',
+    'UPDATE claims SET data = %(data)s, updated_at = %(at)s WHERE id = %(id)s',
+)
+
+# Claims of bundles whose task is archived, and so to be released.
+LONE_CLAIMS = Query(
+    'lone_claims',
+    "SELECT c.* FROM claims c JOIN tasks t ON t.project = c.project AND t.slug = c.slug WHERE c.dispatch IS NULL AND c.state <> 'released' AND t.archived = 1 ORDER BY c.created_at DESC, c.id",
+    "SELECT c.* FROM claims c JOIN tasks t ON t.project = c.project AND t.slug = c.slug WHERE c.dispatch IS NULL AND c.state <> 'released' AND t.archived = 1 ORDER BY c.created_at DESC, c.id",
+)
+
+# How many things of a bundle are not released.
+CLAIMS_ON_TASK = Query(
+    'claims_on_task',
+    "SELECT COUNT(*) AS n FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NULL AND state <> 'released'",
+    "SELECT COUNT(*) AS n FROM claims WHERE project = %(project)s AND slug = %(slug)s AND dispatch IS NULL AND state <> 'released'",
+)
+
 # Give out a dispatch id, once and for all time.
 RESERVE_ID = Query(
     'reserve_id',
@@ -11,18 +172,95 @@ RESERVE_ID = Query(
     'INSERT INTO ids (id, at) VALUES (%(id)s, %(at)s) ON CONFLICT DO NOTHING',
 )
 
+# Whether an id was ever given out.
+ID_GIVEN = Query(
+    'id_given',
+    'SELECT 1 AS yes FROM ids WHERE id = :id',
+    'SELECT 1 AS yes FROM ids WHERE id = %(id)s',
+)
+
 # The journal of an attempt begins.
 ADD_DISPATCH = Query(
     'add_dispatch',
-    'INSERT INTO dispatches (id, kind, project, slug, owner, host, tmux_socket, created_at, updated_at, predecessor, engine) VALUES (:id, :kind, :project, :slug, :owner, :host, :tmux_socket, :at, :at, :predecessor, :engine) ON CONFLICT DO NOTHING',
-    'INSERT INTO dispatches (id, kind, project, slug, owner, host, tmux_socket, created_at, updated_at, predecessor, engine) VALUES (%(id)s, %(kind)s, %(project)s, %(slug)s, %(owner)s, %(host)s, %(tmux_socket)s, %(at)s, %(at)s, %(predecessor)s, %(engine)s) ON CONFLICT DO NOTHING',
+    'INSERT INTO dispatches (id, kind, project, slug, owner, host, tmux_socket, created_at, updated_at, predecessor, engine, autonomy, model, command, base, spawner, server) VALUES (:id, :kind, :project, :slug, :owner, :host, :tmux_socket, :at, :at, :predecessor, :engine, :autonomy, :model, :command, :base, :spawner, :server) ON CONFLICT DO NOTHING',
+    'INSERT INTO dispatches (id, kind, project, slug, owner, host, tmux_socket, created_at, updated_at, predecessor, engine, autonomy, model, command, base, spawner, server) VALUES (%(id)s, %(kind)s, %(project)s, %(slug)s, %(owner)s, %(host)s, %(tmux_socket)s, %(at)s, %(at)s, %(predecessor)s, %(engine)s, %(autonomy)s, %(model)s, %(command)s, %(base)s, %(spawner)s, %(server)s) ON CONFLICT DO NOTHING',
 )
 
 # One journal.
 DISPATCH_BY_ID = Query(
     'dispatch_by_id',
-    'SELECT id, kind, project, slug, owner, host, tmux_socket, schema, created_at, updated_at, launched_at, ended_at, exec_state, recl_state, report, report_reason, reported_at, blocked_reason, predecessor, engine FROM dispatches WHERE id = :id',
-    'SELECT id, kind, project, slug, owner, host, tmux_socket, schema, created_at, updated_at, launched_at, ended_at, exec_state, recl_state, report, report_reason, reported_at, blocked_reason, predecessor, engine FROM dispatches WHERE id = %(id)s',
+    'SELECT * FROM dispatches WHERE id = :id',
+    'SELECT * FROM dispatches WHERE id = %(id)s',
+)
+
+# Journals in the tables, oldest first.
+LISTED_DISPATCHES = Query(
+    'listed_dispatches',
+    "SELECT * FROM dispatches WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) AND (:ended = 1 OR exec_state IN ('pending', 'in_flight')) ORDER BY created_at, id",
+    "SELECT * FROM dispatches WHERE (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) AND (%(ended)s = 1 OR exec_state IN ('pending', 'in_flight')) ORDER BY created_at, id",
+)
+
+# Journals whose id begins with a text, or that work on a task of that slug.
+DISPATCHES_LIKE = Query(
+    'dispatches_like',
+    'SELECT id, kind, project, slug, exec_state, created_at FROM dispatches WHERE id LIKE :prefix OR slug = :slug ORDER BY created_at DESC, id',
+    'SELECT id, kind, project, slug, exec_state, created_at FROM dispatches WHERE id LIKE %(prefix)s OR slug = %(slug)s ORDER BY created_at DESC, id',
+)
+
+# The journal that was begun last.
+NEWEST_DISPATCH = Query(
+    'newest_dispatch',
+    'SELECT id FROM dispatches ORDER BY created_at DESC, id LIMIT 1',
+    'SELECT id FROM dispatches ORDER BY created_at DESC, id LIMIT 1',
+)
+
+# The attempt that a task has now.
+UNFINISHED_OF_TASK = Query(
+    'unfinished_of_task',
+    "SELECT * FROM dispatches WHERE project = :project AND slug = :slug AND exec_state IN ('pending', 'in_flight')",
+    "SELECT * FROM dispatches WHERE project = %(project)s AND slug = %(slug)s AND exec_state IN ('pending', 'in_flight')",
+)
+
+# The newest journal of a task.
+LAST_OF_TASK = Query(
+    'last_of_task',
+    'SELECT * FROM dispatches WHERE project = :project AND slug = :slug ORDER BY created_at DESC, id LIMIT 1',
+    'SELECT * FROM dispatches WHERE project = %(project)s AND slug = %(slug)s ORDER BY created_at DESC, id LIMIT 1',
+)
+
+# How many agents are at work, in all and in one project; coordinators are not counted.
+COUNT_UNFINISHED = Query(
+    'count_unfinished',
+    "SELECT COUNT(*) AS everywhere, COALESCE(SUM(CASE WHEN project = :project THEN 1 ELSE 0 END), 0) AS here FROM dispatches WHERE exec_state IN ('pending', 'in_flight') AND kind <> 'coord'",
+    "SELECT COUNT(*) AS everywhere, COALESCE(SUM(CASE WHEN project = %(project)s THEN 1 ELSE 0 END), 0) AS here FROM dispatches WHERE exec_state IN ('pending', 'in_flight') AND kind <> 'coord'",
+)
+
+# Compare and set: one launch a dispatch.
+LAUNCH_DISPATCH = Query(
+    'launch_dispatch',
+    "UPDATE dispatches SET exec_state = 'in_flight', process = :process, launched_at = :at, updated_at = :at WHERE id = :id AND exec_state = 'pending'",
+    "UPDATE dispatches SET exec_state = 'in_flight', process = %(process)s, launched_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = 'pending'",
+)
+
+# The first report counts.
+REPORT_DISPATCH = Query(
+    'report_dispatch',
+    "UPDATE dispatches SET report = :report, report_reason = :reason, reported_at = :at, updated_at = :at WHERE id = :id AND report IS NULL AND exec_state IN ('pending', 'in_flight')",
+    "UPDATE dispatches SET report = %(report)s, report_reason = %(reason)s, reported_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND report IS NULL AND exec_state IN ('pending', 'in_flight')",
+)
+
+# Write down that an agent is asked to exit. A kill weighs more than a stop, a stop more than a report.
+ASK_DISPATCH = Query(
+    'ask_dispatch',
+    "UPDATE dispatches SET asked_at = COALESCE(asked_at, :at), asked_for = :asked_for, asked_reason = :reason, updated_at = :at WHERE id = :id AND exec_state IN ('pending', 'in_flight') AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for = 'stop' AND :asked_for = 'kill'))",
+    "UPDATE dispatches SET asked_at = COALESCE(asked_at, %(at)s), asked_for = %(asked_for)s, asked_reason = %(reason)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state IN ('pending', 'in_flight') AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for = 'stop' AND %(asked_for)s = 'kill'))",
+)
+
+# Compare and set: the outcome, committed only by settle.
+END_DISPATCH = Query(
+    'end_dispatch',
+    "UPDATE dispatches SET exec_state = :after, exit_status = :exit_status, blocked_reason = :reason, ended_at = :at, updated_at = :at WHERE id = :id AND exec_state = :before AND COALESCE(report, '') = COALESCE(CAST(:report AS TEXT), '')",
+    "UPDATE dispatches SET exec_state = %(after)s, exit_status = %(exit_status)s, blocked_reason = %(reason)s, ended_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = %(before)s AND COALESCE(report, '') = COALESCE(CAST(%(report)s AS TEXT), '')",
 )
 
 # Compare and set of the exec state.
@@ -39,25 +277,102 @@ STEP_RECL = Query(
     'UPDATE dispatches SET recl_state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND recl_state = %(before)s',
 )
 
-# An intent: the thing is about to be made.
-ADD_CLAIM = Query(
-    'add_claim',
-    'INSERT INTO claims (id, dispatch, project, slug, host, kind, name, actor, effect_lock, created_at, updated_at) VALUES (:id, :dispatch, :project, :slug, :host, :kind, :name, :actor, :effect_lock, :at, :at) ON CONFLICT DO NOTHING',
-    'INSERT INTO claims (id, dispatch, project, slug, host, kind, name, actor, effect_lock, created_at, updated_at) VALUES (%(id)s, %(dispatch)s, %(project)s, %(slug)s, %(host)s, %(kind)s, %(name)s, %(actor)s, %(effect_lock)s, %(at)s, %(at)s) ON CONFLICT DO NOTHING',
+# Journals that are finished and fully reclaimed, ready for the archive.
+RECLAIMED_DISPATCHES = Query(
+    'reclaimed_dispatches',
+    "SELECT * FROM dispatches WHERE recl_state = 'complete' ORDER BY created_at, id",
+    "SELECT * FROM dispatches WHERE recl_state = 'complete' ORDER BY created_at, id",
 )
 
-# Compare and set of a claim's state.
-STEP_CLAIM = Query(
-    'step_claim',
-    'UPDATE claims SET state = :after, updated_at = :at WHERE id = :id AND state = :before',
-    'UPDATE claims SET state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s',
+FORGET_DISPATCH = Query(
+    'forget_dispatch',
+    "DELETE FROM dispatches WHERE id = :id AND recl_state = 'complete'",
+    "DELETE FROM dispatches WHERE id = %(id)s AND recl_state = 'complete'",
 )
 
-# What a dispatch holds or held.
-CLAIMS_OF_DISPATCH = Query(
-    'claims_of_dispatch',
-    'SELECT id, dispatch, host, kind, name, state, actor, data, failures, created_at, updated_at FROM claims WHERE dispatch = :dispatch ORDER BY created_at, id',
-    'SELECT id, dispatch, host, kind, name, state, actor, data, failures, created_at, updated_at FROM claims WHERE dispatch = %(dispatch)s ORDER BY created_at, id',
+FORGET_CLAIMS = Query(
+    'forget_claims',
+    "DELETE FROM claims WHERE dispatch = :id AND state = 'released'",
+    "DELETE FROM claims WHERE dispatch = %(id)s AND state = 'released'",
+)
+
+FORGET_AGENT = Query(
+    'forget_agent',
+    'DELETE FROM agents WHERE dispatch = :id AND archived_at IS NOT NULL',
+    'DELETE FROM agents WHERE dispatch = %(id)s AND archived_at IS NOT NULL',
+)
+
+# An agent's record.
+ADD_AGENT = Query(
+    'add_agent',
+    'INSERT INTO agents (dispatch, engine, session, started_at) VALUES (:id, :engine, :session, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO agents (dispatch, engine, session, started_at) VALUES (%(id)s, %(engine)s, %(session)s, %(at)s) ON CONFLICT DO NOTHING',
+)
+
+ARCHIVE_AGENT = Query(
+    'archive_agent',
+    'UPDATE agents SET archived_at = :at WHERE dispatch = :id AND archived_at IS NULL',
+    'UPDATE agents SET archived_at = %(at)s WHERE dispatch = %(id)s AND archived_at IS NULL',
+)
+
+AGENT_BY_ID = Query(
+    'agent_by_id',
+    'SELECT * FROM agents WHERE dispatch = :id',
+    'SELECT * FROM agents WHERE dispatch = %(id)s',
+)
+
+ADD_SPAWN_FAILURE = Query(
+    'add_spawn_failure',
+    'INSERT INTO spawn_failures (project, slug, dispatch, at, why) VALUES (:project, :slug, :dispatch, :at, :why) ON CONFLICT DO NOTHING',
+    'INSERT INTO spawn_failures (project, slug, dispatch, at, why) VALUES (%(project)s, %(slug)s, %(dispatch)s, %(at)s, %(why)s) ON CONFLICT DO NOTHING',
+)
+
+COUNT_SPAWN_FAILURES = Query(
+    'count_spawn_failures',
+    'SELECT COUNT(*) AS n FROM spawn_failures WHERE project = :project AND slug = :slug AND at > :since',
+    'SELECT COUNT(*) AS n FROM spawn_failures WHERE project = %(project)s AND slug = %(slug)s AND at > %(since)s',
+)
+
+# The claiming transaction of a dispatch: open and ready becomes in progress.
+ASSIGN_TASK = Query(
+    'assign_task',
+    "UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= :at)",
+    "UPDATE tasks SET status = 'in_progress', assignee = %(id)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= %(at)s)",
+)
+
+# What became of a task, by the attempt that still has it.
+SETTLE_TASK = Query(
+    'settle_task',
+    "UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, ended_at = :ended_at, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id",
+    "UPDATE tasks SET status = %(status)s, assignee = %(assignee)s, reason = %(reason)s, ended_at = %(ended_at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'in_progress' AND assignee = %(id)s",
+)
+
+# Git says it is merged.
+MERGE_TASK = Query(
+    'merge_task',
+    'UPDATE tasks SET merged = :commit, merged_at = :at, changed_at = :at WHERE project = :project AND slug = :slug AND merged IS NULL',
+    'UPDATE tasks SET merged = %(commit)s, merged_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND merged IS NULL',
+)
+
+# Something stands in the way of a task that was done: put it before a person.
+PARK_TASK = Query(
+    'park_task',
+    "UPDATE tasks SET status = 'blocked', reason = :reason, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was",
+    "UPDATE tasks SET status = 'blocked', reason = %(reason)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
+)
+
+# Tasks that are done, not merged and not archived.
+MERGEABLE_TASKS = Query(
+    'mergeable_tasks',
+    "SELECT slug FROM tasks WHERE project = :project AND status = 'done' AND merged IS NULL AND archived = 0 ORDER BY ended_at, slug",
+    "SELECT slug FROM tasks WHERE project = %(project)s AND status = 'done' AND merged IS NULL AND archived = 0 ORDER BY ended_at, slug",
+)
+
+# Tasks whose bundle can go: merged, or ended long ago, or archived already.
+DISPOSABLE_TASKS = Query(
+    'disposable_tasks',
+    'SELECT t.project, t.slug, t.status, t.archived, t.merged FROM tasks t JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE t.archived = 1 ORDER BY t.project, t.slug',
+    'SELECT t.project, t.slug, t.status, t.archived, t.merged FROM tasks t JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE t.archived = 1 ORDER BY t.project, t.slug',
 )
 
 # What could be started now: most urgent first, then oldest.
@@ -317,6 +632,12 @@ REMOVE_PROJECT = Query(
     'remove_project',
     'DELETE FROM projects WHERE name = :project',
     'DELETE FROM projects WHERE name = %(project)s',
+)
+
+REMOVE_SPAWN_FAILURES = Query(
+    'remove_spawn_failures',
+    'DELETE FROM spawn_failures WHERE project = :project',
+    'DELETE FROM spawn_failures WHERE project = %(project)s',
 )
 
 # A new task. Its count of open blockers is set once its edges are there.

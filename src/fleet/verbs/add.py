@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fleet.errors import NoSuchProject, NoSuchTask, SlugTaken
 from fleet.model import names, slugs, texts
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 PRIORITIES = range(-1_000, 1_001)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTask:
+class NewTask(NamedTuple):
     """What somebody wants done."""
 
     project: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fleet.errors import DependencyCycle
 from fleet.model import fence, graph, names, texts
@@ -20,8 +19,7 @@ _ORDERS = frozenset({"title", "description", "verify", "engine"})
 _CLEARABLE = ("not_before", "verify", "engine")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Edit(NamedTuple):
     """What to change; None leaves a field as it is, and `clear` names fields to empty."""
 
     project: str

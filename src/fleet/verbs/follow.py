@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fleet.model import jsontext
 from fleet.model.times import iso
 from fleet.store import queries as q
 
@@ -20,8 +19,7 @@ PAUSE = 0.2
 FOREVER = 1 << 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Which:
+class Which(NamedTuple):
     """Which operations."""
 
     project: str | None = None
@@ -40,7 +38,7 @@ class Which:
 
 def document(row: Row) -> dict[str, Any]:
     """An operation as people and programs read it."""
-    return {**row, "at": iso(row["at"]), "what": json.loads(row["what"])}
+    return {**row, "at": iso(row["at"]), "what": jsontext.loads(row["what"])}
 
 
 def recent(rows: Rows, which: Which, limit: int, after: int = 0) -> list[dict[str, Any]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fleet.errors import Superseded
 from fleet.model import fence, names, texts
+from fleet.model.dispatches import UNFINISHED
+from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 
@@ -49,6 +52,9 @@ def _end(
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         outcome = fence.OUTCOME[event]
+        attempt = _attempt(tx, project, slug, was)
+        if attempt is not None:
+            return _report(tx, attempt, outcome, why, said)
         if fence.is_repeated(project, slug, was, event, tx.caller):
             return {"project": project, "task": slug, "status": outcome, "changed": False, "ready": []}
         fence.check_person(project, slug, was, tx.caller, override=override)
@@ -60,6 +66,31 @@ def _end(
         return {"project": project, "task": slug, "status": after, "changed": True, "ready": freed}
 
     return Change(f"{event} {project}/{slug}", work)
+
+
+def _attempt(tx: Tx, project: str, slug: str, was: Row) -> Row | None:
+    """The unfinished dispatch that is speaking, if it is one and the task is still its own."""
+    if tx.caller.dispatch is None:
+        return None
+    fence.check_agent(project, slug, was, tx.caller)
+    row = tx.one(q.DISPATCH_BY_ID, id=tx.caller.dispatch)
+    return row if row is not None and row["exec_state"] in UNFINISHED else None
+
+
+def _report(tx: Tx, attempt: Row, word: str, reason: str | None, said: str | None) -> Row:
+    """A report is a word, not yet an end: the agent may still be writing. The first one counts."""
+    project, slug = attempt["project"], attempt["slug"]
+    result = {"project": project, "task": slug, "status": f"reported {word}", "ready": []}
+    if attempt["report"] is not None:
+        if attempt["report"] != word:
+            now = f"it was reported {attempt['report']} before"
+            raise Superseded(who=f"dispatch {attempt['id']}", project=project, slug=slug, now=now)
+        return result | {"changed": False}
+    tx.run(q.REPORT_DISPATCH, id=attempt["id"], report=word, reason=reason, at=tx.at)
+    if said:
+        tasks.say(tx, project, slug, said)
+    tx.note(report=word, reason=reason)
+    return result | {"changed": True}
 
 
 def _superseded(was: Row, tx: Tx) -> str | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fleet.errors import NoSuchProject
 from fleet.model import fence, names
@@ -22,8 +21,7 @@ EVERYTHING = 1 << 60
 _TIMES = ("not_before", "added_at", "changed_at", "started_at", "ended_at")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
+class Filters(NamedTuple):
     """Which tasks to list."""
 
     status: str | None = None

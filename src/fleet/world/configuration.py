@@ -1,34 +1,20 @@
-"""The files that hold settings."""
+"""The files that hold settings. Reading TOML is loaded only when there is a file to read."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
 
-from fleet.errors import BadSetting
-from fleet.model import settings
-
-if TYPE_CHECKING:
-    from fleet.model.settings import Value
+from fleet.model.settings import HOME_FILE, PROJECT_FILE, Value, merged
 
 
-def home_settings(home: str) -> dict[str, Value]:
-    """What config.toml says."""
-    return _read(f"{home}/{settings.HOME_FILE}", settings.HOME_FILE)
+def settings_of(home: str, repository: str | None) -> dict[str, Value]:
+    """Every setting: from config.toml, from a repository's fleet.toml, or by default."""
+    files = [(f"{home}/{HOME_FILE}", HOME_FILE)]
+    if repository is not None:
+        files.append((f"{repository}/{PROJECT_FILE}", PROJECT_FILE))
+    there = [(path, file) for path, file in files if os.path.lexists(path)]
+    if not there:
+        return merged()
+    from fleet.world.settings_file import read_file
 
-
-def project_settings(repository: str) -> dict[str, Value]:
-    """What fleet.toml says."""
-    return _read(f"{repository}/{settings.PROJECT_FILE}", settings.PROJECT_FILE)
-
-
-def _read(path: str, file: str) -> dict[str, Value]:
-    try:
-        with open(path, encoding="utf-8") as opened:
-            text = opened.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except UnicodeDecodeError:
-        raise BadSetting(file=path, line=1, why="it is not UTF-8", advice="save it as UTF-8") from None
-    except OSError as error:
-        raise BadSetting(file=path, line=1, why=str(error.strerror).lower(), advice="mend its permissions") from None
-    return settings.read(path, text, file)
+    return merged(*(read_file(path, file) for path, file in there))

@@ -34,6 +34,14 @@ class Files:
         with os.fdopen(handle, "rb") as file:
             return file.read()
 
+    def unlink(self, name: str) -> None:
+        """Remove a file. Safe when it is gone."""
+        self._funnel.through(f"unlink {name}", lambda: _unlink(f"{self.root}/{name}"))
+
+    def move(self, name: str, to: str) -> None:
+        """Give a file another name, durably. Safe when it was moved already."""
+        self._funnel.through(f"move {name}", lambda: _move(f"{self.root}/{name}", f"{self.root}/{to}"))
+
     def names(self, folder: str) -> list[str]:
         """The names in a folder, sorted; none when it is missing."""
         try:
@@ -51,6 +59,20 @@ def move_into_place(building: str, path: str) -> None:
         os.close(handle)
     os.rename(building, path)
     _sync(os.path.dirname(path))
+
+
+def _unlink(path: str) -> None:
+    _discard(path)
+    if os.path.isdir(os.path.dirname(path)):
+        _sync(os.path.dirname(path))
+
+
+def _move(path: str, to: str) -> None:
+    if not os.path.lexists(path):
+        return
+    os.makedirs(os.path.dirname(to), mode=_FOLDER, exist_ok=True)
+    os.rename(path, to)
+    _sync(os.path.dirname(to))
 
 
 def _publish(path: str, content: bytes) -> None:

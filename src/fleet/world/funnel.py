@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         def before(self, effect: str) -> None:
             """Be told that the effect is about to happen."""
 
+        def during(self, effect: str, pid: int) -> None:
+            """Be told that another program has begun to perform the effect."""
+
         def after(self, effect: str) -> None:
             """Be told that the effect has happened."""
 
@@ -43,6 +46,11 @@ class Funnel:
     def commit(self, why: str, act: Callable[[], T]) -> T:
         """Let a transaction end: the one effect that happens inside it."""
         return self._watched(f"commit {why}", act)
+
+    def during(self, effect: str, pid: int) -> None:
+        """Another program has begun to perform the effect."""
+        if self.watcher is not None:
+            self.watcher.during(effect, pid)
 
     def refuse_in_transaction(self, effect: str) -> None:
         """Raise when this thread has a transaction open."""

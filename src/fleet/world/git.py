@@ -1,44 +1,209 @@
-"""git, asked from outside the user's own checkout."""
+"""git, asked without ever working in the user's own checkout: no index, stash, hook or branch of theirs is touched."""
 
 from __future__ import annotations
 
 import os
-import subprocess
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, NotARepository
+from fleet.errors import GitRefused, NotARepository
 
 if TYPE_CHECKING:
-    from fleet.world.funnel import Funnel
+    from fleet.world.programs import Done, Programs
 
-_LIMIT = 30
-# A hook or alias of git may call fleet: what it set for its own repository does not hold for ours.
-_FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
+_LIMIT = 60.0
+# No hook of the user's runs, nothing asks for a passphrase or opens an editor.
+_QUIET = (
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "commit.gpgsign=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "core.fsmonitor=false",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worktree:
+    """A worktree as git lists it."""
+
+    path: str
+    branch: str | None
+    head: str
+    locked: str | None
+    prunable: bool
 
 
 class Git:
     """The program git."""
 
-    def __init__(self, funnel: Funnel) -> None:
-        self._funnel = funnel
+    def __init__(self, programs: Programs) -> None:
+        self._programs = programs
 
     def main_checkout(self, path: str) -> str:
         """The top of the repository's main checkout, wherever in the repository (or a worktree of it) the path is."""
-        if not os.path.isdir(path):
+        asked = ["git", "-C", path, "rev-parse", "--path-format=absolute", "--git-common-dir", "--is-bare-repository"]
+        done = self._programs.run("git rev-parse", asked, limit=_LIMIT)
+        if not done.ok:
             raise NotARepository(path=path)
-        words = ["git", "-C", path, "rev-parse", "--path-format=absolute", "--git-common-dir", "--is-bare-repository"]
-        done = self._funnel.through("git rev-parse", lambda: _run(words))
-        if done.returncode != 0:
-            raise NotARepository(path=path)
-        common, bare = done.stdout.splitlines()[:2]
+        common, bare = done.out.splitlines()[:2]
         return os.path.realpath(common if bare == "true" else os.path.dirname(common))
 
+    def worktrees(self, repository: str) -> list[Worktree] | None:
+        """Every worktree git knows of; None when it does not say."""
+        done = self._run("worktree list", repository, "worktree", "list", "--porcelain", "-z")
+        if not done.ok:
+            return None
+        return [_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")]
 
-def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
-    try:
-        return subprocess.run(words, capture_output=True, text=True, timeout=_LIMIT, check=False, env=clean)
-    except FileNotFoundError:
-        raise FleetError(what="git is not installed") from None
-    except subprocess.TimeoutExpired:
-        raise FleetError(what=f"{' '.join(words[:4])} did not answer within {_LIMIT} s") from None
+    def resolve(self, repository: str, name: str) -> str | None:
+        """The commit that a name stands for."""
+        done = self._run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        return done.out.strip() if done.ok else None
+
+    def resolve_in(self, path: str, name: str) -> str | None:
+        """The commit that a name stands for in a worktree of fleet's."""
+        done = self._run_in("rev-parse", path, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        return done.out.strip() if done.ok else None
+
+    def titles(self, repository: str, since: str, until: str) -> list[str]:
+        """The first lines of the commits of one and not of the other, merges left out."""
+        done = self._run("log", repository, "log", "--no-merges", "--format=%h %s", f"{since}..{until}")
+        return done.out.splitlines()
+
+    def head_branch(self, repository: str) -> str | None:
+        """The branch that the main checkout is on."""
+        done = self._run("symbolic-ref", repository, "symbolic-ref", "--quiet", "--short", "HEAD")
+        return done.out.strip() if done.ok else None
+
+    def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
+        """Compare and set of a branch; an old of zeros means it must not exist."""
+        return self._run("update-ref", repository, "update-ref", f"refs/heads/{branch}", new, old).ok
+
+    def set_ref(self, repository: str, ref: str, new: str) -> bool:
+        """Make a ref that is not there yet."""
+        return self._run("update-ref", repository, "update-ref", ref, new, "0" * 40).ok
+
+    def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
+        """Delete a branch, if it still is where it was."""
+        return self._run("update-ref -d", repository, "update-ref", "-d", f"refs/heads/{branch}", old).ok
+
+    def contains(self, repository: str, branch: str, commit: str) -> bool | None:
+        """Whether a commit is merged into a branch; None when git does not say."""
+        done = self._run("merge-base", repository, "merge-base", "--is-ancestor", commit, f"refs/heads/{branch}")
+        return {0: True, 1: False}.get(done.status if done.status is not None else -1)
+
+    def commits(self, repository: str, since: str, until: str) -> list[str] | None:
+        """The commits of one and not of the other, newest first."""
+        done = self._run("rev-list", repository, "rev-list", f"{since}..{until}")
+        return done.out.split() if done.ok else None
+
+    def diff(self, repository: str, since: str, until: str, *, stat: bool = False, colour: bool = False) -> str:
+        """What changed between the two."""
+        flags = (["--stat"] if stat else []) + (["--color=always"] if colour else [])
+        return self._run("diff", repository, "diff", *flags, f"{since}...{until}").out
+
+    def add_worktree(
+        self, repository: str, path: str, *, branch: str, base: str | None, reason: str, limit: float, lock: int
+    ) -> None:
+        """Register a locked worktree without its files; then fill it. A kill in between leaves one that can be completed."""
+        new = ["-b", branch] if base is not None else []
+        start = [base] if base is not None else [branch]
+        words = ["worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", reason, *new, path, *start]
+        self._must("worktree add", repository, *words, limit=limit, lock=lock)
+        self.fill_worktree(path, limit=limit, lock=lock)
+
+    def add_detached(self, repository: str, path: str, *, commit: str, reason: str, limit: float, lock: int) -> None:
+        """A worktree on no branch."""
+        words = ["worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", reason, "--detach", path, commit]
+        self._must("worktree add", repository, *words, limit=limit, lock=lock)
+        self.fill_worktree(path, limit=limit, lock=lock)
+
+    def fill_worktree(self, path: str, *, limit: float, lock: int) -> None:
+        """Check out the files of a worktree that nobody has worked in yet."""
+        self._must_in(
+            "checkout", path, "-c", "checkout.workers=0", "reset", "--hard", "--quiet", limit=limit, lock=lock
+        )
+
+    def is_dirty(self, path: str) -> bool | None:
+        """Whether a worktree has uncommitted work; None when git does not say."""
+        done = self._run_in("status", path, "status", "--porcelain", "--untracked-files=all")
+        return bool(done.out.strip()) if done.ok else None
+
+    def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
+        """Remove a clean worktree. Never forced: git itself refuses while there is uncommitted work."""
+        self._run("worktree unlock", repository, "worktree", "unlock", path)
+        done = self._run("worktree remove", repository, "worktree", "remove", path, lock=lock)
+        if not done.ok:
+            self._run("worktree lock", repository, "worktree", "lock", "--reason", reason, path)
+            raise GitRefused(what=f"remove {path}", why=_said(done))
+
+    def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
+        """Remove a worktree in which only git and a verify command ever wrote."""
+        self._run("worktree unlock", repository, "worktree", "unlock", path)
+        done = self._run("worktree remove", repository, "worktree", "remove", "--force", path, lock=lock)
+        if not done.ok:
+            raise GitRefused(what=f"remove {path}", why=_said(done))
+
+    def prune(self, repository: str, path: str) -> None:
+        """Forget a worktree whose directory is gone."""
+        self._run("worktree unlock", repository, "worktree", "unlock", path)
+        self._run("worktree prune", repository, "worktree", "prune", "--expire=now")
+
+    def commit_all(self, path: str, message: str) -> str:
+        """Commit everything in a worktree of fleet's, and say which commit it is."""
+        self._must_in("add", path, "add", "--all", limit=_LIMIT, lock=None)
+        self._must_in(
+            "commit", path, "commit", "--quiet", "--allow-empty", "--message", message, limit=_LIMIT, lock=None
+        )
+        done = self._run_in("rev-parse", path, "rev-parse", "HEAD")
+        return done.out.strip()
+
+    def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
+        """Merge into a worktree of fleet's own. None: merged. Else the files in conflict, and nothing half-merged is left."""
+        done = self._run_in("merge", path, "merge", "--no-ff", "--no-edit", "--quiet", "-m", message, commit, lock=lock)
+        if done.ok:
+            return None
+        files = self._run_in("diff", path, "diff", "--name-only", "--diff-filter=U").out.split("\n")
+        self._run_in("merge --abort", path, "merge", "--abort")
+        if not any(files):
+            raise GitRefused(what=f"merge {commit[:12]}", why=_said(done))
+        return [name for name in files if name]
+
+    def _must(self, effect: str, repository: str, *words: str, limit: float, lock: int | None) -> None:
+        done = self._run(effect, repository, *words, limit=limit, lock=lock)
+        if not done.ok:
+            raise GitRefused(what=f"git {effect}", why=_said(done))
+
+    def _must_in(self, effect: str, path: str, *words: str, limit: float, lock: int | None) -> None:
+        done = self._run_in(effect, path, *words, limit=limit, lock=lock)
+        if not done.ok:
+            raise GitRefused(what=f"git {effect}", why=_said(done))
+
+    def _run(self, effect: str, repository: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
+        """In the repository itself, not in its checkout."""
+        folder = repository if os.path.isdir(f"{repository}/objects") else f"{repository}/.git"
+        asked = ["git", *_QUIET, f"--git-dir={folder}", *words]
+        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, cwd="/")
+
+    def _run_in(self, effect: str, path: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
+        """In a worktree of fleet's."""
+        return self._programs.run(f"git {effect}", ["git", *_QUIET, "-C", path, *words], limit=limit, lock=lock)
+
+
+def _said(done: Done) -> str:
+    return " ".join(done.err.split()) or "no answer"
+
+
+def _worktree(lines: list[str]) -> Worktree:
+    fields = dict([*line.split(" ", 1), ""][:2] for line in lines if line)
+    branch = fields.get("branch")
+    return Worktree(
+        path=fields["worktree"],
+        branch=branch.removeprefix("refs/heads/") if branch else None,
+        head=fields.get("HEAD", ""),
+        locked=fields.get("locked"),
+        prunable="prunable" in fields,
+    )

@@ -68,6 +68,9 @@ CREATE TABLE tasks (
   assignee TEXT,
   attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
   reason TEXT,
+  -- The commit of the integration branch that merged it.
+  merged TEXT,
+  merged_at INTEGER,
   -- How many dependencies are neither done nor abandoned: readiness is data, `ready` never walks the graph.
   open_blockers INTEGER NOT NULL DEFAULT 0 CHECK (open_blockers >= 0),
   added_at INTEGER NOT NULL,
@@ -142,24 +145,54 @@ CREATE TABLE dispatches (
   exec_state TEXT NOT NULL DEFAULT 'pending'
     CHECK (exec_state IN ('pending', 'in_flight', 'done', 'blocked', 'failed')),
   recl_state TEXT NOT NULL DEFAULT 'pending' CHECK (recl_state IN ('pending', 'complete', 'partial', 'blocked')),
+  -- What the agent said of its own work; the first word counts.
   report TEXT CHECK (report IN ('done', 'failed', 'blocked')),
   report_reason TEXT,
   reported_at INTEGER,
+  -- That it was asked to exit, what for (report, stop, kill, superseded), and why.
+  asked_at INTEGER,
+  asked_for TEXT CHECK (asked_for IN ('report', 'stop', 'kill', 'superseded')),
+  asked_reason TEXT,
   blocked_reason TEXT,
+  exit_status INTEGER,
   predecessor TEXT,
   engine TEXT,
-  pid INTEGER,
-  start_time TEXT,
-  boot TEXT,
-  server_pid INTEGER,
-  server_start TEXT,
+  autonomy TEXT,
+  model TEXT,
+  command TEXT,
+  base TEXT,
+  -- Processes as host/boot/pid/start: who dispatches, who was launched, and tmux's server.
+  spawner TEXT NOT NULL DEFAULT '',
+  process TEXT,
+  server TEXT,
   FOREIGN KEY (project, slug) REFERENCES tasks (project, slug),
   CHECK ((kind = 'coord') = (slug IS NULL)),
   CHECK (recl_state <> 'complete' OR exec_state IN ('done', 'blocked', 'failed'))
 ) STRICT;
 CREATE UNIQUE INDEX dispatches_one_attempt ON dispatches (project, slug) WHERE exec_state IN ('pending', 'in_flight');
 CREATE INDEX dispatches_unfinished ON dispatches (exec_state, project) WHERE exec_state IN ('pending', 'in_flight');
-CREATE INDEX dispatches_unreclaimed ON dispatches (recl_state) WHERE recl_state <> 'complete';
+CREATE INDEX dispatches_unreclaimed ON dispatches (recl_state, created_at);
+CREATE INDEX dispatches_by_task ON dispatches (project, slug, created_at);
+
+-- An agent's record, archived when its dispatch ends.
+CREATE TABLE agents (
+  dispatch TEXT PRIMARY KEY REFERENCES ids (id),
+  engine TEXT NOT NULL,
+  session TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  heartbeat_at INTEGER,
+  archived_at INTEGER
+) STRICT;
+
+-- Dispatches that failed before their agent was launched; too many within an hour park the task.
+CREATE TABLE spawn_failures (
+  project TEXT NOT NULL,
+  slug TEXT NOT NULL,
+  dispatch TEXT NOT NULL REFERENCES ids (id),
+  at INTEGER NOT NULL,
+  why TEXT NOT NULL,
+  PRIMARY KEY (project, slug, dispatch)
+) STRICT, WITHOUT ROWID;
 
 -- A task's worker_dir and worktree: one owner, one generation. Outlives archiving.
 CREATE TABLE bundles (

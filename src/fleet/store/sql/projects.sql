@@ -53,3 +53,6 @@ DELETE FROM seats WHERE project = :project;
 
 -- name: remove_project
 DELETE FROM projects WHERE name = :project;
+
+-- name: remove_spawn_failures
+DELETE FROM spawn_failures WHERE project = :project;

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
+import gc
 import importlib
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet.model import jsontext
 from fleet.model.version import VERSION
-from fleet.surfaces.cli.table import GROUPS, SECTIONS
+from fleet.surfaces.cli.table import GROUPS, HIDDEN, SECTIONS
 
 if TYPE_CHECKING:
     from fleet.surfaces.cli.table import Entry
@@ -30,7 +30,8 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the table."""
-        return [*self._entries, *super().list_commands(ctx)]
+        hidden = {entry.name for entry in HIDDEN} if self.name == "fleet" else set()
+        return [*(name for name in self._entries if name not in hidden), *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command."""
@@ -38,6 +39,7 @@ class LazyGroup(click.Group):
         if entry is None:
             return super().get_command(ctx, cmd_name)
         module = importlib.import_module(f"fleet.surfaces.cli.{entry.module}")
+        gc.enable()
         found: click.Command = module.COMMANDS[self._key(cmd_name)]
         return found
 
@@ -64,6 +66,8 @@ class LazyGroup(click.Group):
 
 
 def _nearest(name: str, known: list[str]) -> str:
+    import difflib
+
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.5)), "")
 
 
@@ -107,7 +111,7 @@ def _misused(error: click.ClickException, *, as_json: bool) -> int:
     hint = f"`{path} --help` shows how"
     if as_json:
         document = {"code": USAGE, "kind": "usage", "name": "Usage", "message": message, "hint": hint}
-        click.echo(json.dumps({"error": document}))
+        click.echo(jsontext.dumps({"error": document}))
     sys.stdout.flush()
     sys.stderr.write(f"fleet: {message} — {hint}\n")
     return USAGE

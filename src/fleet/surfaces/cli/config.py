@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import click
 
+from fleet.api.planning import Planning
 from fleet.errors import NoProject
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import opened, reading
+from fleet.surfaces.cli.options import reading
 
 
 @click.group("config")
@@ -33,14 +33,14 @@ def show(**given: Any) -> None:
       fleet config show
       fleet config show -p web --json
     """
-    with opened() as fleet:
+    with Planning.open() as fleet:
         try:
             project = fleet.project_here(given["project"])
         except NoProject:
             project = None
         found = fleet.settings(project).values()
     if given["json"]:
-        terminal.say_json([asdict(value) for value in found])
+        terminal.say_json([value._asdict() for value in found])
         return
     rows = [(each.name, _shown(each.value), each.source, each.help) for each in found]
     for line in terminal.table(("SETTING", "VALUE", "FROM", "WHAT IT IS"), rows):

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from fleet.api.fleet import Fleet
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import json_option, opened
+from fleet.surfaces.cli.options import json_option
 
 
 @click.command("doctor")
@@ -20,7 +21,7 @@ def doctor(**given: Any) -> int:
       fleet doctor
       fleet doctor --json
     """
-    with opened() as fleet:
+    with Fleet.open() as fleet:
         found = fleet.examine()
     if given["json"]:
         terminal.say_json(found)

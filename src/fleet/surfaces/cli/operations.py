@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet.api.looking import Looking
+from fleet.model import jsontext
 from fleet.model.names import DispatchId
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import ProjectName, Slug, json_option, moment, opened, reading
+from fleet.surfaces.cli.options import ProjectName, Slug, json_option, reading, whole_fleet
+from fleet.surfaces.cli.when import moment
 from fleet.verbs.follow import FOREVER, Which
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from fleet.api.fleet import Fleet
 
 
 @click.command("ops")
@@ -39,15 +39,16 @@ def ops(**given: Any) -> None:
       fleet ops --task parser -p web
       fleet ops --follow --json
     """
-    with opened() as fleet:
+    with (whole_fleet() if given["archived"] else Looking).open() as fleet:
         which = _which(fleet, given)
         newest = fleet.newest()
-        _print(fleet.operations(which, limit=given["limit"], archived=given["archived"]), as_json=given["json"])
+        listed = getattr(fleet, "all_operations", fleet.operations)
+        _print(listed(which, limit=given["limit"]), as_json=given["json"])
         if given["follow"]:
             _print(fleet.follow(which, after=newest), as_json=given["json"])
 
 
-def _which(fleet: Fleet, given: dict[str, Any]) -> Which:
+def _which(fleet: Looking, given: dict[str, Any]) -> Which:
     project = fleet.project_here(given["project"]) if given["task"] else given["project"]
     return Which(
         project=project,
@@ -75,7 +76,7 @@ def watch(slug: str | None, **given: Any) -> None:
       fleet task watch parser --json
       fleet task watch --after 0 --limit 10
     """
-    with opened() as fleet:
+    with Looking.open() as fleet:
         project = fleet.project_here(given["project"])
         if slug:
             fleet.task(project=project, slug=slug)
@@ -88,7 +89,7 @@ def watch(slug: str | None, **given: Any) -> None:
 
 def _print(found: Iterable[dict[str, Any]], *, as_json: bool) -> None:
     for each in found:
-        terminal.say(json.dumps(each, ensure_ascii=False) if as_json else _line(each))
+        terminal.say(jsontext.dumps(each) if as_json else _line(each))
         sys.stdout.flush()
 
 

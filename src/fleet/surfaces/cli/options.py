@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from fleet.api.fleet import Fleet
+from fleet.api.looking import Looking
 from fleet.errors import FleetError
-from fleet.model import moments
 from fleet.surfaces.cli.hot_table import COMMON
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from click.shell_completion import CompletionItem
+
+    from fleet.api.fleet import Fleet
     from fleet.surfaces.cli.hot_table import Option
 
 Decorated = Any
@@ -47,8 +47,10 @@ class Slug(click.ParamType[str]):
 
     def shell_complete(self, ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Slugs of the project that begin so."""
+        from click.shell_completion import CompletionItem
+
         try:
-            with Fleet.open() as fleet:
+            with Looking.open() as fleet:
                 project = fleet.project_here(ctx.params.get("project"))
                 found = fleet.slugs(project=project, prefix=incomplete)
         except FleetError:
@@ -63,8 +65,10 @@ class ProjectName(click.ParamType[str]):
 
     def shell_complete(self, _ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Projects that begin so."""
+        from click.shell_completion import CompletionItem
+
         try:
-            with Fleet.open() as fleet:
+            with Looking.open() as fleet:
                 known = [each["name"] for each in fleet.projects()]
         except FleetError:
             return []
@@ -94,9 +98,11 @@ slug_argument = click.argument("slug", type=Slug())
 override_option = click.option("--override", is_flag=True, help="take the task away from whoever works on it")
 
 
-def opened(actor: str | None = None) -> Fleet:
-    """Fleet, as the given actor."""
-    return Fleet.open(actor=actor)
+def whole_fleet() -> type[Fleet]:
+    """Everything that can be asked of fleet, for a command that seldom needs it."""
+    from fleet.api.fleet import Fleet
+
+    return Fleet
 
 
 def from_stdin(given: str | None) -> str | None:
@@ -104,11 +110,3 @@ def from_stdin(given: str | None) -> str | None:
     if given != "-":
         return given
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-
-
-def moment(given: str | None, fleet: Fleet, *, back: bool = False) -> int | None:
-    """A time as people write it, in their own time zone."""
-    if given is None:
-        return None
-    local = datetime.now().astimezone().tzinfo
-    return moments.moment(given, now=fleet.clock.now(), local=local, back=back)

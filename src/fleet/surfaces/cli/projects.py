@@ -6,16 +6,17 @@ from typing import Any
 
 import click
 
+from fleet.api.fleet import Fleet
 from fleet.model.tasks import STATUSES
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import ProjectName, anywhere, json_option, opened
+from fleet.surfaces.cli.options import ProjectName, anywhere, json_option
 
 _PATH = click.argument("path", type=click.Path(file_okay=False), default=".")
 _NAME = click.option("--name", metavar="NAME", help="the project's name (default: that of the directory)")
 
 
 def _register(path: str, given: dict[str, Any]) -> None:
-    with opened(given["as"]) as fleet:
+    with Fleet.open(actor=given["as"]) as fleet:
         done = fleet.register(path, given["name"], key=given["key"])
     if given["json"]:
         terminal.say_json(done)
@@ -74,7 +75,7 @@ def list_(**given: Any) -> None:
       fleet project list
       fleet project list --json
     """
-    with opened() as fleet:
+    with Fleet.open() as fleet:
         found = fleet.projects()
     if given["json"]:
         terminal.say_json(found)
@@ -102,7 +103,7 @@ def show(name: str, **given: Any) -> None:
     Examples:
       fleet project show web
     """
-    with opened() as fleet:
+    with Fleet.open() as fleet:
         found = fleet.project(name)
     if given["json"]:
         terminal.say_json(found)
@@ -125,7 +126,7 @@ def remove(name: str, **given: Any) -> None:
       fleet project remove web
       fleet project remove web --with-tasks
     """
-    with opened(given["as"]) as fleet:
+    with Fleet.open(actor=given["as"]) as fleet:
         done = fleet.remove_project(name, with_tasks=given["with_tasks"], key=given["key"])
     if given["json"]:
         terminal.say_json(done)

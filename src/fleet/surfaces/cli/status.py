@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from fleet.api.looking import Looking
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import json_option, opened
+from fleet.surfaces.cli.options import json_option
 
 
 @click.command("status")
@@ -20,7 +21,7 @@ def status(**given: Any) -> None:
       fleet status
       fleet status --json | jq .trouble
     """
-    with opened() as fleet:
+    with Looking.open() as fleet:
         found = fleet.overview()
     if given["json"]:
         terminal.say_json(found)

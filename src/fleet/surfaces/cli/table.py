@@ -18,17 +18,33 @@ class Entry:
 
 EVERY_DAY = (
     Entry("init", "projects", "Register the repository you are in as a project."),
+    Entry("run", "dispatching", "Add a task and start an agent on it."),
     Entry("status", "status", "What is going on, on one page."),
+    Entry("ps", "agents", "Who works on what."),
+    Entry("attach", "agents", "Join an agent's terminal."),
+    Entry("peek", "agents", "What an agent shows just now."),
+    Entry("stop", "dispatching", "End an agent so that it can be resumed."),
+    Entry("land", "work", "Move your branch to the merged work."),
+    Entry("clean", "sweeping", "Sweep up what leaked, asking once."),
     Entry("demo", "demo", "Watch fifty processes work through a graph at once."),
 )
 AGENTS = tuple(Entry(hot.name, "hot_click", hot.summary) for hot in HOT if hot.short)
 PLUMBING = (
     Entry("task", "tasks", "Add, change, show and list tasks."),
     Entry("project", "projects", "Register repositories and list them."),
+    Entry("dispatch", "dispatching", "Start an agent on a task."),
+    Entry("agents", "agents", "Agents at work."),
+    Entry("logs", "agents", "All that an agent showed."),
+    Entry("diff", "agents", "What a task's branch changes."),
+    Entry("kill", "dispatching", "End an attempt."),
+    Entry("merge", "work", "Merge a task's work."),
+    Entry("dispatches", "journals", "The journals of attempts."),
+    Entry("claims", "journals", "What is held, and by whom."),
+    Entry("engine", "engines", "The programs that agents run on."),
     Entry("ops", "operations", "What was done, by whom and why."),
     Entry("config", "config", "Settings and where they come from."),
     Entry("doctor", "doctor", "Check tools, permissions, disk and store."),
-    Entry("maintenance", "maintenance", "Keep the home tidy."),
+    Entry("maintenance", "sweeping", "Keep the home tidy."),
     Entry("completion", "completion", "Print the completion script of your shell."),
 )
 SECTIONS = (
@@ -56,4 +72,9 @@ TASK = (
     Entry("import", "tasks_exchange", "Take in a graph: fleet, workgraph or beads JSON Lines."),
     Entry("export", "tasks_exchange", "Write the graph as JSON Lines or tasks.md."),
 )
-GROUPS = {"": tuple(entry for _title, part in SECTIONS for entry in part), "task": TASK}
+# Not for people: what sessions and tmux call.
+HIDDEN = (
+    Entry("launch", "dispatching", "Become the agent of a dispatch."),
+    Entry("settle", "dispatching", "Settle a dispatch whose agent has exited."),
+)
+GROUPS = {"": (*(entry for _title, part in SECTIONS for entry in part), *HIDDEN), "task": TASK}

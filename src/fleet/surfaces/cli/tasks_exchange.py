@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
+from fleet.api.fleet import Fleet
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import opened, reading, writing
+from fleet.surfaces.cli.options import reading, writing
 
 
 @click.command("import")
@@ -31,7 +32,7 @@ def import_(file: Any, **given: Any) -> None:
     name = os.path.basename(getattr(file, "name", "") or "standard input")
     lines = file.readlines()
     bar = terminal.Progress("importing", len(lines))
-    with opened(given["as"]) as fleet:
+    with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         try:
             done = fleet.ingest(project=project, lines=lines, name=name, progress=bar, key=given["key"])
@@ -57,7 +58,7 @@ def export(output: Any, **given: Any) -> None:
       fleet task export --markdown -o tasks.md
     """
     out = output or sys.stdout
-    with opened() as fleet:
+    with Fleet.open() as fleet:
         project = fleet.project_here(given["project"])
         if given["markdown"]:
             lines = fleet.markdown(project=project)

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from fleet.api.planning import Planning
 from fleet.errors import BadInput
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import Slug, opened, override_option, slug_argument, writing
+from fleet.surfaces.cli.options import Slug, override_option, slug_argument, writing
 
 
 def _told(done: dict[str, Any], text: str, *, as_json: bool) -> None:
@@ -30,7 +31,7 @@ def unclaim(slug: str, **given: Any) -> None:
       fleet task unclaim parser
       fleet task unclaim parser --override        take it away from whoever has it
     """
-    with opened(given["as"]) as fleet:
+    with Planning.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         done = fleet.unclaim(project=project, slug=slug, override=given["override"], key=given["key"])
     _told(done, f"{project}/{slug} is open again", as_json=given["json"])
@@ -46,7 +47,7 @@ def retry(slug: str, **given: Any) -> None:
     Examples:
       fleet task retry parser
     """
-    with opened(given["as"]) as fleet:
+    with Planning.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         done = fleet.retry(project=project, slug=slug, key=given["key"])
     _told(done, f"{project}/{slug} is open again (it was {done['was']})", as_json=given["json"])
@@ -64,7 +65,7 @@ def abandon(slug: str, **given: Any) -> None:
     Examples:
       fleet task abandon parser --reason "we use a library instead"
     """
-    with opened(given["as"]) as fleet:
+    with Planning.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         done = fleet.abandon(
             project=project, slug=slug, reason=given["reason"], override=given["override"], key=given["key"]
@@ -75,7 +76,7 @@ def abandon(slug: str, **given: Any) -> None:
 
 def _pausing(name: str, summary: str, *, paused: bool) -> click.Command:
     def perform(slug: str, **given: Any) -> None:
-        with opened(given["as"]) as fleet:
+        with Planning.open(actor=given["as"]) as fleet:
             project = fleet.project_here(given["project"])
             done = fleet.pause(project=project, slug=slug, paused=paused, key=given["key"])
         _told(done, f"{project}/{slug} is {'paused' if paused else 'not paused'}", as_json=given["json"])
@@ -99,7 +100,7 @@ def archive(slug: str | None, **given: Any) -> None:
     """
     if bool(slug) == given["ended"]:
         raise BadInput(what="name a task, or say --ended for all that ended long ago")
-    with opened(given["as"]) as fleet:
+    with Planning.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         if slug:
             done = fleet.archive(project=project, slug=slug, key=given["key"])

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from fleet.api.looking import Looking
 from fleet.model.tasks import STATUSES
 from fleet.surfaces.cli import drawing, terminal
-from fleet.surfaces.cli.options import opened, reading, slug_argument
+from fleet.surfaces.cli.options import reading, slug_argument
 from fleet.verbs.show import EVERYTHING, PAGE, Filters
 
 _LIMIT = click.IntRange(min=1)
@@ -38,7 +39,7 @@ def show(slug: str, **given: Any) -> None:
       fleet task show parser
       fleet task show parser --json | jq .log
     """
-    with opened() as fleet:
+    with Looking.open() as fleet:
         found = fleet.task(project=fleet.project_here(given["project"]), slug=slug)
     if given["json"]:
         terminal.say_json(found)
@@ -84,7 +85,7 @@ def list_(**given: Any) -> None:
       fleet task list --text login --json
     """
     project, as_json = given.pop("project"), given.pop("json")
-    with opened() as fleet:
+    with Looking.open() as fleet:
         found = fleet.tasks(project=fleet.project_here(project), filters=Filters(**given))
         if as_json:
             terminal.say_json_list(found)
@@ -130,7 +131,7 @@ def ready(limit: int, **given: Any) -> None:
       fleet task ready
       fleet task ready --limit 1 --json
     """
-    with opened() as fleet:
+    with Looking.open() as fleet:
         found = fleet.ready(project=fleet.project_here(given["project"]), limit=limit)
     if given["json"]:
         terminal.say_json_list(found)
@@ -152,7 +153,7 @@ def why(slug: str, **given: Any) -> None:
     Examples:
       fleet task why write-the-tests
     """
-    with opened() as fleet:
+    with Looking.open() as fleet:
         found = fleet.why(project=fleet.project_here(given["project"]), slug=slug)
     if given["json"]:
         terminal.say_json(found)
@@ -178,7 +179,7 @@ def graph(form: str | None, **given: Any) -> None:
       fleet task graph --mermaid > graph.md
       fleet task graph --dot | dot -Tsvg > graph.svg
     """
-    with opened() as fleet:
+    with Looking.open() as fleet:
         found = fleet.graph(project=fleet.project_here(given["project"]), archived=given["archived"])
     if given["json"]:
         terminal.say_json(found)

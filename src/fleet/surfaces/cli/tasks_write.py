@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from fleet.api.planning import Planning
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import Slug, from_stdin, moment, opened, override_option, slug_argument, writing
+from fleet.surfaces.cli.options import Slug, from_stdin, override_option, slug_argument, writing
+from fleet.surfaces.cli.when import moment
 from fleet.verbs.edit import Edit
 
 _PRIORITY = click.IntRange(-1_000, 1_000)
@@ -34,7 +36,7 @@ def add(title: str, **given: Any) -> None:
       fleet task add "Port the docs" -d - < brief.md
       fleet task add "Nightly clean-up" --not-before 22:00
     """
-    with opened(given.pop("as")) as fleet:
+    with Planning.open(actor=given.pop("as")) as fleet:
         project, as_json = fleet.project_here(given.pop("project")), given.pop("json")
         given["description"] = from_stdin(given["description"])
         given["not_before"] = moment(given["not_before"], fleet)
@@ -74,7 +76,7 @@ def edit(slug: str, **given: Any) -> None:
       fleet task edit docs --after parser --not-after tests
       fleet task edit docs --not-before none
     """
-    with opened(given.pop("as")) as fleet:
+    with Planning.open(actor=given.pop("as")) as fleet:
         project, as_json, key = fleet.project_here(given.pop("project")), given.pop("json"), given.pop("key")
         given["description"] = from_stdin(given["description"])
         clear = frozenset(name for name in ("not_before", "verify", "engine") if given[name] == "none")

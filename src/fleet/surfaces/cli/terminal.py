@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import sys
 import unicodedata
 from typing import TYPE_CHECKING, Any
+
+from fleet.model import jsontext
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,14 +66,14 @@ def say(text: str = "") -> None:
 
 def say_json(value: Any) -> None:
     """A document for programs."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(jsontext.dumps(value) + "\n")
 
 
 def say_json_list(values: Iterable[Any]) -> None:
     """A list for programs, written as it comes."""
     before = "["
     for value in values:
-        sys.stdout.write(f"{before}\n{json.dumps(value, ensure_ascii=False)}")
+        sys.stdout.write(f"{before}\n{jsontext.dumps(value)}")
         before = ","
     sys.stdout.write("[]\n" if before == "[" else "\n]\n")
 
@@ -100,7 +100,7 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     widths = [max(width_of(row[n]) for row in [heads, *cells]) for n in range(len(heads))]
     taken = sum(width + _GAP for width in widths[:-1])
     if is_terminal():
-        widths[-1] = max(min(widths[-1], shutil.get_terminal_size().columns - taken), _NARROWEST)
+        widths[-1] = max(min(widths[-1], os.get_terminal_size().columns - taken), _NARROWEST)
     yield paint(_row(heads, widths).rstrip(), "bold")
     for row in cells:
         shown = [shortened(cell, width) for cell, width in zip(row, widths, strict=True)]

@@ -1,0 +1,74 @@
+"""What can be planned: adding and changing tasks. One transaction each, nothing outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.api.looking import Looking
+from fleet.errors import NoSuchProject
+from fleet.model import names
+from fleet.model.times import duration
+from fleet.store import queries as q
+from fleet.verbs import add, claim, edit, reopen, report
+from fleet.world.configuration import settings_of
+
+if TYPE_CHECKING:
+    from fleet.model.settings import Value
+    from fleet.verbs.edit import Edit
+
+Document = dict[str, Any]
+
+
+class Planning(Looking):
+    """Plans work."""
+
+    def add(self, *, project: str, title: str, key: str | None = None, **fields: Any) -> Document:  # noqa: ANN401 - the fields of NewTask
+        """Add a task. What is not said comes from the project's fleet.toml."""
+        told = self.settings(project)
+        for name in ("verify", "engine", "priority"):
+            if fields.get(name) is None:
+                fields[name] = told[f"task.{name}"].value
+        return self.commit(add.add(add.NewTask(project=project, title=title, **fields)), key)
+
+    def edit(self, wanted: Edit, *, key: str | None = None) -> Document:
+        """Change a task."""
+        self._people_only(wanted.override)
+        return self.commit(edit.edit(wanted), key)
+
+    def unclaim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Document:
+        """Give a task back."""
+        self._people_only(override)
+        return self.commit(claim.unclaim(project=project, slug=slug, override=override), key)
+
+    def abandon(
+        self, *, project: str, slug: str, reason: str | None = None, override: bool = False, key: str | None = None
+    ) -> Document:
+        """The task is not wanted any more."""
+        self._people_only(override)
+        return self.commit(report.abandon(project=project, slug=slug, reason=reason, override=override), key)
+
+    def retry(self, *, project: str, slug: str, key: str | None = None) -> Document:
+        """Open a blocked or ended task again."""
+        return self.commit(reopen.retry(project=project, slug=slug), key)
+
+    def pause(self, *, project: str, slug: str, paused: bool = True, key: str | None = None) -> Document:
+        """Hold a task back, or let it go on."""
+        return self.commit(reopen.pause(project=project, slug=slug, paused=paused), key)
+
+    def archive(self, *, project: str, slug: str, key: str | None = None) -> Document:
+        """Put an ended task out of sight."""
+        return self.commit(reopen.archive(project=project, slug=slug), key)
+
+    def archive_ended(self, *, project: str, older_than: str | None = None, key: str | None = None) -> Document:
+        """Put every task that ended long enough ago out of sight."""
+        age = duration(older_than or self.settings(project)["task.archive_after"].value)
+        return self.commit(reopen.archive_ended(project=project, before=self.clock.now() - age), key)
+
+    def settings(self, project: str | None = None) -> dict[str, Value]:
+        """Every setting and where it comes from; a project's own too if one is named."""
+        if project is None:
+            return settings_of(self.home, None)
+        row = self.store.read(lambda rows: rows.one(q.PROJECT_BY_NAME, name=names.project(project)))
+        if row is None:
+            raise NoSuchProject(project=project)
+        return settings_of(self.home, row["path"])

@@ -1,0 +1,208 @@
+"""What can be run: dispatching agents, looking at them, ending them, merging their work, sweeping up."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fleet.api.planning import Planning
+from fleet.engines import reader
+from fleet.errors import Absent, NoSuchDispatch
+from fleet.model.times import iso_or_none
+from fleet.resources import class_of
+from fleet.store import queries as q
+from fleet.verbs import agents, dispatch, end, find, launch, merge, reclaim, seat, settle, sweep
+from fleet.verbs.ground import Ground
+from fleet.world.world import World
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
+    from fleet.store.transaction import Row
+    from fleet.verbs.dispatch import Wanted
+    from fleet.verbs.launch import Launched
+    from fleet.verbs.sweep import Finding
+    from fleet.world.tmux import Pane
+
+Document = dict[str, Any]
+PHASES = ("orphans", "retry-releases", "reconcile-derived")
+_TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
+
+
+_LOOKS = 20
+_BETWEEN_LOOKS = 0.1
+
+
+class Running(Planning):
+    """Runs agents."""
+
+    _world: World | None = None
+
+    @property
+    def world(self) -> World:
+        """Everything outside."""
+        if self._world is None:
+            self._world = World(self.home, self.funnel)
+        return self._world
+
+    @property
+    def ground(self) -> Ground:
+        """What verbs with effects stand on."""
+        return Ground(store=self.store, world=self.world, commit=self.commit, settings=self.settings)
+
+    # starting ---------------------------------------------------------------------------------------------------------
+    def dispatch(self, wanted: Wanted) -> Document:
+        """Start an agent on a task."""
+        return dispatch.dispatch(self.ground, wanted)
+
+    def coord_spawn(self, wanted: Wanted) -> Document:
+        """Start a project's coordinator, behind its gate."""
+        return seat.coord_spawn(self.ground, wanted)
+
+    def launch(self, ident: str) -> Launched:
+        """What a session's command becomes."""
+        return launch.launch(self.ground, ident)
+
+    # looking ----------------------------------------------------------------------------------------------------------
+    def find(self, given: str, project: str | None = None) -> str:
+        """The dispatch that is meant."""
+        return self.store.read(lambda rows: find.find(rows, given, project))
+
+    def agents(self, project: str | None = None) -> list[Document]:
+        """Who works on what."""
+        return agents.agents(self.ground, project)
+
+    def dispatches(self, project: str | None = None, *, ended: bool = True) -> list[Document]:
+        """The journals in the tables."""
+        rows = self.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=int(ended)))
+        claims = self.store.read(lambda snapshot: snapshot.all(q.OPEN_CLAIMS))
+        return [self._summary(row, claims) for row in rows]
+
+    def _summary(self, row: Row, claims: list[Row]) -> Document:
+        keep = (
+            "id",
+            "kind",
+            "project",
+            "slug",
+            "owner",
+            "engine",
+            "exec_state",
+            "recl_state",
+            "report",
+            "blocked_reason",
+        )
+        held = [claim for claim in claims if claim["dispatch"] == row["id"]]
+        shown = {name: row[name] for name in keep} | {name: iso_or_none(row[name]) for name in _TIMES}
+        return shown | {"claims": len(held)}
+
+    def journal(self, ident: str) -> Document:
+        """One dispatch with its claims, live or archived alike; a live one is looked at anew."""
+        if self.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) is not None:
+            return self.store.read(lambda rows: reclaim.journal(rows, ident))
+        found = find.archived(self.ground, ident)
+        if found is None:
+            raise NoSuchDispatch(dispatch=ident)
+        return found | {"archived": True}
+
+    def claims(self, klass: str | None = None, kind: str | None = None) -> list[Document]:
+        """Every claim that is not released, the row kinds included."""
+        rows = self.store.read(lambda snapshot: snapshot.all(q.OPEN_CLAIMS))
+        found = [_claim(row) for row in rows] + self._row_claims()
+        return [each for each in found if klass in {None, each["class"]} and kind in {None, each["kind"]}]
+
+    def _row_claims(self) -> list[Document]:
+        seats = [row for row in self.store.read(lambda rows: rows.all(q.ALL_SEATS)) if row["holder"]]
+        agents_now = self.store.read(lambda rows: rows.all(q.LISTED_DISPATCHES, project=None, ended=0))
+        here = {"host": self.world.host.id, "class": "exclusive", "state": "live"}
+        return [
+            here | {"kind": "coord_spawn_marker", "name": row["project"], "dispatch": row["holder"]} for row in seats
+        ] + [here | {"kind": "agent_record", "name": row["id"], "dispatch": row["id"]} for row in agents_now]
+
+    def screen(self, ident: str, *, history: bool = False) -> str:
+        """What an agent shows now; an ended one's last output."""
+        pane = self._pane(ident)
+        if pane is None:
+            return self.output(ident)
+        text = self.world.tmux.capture(pane.session_id, history=history)
+        if text is None:
+            raise Absent(what=f"answer from tmux about fleet-{ident}")
+        return text.rstrip() + "\n"
+
+    def output(self, ident: str) -> str:
+        """What was kept of an ended agent's output."""
+        try:
+            return self.files_of_home(f"logs/{ident}.log")
+        except FileNotFoundError:
+            raise Absent(what=f"output of {ident}: its session is gone and nothing was kept") from None
+
+    def files_of_home(self, name: str) -> str:
+        """The text of a file of the home."""
+        return self.world.files.read(name).decode("utf-8", "replace")
+
+    def attach_words(self, ident: str) -> list[str]:
+        """The command that attaches a terminal to an agent."""
+        if self._pane(ident) is None:
+            raise Absent(what=f"session of {ident}; `fleet logs {ident}` shows what it left")
+        return self.world.tmux.attach_words(f"fleet-{ident}")
+
+    def _pane(self, ident: str) -> Pane | None:
+        pane = self.world.tmux.listing().pane(f"fleet-{ident}")
+        return pane if pane is not None and pane.dispatch == ident and pane.home == self.world.tmux.home_id else None
+
+    def diff(self, *, project: str, slug: str, stat: bool = False, colour: bool = False) -> str:
+        """What a task's branch changes, against the integration branch."""
+        repository = self.ground.project(project)["path"]
+        integration, _tip = dispatch.integration_branch(self.ground, project, repository)
+        return self.world.git.diff(repository, integration, f"worker/{slug}", stat=stat, colour=colour)
+
+    # ending -----------------------------------------------------------------------------------------------------------
+    def stop(self, ident: str, reason: str = "stopped by a person") -> Document:
+        """End an agent so that it can be resumed."""
+        return end.end(self.ground, ident, asked_for="stop", reason=reason)
+
+    def kill(self, ident: str, reason: str) -> Document:
+        """End the attempt."""
+        return end.end(self.ground, ident, asked_for="kill", reason=f"killed: {reason}")
+
+    def settle(self, ident: str) -> Document:
+        """End a dispatch whose death is proven."""
+        return settle.settle(self.ground, ident)
+
+    def settle_soon(self, ident: str) -> Document:
+        """The same, for an agent that is just exiting: look a few times."""
+        for _ in range(_LOOKS):
+            done = settle.settle(self.ground, ident)
+            if done["settled"]:
+                break
+            self.clock.wait(_BETWEEN_LOOKS)
+        return done
+
+    # work -------------------------------------------------------------------------------------------------------------
+    def merge(self, *, project: str, slug: str) -> Document:
+        """Merge a task's work into the integration branch."""
+        return merge.merge(self.ground, project, slug)
+
+    def mergeable(self, *, project: str) -> list[str]:
+        """Tasks that are done and not merged."""
+        return [row["slug"] for row in self.store.read(lambda rows: rows.all(q.MERGEABLE_TASKS, project=project))]
+
+    def land(self, *, project: str, dry: bool = False) -> Document:
+        """Move the target to the integration branch."""
+        return merge.land(self.ground, project, dry=dry)
+
+    def sweep(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Finding]:
+        """Look for what leaked, and release it if wanted."""
+        return sweep.sweep(self.ground, kill=kill, phases=phases)
+
+    # engines ----------------------------------------------------------------------------------------------------------
+    def engines(self) -> dict[str, Engine]:
+        """Every engine."""
+        return reader.all_engines(self.home)
+
+    def engine(self, name: str) -> Engine:
+        """One engine."""
+        return reader.engine(self.home, name)
+
+
+def _claim(row: Row) -> Document:
+    keep = ("id", "kind", "name", "state", "dispatch", "project", "slug", "host", "actor", "failures")
+    return {"class": class_of(row["kind"])} | {name: row[name] for name in keep} | {"data": json.loads(row["data"])}

@@ -1,0 +1,242 @@
+"""Reads engines: the built-in files and the user's own beside them. A broken file is named with its line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fleet.errors import Absent, BadSetting
+from fleet.model import names
+
+BUILT_IN = Path(__file__).parent / "data"
+AUTONOMIES = ("ask", "edits", "allowlist", "full")
+SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
+STATES = ("working", "asks", "idle", "retrying", "limit", "dialog", "failed_turn", "finished")
+_KEYS = [
+    "summary",
+    "program",
+    "install",
+    "start",
+    "resume",
+    "model",
+    "long_prompt",
+    "interactive",
+    "unset",
+    "exit_signal",
+    "sandbox",
+    "autonomy",
+    "before",
+    "screen",
+    "env",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What a screen looks like in a state."""
+
+    state: str
+    match: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """Something that has to hold before the engine is started, or a dialog would stop it."""
+
+    file: str
+    path: tuple[str, ...]
+    equals: object
+    why: str
+    advice: str
+    unless: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """How one agent program is started, resumed, read and stopped."""
+
+    name: str
+    source: str
+    summary: str
+    program: str
+    start: tuple[str, ...]
+    resume: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    install: str = ""
+    long_prompt: str = ""
+    interactive: bool = False
+    unset: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    exit_signal: str = "SIGTERM"
+    sandbox: str = ""
+    autonomy: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    root_sandbox: str = ""
+    before: tuple[Before, ...] = ()
+    screen: tuple[Rule, ...] = ()
+
+
+def all_engines(home: str) -> dict[str, Engine]:
+    """Every engine by name; the user's own file wins over a built-in one of the same name."""
+    found: dict[str, Engine] = {}
+    for folder in (BUILT_IN, Path(home, "engines")):
+        for path in sorted(folder.glob("*.toml")):
+            found[path.stem] = read(path)
+    return found
+
+
+def engine(home: str, name: str) -> Engine:
+    """One engine. Only its own file is read, so another broken one does not matter."""
+    names.slug(name)
+    for folder in (Path(home, "engines"), BUILT_IN):
+        path = folder / f"{name}.toml"
+        if path.exists():
+            return read(path)
+    known = sorted({path.stem for folder in (Path(home, "engines"), BUILT_IN) for path in folder.glob("*.toml")})
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f" (did you mean {near[0]!r}?)" if near else f" (there are {', '.join(known)})"
+    raise Absent(what=f"engine {name!r}{hint}")
+
+
+def read(path: Path) -> Engine:
+    """An engine from its file."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"\(at line (\d+)", str(error))
+        raise _broken(path, int(where[1]) if where else 1, str(error)) from None
+    return _Reader(path, text, given).engine()
+
+
+class _Reader:
+    """Checks a file's values one by one."""
+
+    def __init__(self, path: Path, text: str, given: dict[str, Any]) -> None:
+        self._path = path
+        self._text = text
+        self._given = given
+
+    def engine(self) -> Engine:
+        for key in self._given:
+            if key not in _KEYS:
+                near = difflib.get_close_matches(key, _KEYS, n=1)
+                raise self._fault(key, f"unknown key {key!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+        autonomy = self._table("autonomy")
+        root = autonomy.pop("root_sandbox", "")
+        return Engine(
+            name=names.slug(self._path.stem),
+            source=str(self._path),
+            summary=self._text_of("summary"),
+            program=self._text_of("program"),
+            start=self._words("start", required=True),
+            resume=self._words("resume"),
+            model=self._words("model"),
+            install=self._text_of("install", ""),
+            long_prompt=self._text_of("long_prompt", ""),
+            interactive=self._flag("interactive"),
+            unset=self._words("unset"),
+            env={name: str(value) for name, value in self._table("env").items()},
+            exit_signal=self._choice("exit_signal", SIGNALS, "SIGTERM"),
+            sandbox=self._text_of("sandbox", ""),
+            autonomy={name: self._autonomy(name, words) for name, words in autonomy.items()},
+            root_sandbox=str(root),
+            before=tuple(self._before(each) for each in self._tables("before")),
+            screen=tuple(self._rule(each) for each in self._tables("screen")),
+        )
+
+    def _text_of(self, key: str, missing: str | None = None) -> str:
+        value = self._given.get(key, missing)
+        if not isinstance(value, str):
+            raise self._fault(key, f"{key} is missing" if value is None else f"{key} is not a text")
+        return value
+
+    def _flag(self, key: str) -> bool:
+        value = self._given.get(key, False)
+        if not isinstance(value, bool):
+            raise self._fault(key, f"{key} is neither true nor false")
+        return value
+
+    def _words(self, key: str, *, required: bool = False) -> tuple[str, ...]:
+        value = self._given.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(word, str) for word in value) or (required and not value):
+            raise self._fault(key, f"{key} should be a list of words")
+        return tuple(value)
+
+    def _choice(self, key: str, allowed: tuple[str, ...], missing: str) -> str:
+        value = self._given.get(key, missing)
+        if value not in allowed:
+            raise self._fault(key, f"{key} is {value!r}, but should be one of {', '.join(allowed)}")
+        return str(value)
+
+    def _table(self, key: str) -> dict[str, Any]:
+        value = self._given.get(key, {})
+        if not isinstance(value, dict):
+            raise self._fault(key, f"{key} should be a table")
+        return dict(value)
+
+    def _tables(self, key: str) -> list[dict[str, Any]]:
+        value = self._given.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+            raise self._fault(key, f"{key} should be written as [[{key}]]")
+        return value
+
+    def _autonomy(self, name: str, words: object) -> tuple[str, ...]:
+        if name not in AUTONOMIES:
+            raise self._fault(name, f"autonomy {name!r} is none of {', '.join(AUTONOMIES)}")
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise self._fault(name, f"autonomy {name} should be a list of words")
+        return tuple(words)
+
+    def _before(self, given: dict[str, Any]) -> Before:
+        try:
+            return Before(
+                file=str(given["file"]),
+                path=tuple(str(part) for part in given["path"]),
+                equals=given["equals"],
+                why=str(given["why"]),
+                advice=str(given["advice"]),
+                unless=str(given.get("unless", "")),
+            )
+        except KeyError as error:
+            raise self._fault("before", f"[[before]] lacks {error}") from None
+
+    def _rule(self, given: dict[str, Any]) -> Rule:
+        state, pattern = given.get("state"), given.get("match")
+        if state not in STATES:
+            raise self._fault(f'state = "{state}"', f"state {state!r} is none of {', '.join(STATES)}")
+        try:
+            return Rule(state=str(state), match=re.compile(str(pattern), re.MULTILINE))
+        except re.error as error:
+            raise self._fault(str(pattern), f"match is no regular expression: {error}") from None
+
+    def _fault(self, near: str, why: str) -> BadSetting:
+        lines = self._text.splitlines()
+        line = next((number for number, text in enumerate(lines, 1) if near in text), 1)
+        return _broken(self._path, line, why)
+
+
+def _broken(path: Path, line: int, why: str) -> BadSetting:
+    clean = re.sub(r" \(at .*\)$", "", why)
+    return BadSetting(
+        file=str(path), line=line, why=clean, advice="`fleet engine show claude` is an example that works"
+    )
+
+
+def state_of(engine: Engine, screen: str) -> tuple[str, str]:
+    """What the last lines of a screen mean, and the question on it; unknown when nothing is recognised."""
+    tail = "\n".join(screen.rstrip().splitlines()[-40:])
+    for rule in engine.screen:
+        found = list(rule.match.finditer(tail))
+        if found:
+            return rule.state, (found[-1].groupdict().get("question") or "").strip()
+    return "unknown", ""
+
+
+def python() -> str:
+    """The interpreter that runs fleet."""
+    return sys.executable

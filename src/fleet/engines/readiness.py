@@ -1,0 +1,79 @@
+"""Whether an engine can be started here: its program, its freedom, its dialogs. All looked at before anything is made."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from fleet.engines.reader import python
+from fleet.errors import AutonomyRefused, EngineMissing, EngineNotReady
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Before, Engine
+
+
+def program_of(engine: Engine, command: tuple[str, ...]) -> str:
+    """The absolute path of the engine's program, or EngineMissing."""
+    if engine.program == "{python}":
+        return python()
+    name = engine.program or (command[0] if command else "")
+    if not name:
+        advice = f"say what to run behind --: `fleet dispatch SLUG --engine {engine.name} -- COMMAND`"
+        raise EngineMissing(engine=engine.name, program="(none given)", advice=advice)
+    found = shutil.which(name)
+    if found is None:
+        advice = f"install it: {engine.install}" if engine.install else "install it, or put it on the PATH"
+        raise EngineMissing(engine=engine.name, program=name, advice=advice)
+    return os.path.abspath(found)
+
+
+def check(engine: Engine, *, autonomy: str | None, repository: str) -> None:
+    """Refuse a freedom that was not chosen or cannot be given, and dialogs that nobody would answer."""
+    if engine.autonomy:
+        _check_autonomy(engine, autonomy)
+    for before in engine.before:
+        if before.unless != autonomy and not _holds(before, repository):
+            facts = {"{repository}": repository}
+            raise EngineNotReady(
+                engine=engine.name, why=_filled(before.why, facts), advice=_filled(before.advice, facts)
+            )
+
+
+def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
+    known = ", ".join(engine.autonomy)
+    if autonomy is None:
+        advice = f"say --autonomy, or set autonomy in fleet.toml: one of {known}"
+        raise AutonomyRefused(
+            engine=engine.name, autonomy="(not chosen)", why="it is never chosen silently", advice=advice
+        )
+    if autonomy not in engine.autonomy:
+        raise AutonomyRefused(
+            engine=engine.name, autonomy=autonomy, why="it does not know it", advice=f"choose one of {known}"
+        )
+    sandboxed = bool(engine.root_sandbox) and os.environ.get(engine.root_sandbox) not in {None, "", "0"}
+    if autonomy == "full" and os.geteuid() == 0 and not sandboxed:
+        advice = f"run as another user, or declare a sandbox with {engine.root_sandbox or 'a variable of the engine'}=1"
+        raise AutonomyRefused(
+            engine=engine.name, autonomy=autonomy, why="this is root, without a sandbox", advice=advice
+        )
+
+
+def _holds(before: Before, repository: str) -> bool:
+    try:
+        with open(os.path.expanduser(before.file), encoding="utf-8") as file:
+            value: object = json.load(file)
+    except (OSError, ValueError):
+        return False
+    for part in before.path:
+        if not isinstance(value, dict):
+            return False
+        value = value.get(_filled(part, {"{repository}": repository}))
+    return value == before.equals
+
+
+def _filled(text: str, facts: dict[str, str]) -> str:
+    for name, value in facts.items():
+        text = text.replace(name, value)
+    return text

@@ -1,0 +1,47 @@
+"""A claim, as recovery reads it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from fleet.model.identity import Identity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Look = Literal["ours", "absent", "foreign", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The written duty to release one thing outside the database."""
+
+    id: str
+    kind: str
+    name: str
+    host: str
+    dispatch: str | None = None
+    project: str | None = None
+    slug: str | None = None
+    state: str = "allocating"
+    actor: str = ""
+    failures: int = 0
+    failed_at: int | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Claim:
+        """From its row in the store."""
+        kept = {name: row[name] for name in cls.__slots__ if name != "data"}
+        return cls(**kept, data=json.loads(row["data"]))
+
+    @property
+    def who(self) -> Identity | None:
+        """The process that makes or removes the thing."""
+        return Identity.parse(self.actor)
+
+    def __str__(self) -> str:
+        """For people."""
+        return f"{self.kind} {self.name}"

@@ -1,0 +1,45 @@
+"""Who a process is: host, boot, pid and start time. A pid alone is nobody."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Life = Literal["alive", "dead", "unknown"]
+
+
+class Identity:
+    """One process, for all time."""
+
+    __slots__ = ("boot", "host", "pid", "start")
+
+    def __init__(self, *, host: str, boot: str, pid: int, start: str) -> None:
+        self.host = host
+        self.boot = boot
+        self.pid = pid
+        self.start = start
+
+    @classmethod
+    def parse(cls, text: str) -> Identity | None:
+        """What `str` made, or None for anything else."""
+        parts = text.split("/")
+        if len(parts) != 4 or not parts[2].isdigit():  # noqa: PLR2004
+            return None
+        return cls(host=parts[0], boot=parts[1], pid=int(parts[2]), start=parts[3])
+
+    def __str__(self) -> str:
+        """As the store keeps it."""
+        return f"{self.host}/{self.boot}/{self.pid}/{self.start}"
+
+    def __eq__(self, other: object) -> bool:
+        """The same process, not just the same number."""
+        return isinstance(other, Identity) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        """By all four."""
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        """For people who debug."""
+        return f"<process {self}>"

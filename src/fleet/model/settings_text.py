@@ -1,0 +1,73 @@
+"""Settings as a file writes them: parsed, checked, each error with its line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import BadSetting
+from fleet.model.settings import SETTINGS, Setting, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def read(path: str, text: str, file: str) -> dict[str, Value]:
+    """The settings that a file gives, each checked."""
+    found = {}
+    for name, value in _flat(_parsed(path, text)):
+        setting = _known(path, text, name, file)
+        line = _line_of(text, name)
+        if not setting.accepts(value):
+            why = f"{name} is {value!r}, but should be {setting.expects}"
+            raise BadSetting(file=path, line=line, why=why, advice=setting.help)
+        found[name] = Value(name=name, value=value, source=f"{path}:{line}", help=setting.help)
+    return found
+
+
+def _parsed(path: str, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"\(at line (\d+)", str(error))
+        line = int(where[1]) if where else text.count("\n") + 1
+        why = re.sub(r" \(at .*\)$", "", str(error))
+        raise BadSetting(file=path, line=line, why=why, advice="see https://toml.io for the syntax") from None
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _known(path: str, text: str, name: str, file: str) -> Setting:
+    for setting in SETTINGS:
+        if setting.name == name and setting.file == file:
+            return setting
+    elsewhere = [setting.file for setting in SETTINGS if setting.name == name]
+    near = difflib.get_close_matches(name, [each.name for each in SETTINGS if each.file == file], n=1, cutoff=0.5)
+    advice = f"did you mean {near[0]!r}?" if near else "`fleet config show` lists all settings"
+    if elsewhere:
+        advice = f"it belongs into {elsewhere[0]}"
+    raise BadSetting(file=path, line=_line_of(text, name), why=f"unknown setting {name!r}", advice=advice)
+
+
+def _line_of(text: str, name: str) -> int:
+    """The line that sets a key. tomllib does not tell, so look for it: the table's head, then the key."""
+    table, _, key = name.rpartition(".")
+    here = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        head = re.match(r"\s*\[\s*([\w.\-\"' ]+?)\s*\]", line)
+        if head:
+            here = head[1].replace('"', "").replace("'", "").replace(" ", "")
+            continue
+        said = re.match(r"\s*([\w.\-\"' ]+?)\s*=", line)
+        full = f"{here}.{said[1]}".strip(".").replace('"', "").replace("'", "") if said else ""
+        if full == name or (said and here == table and said[1] == key):
+            return number
+    return 1

@@ -1,0 +1,55 @@
+"""How a dispatch ends: its report or exit weighed. Pure; the death was proven before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+INTERRUPTED = "interrupted"
+STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known of a dispatch whose process is dead."""
+
+    launched: bool
+    report: str | None = None
+    report_reason: str | None = None
+    exit_status: int | None = None
+    asked_for: str | None = None
+    asked_reason: str | None = None
+    other_boot: bool = False
+    work: bool = False
+    why_not_launched: str = "it was never launched"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What is committed."""
+
+    exec_state: str
+    reason: str | None = None
+
+
+def outcome(seen: Evidence) -> Outcome:
+    """The report if there is one; else what was asked of it; else how it exited and what it left behind."""
+    if not seen.launched:
+        return Outcome(exec_state="failed", reason=seen.asked_reason or seen.why_not_launched)
+    if seen.report is not None:
+        return Outcome(exec_state=seen.report, reason=seen.report_reason)
+    if seen.asked_for in {"kill", "superseded"}:
+        return Outcome(exec_state="failed", reason=seen.asked_reason or seen.asked_for)
+    if seen.asked_for == "stop":
+        return Outcome(exec_state="blocked", reason=STOPPED)
+    return _by_exit(seen)
+
+
+def _by_exit(seen: Evidence) -> Outcome:
+    if seen.exit_status is None:
+        why = INTERRUPTED if seen.other_boot else f"{INTERRUPTED}: it died without leaving an exit status"
+        return Outcome(exec_state="blocked", reason=why)
+    if seen.exit_status != 0:
+        return Outcome(exec_state="failed", reason=f"exit status {seen.exit_status}, without a report")
+    if seen.work:
+        return Outcome(exec_state="done", reason=None)
+    return Outcome(exec_state="blocked", reason="exited without report")

@@ -1,0 +1,52 @@
+"""What a kind of resource has to be able to do. What recovery does with it comes from its class alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from fleet.model.claim import Claim, Look
+    from fleet.world.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a dispatch needs made for it."""
+
+    dispatch: str
+    kind: str
+    project: str
+    slug: str | None
+    repository: str
+    branch: str = ""
+    base: str | None = None
+    integration: str = ""
+    prompt: str = ""
+    env: dict[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    cwd: str = "/"
+    server: str = ""
+    git_limit: float = 600.0
+
+
+class Kind(Protocol):
+    """One kind of resource."""
+
+    name: str
+    klass: str
+
+    def name_for(self, order: Order, world: World) -> str:
+        """What the thing is called; unique for its kind on a host."""
+
+    def data_for(self, order: Order, world: World) -> dict[str, Any]:
+        """What look and release need to know, written down with the intent."""
+
+    def look(self, claim: Claim, world: World) -> Look:
+        """Ours, absent, foreign or unknown. Changes nothing."""
+
+    def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
+        """Make it, or complete what a dead creator left half-made."""
+
+    def release(self, claim: Claim, world: World, lock: int) -> None:
+        """Make it not ours. Safe when it was never made."""

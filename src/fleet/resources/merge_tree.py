@@ -1,0 +1,64 @@
+"""merge_tree: the worktree of fleet's own in which a finisher merges. On no branch; nobody works in it but git."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import WorktreeRefused
+
+if TYPE_CHECKING:
+    from fleet.model.claim import Claim, Look
+    from fleet.resources.kind import Order
+    from fleet.world.world import World
+
+_GATE_WAIT = 600.0
+
+
+class MergeTree:
+    """A throw-away worktree, keyed by its dispatch."""
+
+    name = "merge_tree"
+    klass = "exclusive"
+
+    def name_for(self, order: Order, world: World) -> str:
+        """One a finisher."""
+        return f"{world.home}/projects/{order.project}/merges/{order.dispatch}"
+
+    def data_for(self, order: Order, _world: World) -> dict[str, Any]:
+        """Where it belongs."""
+        return {"repository": order.repository}
+
+    def look(self, claim: Claim, world: World) -> Look:
+        """Ours when git registers it there."""
+        known = world.git.worktrees(claim.data["repository"])
+        if known is None:
+            return "unknown"
+        if any(os.path.realpath(each.path) == os.path.realpath(claim.name) for each in known):
+            return "ours"
+        return "absent" if not os.path.lexists(claim.name) else "foreign"
+
+    def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
+        """Make it, at the integration branch."""
+        gate = world.git_gate(order.repository)
+        gate.take(wait=_GATE_WAIT)
+        try:
+            if self.look(claim, world) != "absent" or order.base is None:
+                raise WorktreeRefused(path=claim.name, why="something is there already", advice="run `fleet clean`")
+            os.makedirs(os.path.dirname(claim.name), mode=0o700, exist_ok=True)
+            reason = f"fleet {world.tmux.home_id} {order.dispatch}"
+            world.git.add_detached(
+                order.repository, claim.name, commit=order.base, reason=reason, limit=order.git_limit, lock=lock
+            )
+        finally:
+            gate.give()
+
+    def release(self, claim: Claim, world: World, lock: int) -> None:
+        """Remove it. Only git and the verify command wrote here, and what counts is in the integration branch."""
+        gate = world.git_gate(claim.data["repository"])
+        gate.take(wait=_GATE_WAIT)
+        try:
+            if self.look(claim, world) == "ours":
+                world.git.discard_scratch(claim.data["repository"], claim.name, lock=lock)
+        finally:
+            gate.give()

@@ -1,0 +1,71 @@
+"""tmux_session: the session of one dispatch, on the home's own server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import TmuxRefused
+from fleet.model.identity import Identity
+
+if TYPE_CHECKING:
+    from fleet.model.claim import Claim, Look
+    from fleet.resources.kind import Order
+    from fleet.world.tmux import Listing
+    from fleet.world.world import World
+
+
+class TmuxSession:
+    """fleet-<id>"""
+
+    name = "tmux_session"
+    klass = "exclusive"
+
+    def name_for(self, order: Order, _world: World) -> str:
+        """Named after its dispatch."""
+        return f"fleet-{order.dispatch}"
+
+    def data_for(self, order: Order, world: World) -> dict[str, Any]:
+        """The server it is made on: only that one can say that it is gone."""
+        return {"server": order.server, "socket": world.tmux.socket}
+
+    def look(self, claim: Claim, world: World) -> Look:
+        """By the server's answer, its identity, and the mark."""
+        return self.judge(claim, world.tmux.listing(), world)
+
+    def judge(self, claim: Claim, listing: Listing, world: World) -> Look:
+        """The same, from a listing that was asked for once for all."""
+        pane = listing.pane(claim.name)
+        if pane is not None:
+            if pane.home == world.tmux.home_id and pane.dispatch == claim.dispatch:
+                return "ours"
+            return "unknown" if claim.state == "allocating" and not pane.home else "foreign"
+        made_on = Identity.parse(claim.data.get("server", ""))
+        if listing.server is not None and (made_on is None or listing.server == made_on):
+            return "absent"
+        process = Identity.parse(claim.data.get("process", ""))
+        gone = world.processes.life(made_on) == "dead" and (process is None or world.processes.life(process) == "dead")
+        return "absent" if gone else "unknown"
+
+    def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
+        """Make it, stamped, on the server that the intent names."""
+        gate = world.gate("tmux")
+        gate.take(wait=60)
+        try:
+            server = world.tmux.ensure_server()
+            if str(server) != claim.data["server"]:
+                raise TmuxRefused(what=f"make session {claim.name}", why="its server was replaced meanwhile")
+            world.tmux.create(
+                claim.name, dispatch=order.dispatch, cwd=order.cwd, env=order.env, words=order.words, lock=lock
+            )
+        finally:
+            gate.give()
+
+    def release(self, claim: Claim, world: World, _lock: int) -> None:
+        """Kill it, by its id, if it is ours. Its processes were proven dead before."""
+        listing = world.tmux.listing()
+        pane = listing.pane(claim.name)
+        found = self.judge(claim, listing, world)
+        if found == "ours" and pane is not None and not world.tmux.kill(pane.session_id):
+            raise TmuxRefused(what=f"kill session {claim.name}", why="no answer")
+        if found in {"unknown", "foreign"}:
+            raise TmuxRefused(what=f"kill session {claim.name}", why=f"it is {found}")

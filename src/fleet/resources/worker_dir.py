@@ -1,0 +1,47 @@
+"""worker_dir: what fleet keeps beside a task's worktree, for whoever works on it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fleet.model.claim import Claim, Look
+    from fleet.resources.kind import Order
+    from fleet.world.world import World
+
+
+class WorkerDir:
+    """A directory of fleet's own."""
+
+    name = "worker_dir"
+    klass = "adoptable"
+
+    def name_for(self, order: Order, world: World) -> str:
+        """Keyed by task, not by dispatch."""
+        return f"{world.home}/projects/{order.project}/workers/{order.slug}"
+
+    def data_for(self, _order: Order, _world: World) -> dict[str, Any]:
+        """Nothing more."""
+        return {}
+
+    def look(self, claim: Claim, _world: World) -> Look:
+        """A directory of that name in the home is ours."""
+        try:
+            os.lstat(claim.name)
+        except FileNotFoundError:
+            return "absent"
+        except OSError:
+            return "unknown"
+        return "ours" if os.path.isdir(claim.name) and not os.path.islink(claim.name) else "foreign"
+
+    def acquire(self, claim: Claim, _order: Order, world: World, _lock: int) -> None:
+        """Make it."""
+        world.funnel.through(f"mkdir {self.name}", lambda: os.makedirs(claim.name, mode=0o700, exist_ok=True))
+
+    def release(self, claim: Claim, world: World, _lock: int) -> None:
+        """Remove it with what fleet put into it."""
+        world.funnel.through(f"rmtree {self.name}", lambda: shutil.rmtree(claim.name, ignore_errors=True))
+        if os.path.lexists(claim.name):
+            raise OSError(f"{claim.name} could not be removed")

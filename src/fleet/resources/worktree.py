@@ -1,0 +1,101 @@
+"""worktree: the git worktree of a task, on its own branch.
+
+Made locked and without files first, then filled, so that a half-made one is recognised and completed. Removed only when it is
+clean; its branch goes only when it is merged.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import GitRefused, WorktreeRefused
+
+if TYPE_CHECKING:
+    from fleet.model.claim import Claim, Look
+    from fleet.resources.kind import Order
+    from fleet.world.world import World
+
+_GATE_WAIT = 600.0
+
+
+class Worktree:
+    """Where a task's agents work, one after another."""
+
+    name = "worktree"
+    klass = "adoptable"
+
+    def name_for(self, order: Order, world: World) -> str:
+        """Keyed by task, not by dispatch."""
+        return f"{world.home}/projects/{order.project}/worktrees/{order.slug}"
+
+    def data_for(self, order: Order, _world: World) -> dict[str, Any]:
+        """Where it belongs."""
+        return {"repository": order.repository, "branch": order.branch, "integration": order.integration}
+
+    def look(self, claim: Claim, world: World) -> Look:
+        """Ours only if git registers it, on the right branch."""
+        known = world.git.worktrees(claim.data["repository"])
+        if known is None:
+            return "unknown"
+        here = next((each for each in known if os.path.realpath(each.path) == os.path.realpath(claim.name)), None)
+        if here is None or here.prunable:
+            return "absent" if not os.path.lexists(claim.name) else "foreign"
+        return "ours" if here.branch == claim.data["branch"] else "foreign"
+
+    def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
+        """Make it, complete it, or refuse it."""
+        gate = world.git_gate(order.repository)
+        gate.take(wait=_GATE_WAIT)
+        try:
+            found = self.look(claim, world)
+            if found == "ours":
+                world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
+            elif found == "absent":
+                self._make(claim, order, world, lock)
+            else:
+                advice = "look at it with git worktree list; move it away or repair it"
+                raise WorktreeRefused(path=claim.name, why=f"it is {found}", advice=advice)
+        finally:
+            gate.give()
+
+    def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
+        world.git.prune(order.repository, claim.name)
+        os.makedirs(os.path.dirname(claim.name), mode=0o700, exist_ok=True)
+        there = world.git.resolve(order.repository, f"refs/heads/{order.branch}")
+        if there is not None and not claim.data.get("branch_is_ours"):
+            advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
+            raise WorktreeRefused(
+                path=claim.name, why=f"branch {order.branch} exists and is not fleet's", advice=advice
+            )
+        base = None if there is not None else order.base
+        reason = f"fleet {world.tmux.home_id} {order.dispatch}"
+        world.git.add_worktree(
+            order.repository,
+            claim.name,
+            branch=order.branch,
+            base=base,
+            reason=reason,
+            limit=order.git_limit,
+            lock=lock,
+        )
+
+    def release(self, claim: Claim, world: World, lock: int) -> None:
+        """Remove the tree if it is clean, and the branch if it is merged."""
+        repository, branch = claim.data["repository"], claim.data["branch"]
+        gate = world.git_gate(repository)
+        gate.take(wait=_GATE_WAIT)
+        try:
+            if self.look(claim, world) == "ours":
+                if world.git.is_dirty(claim.name) is not False:
+                    raise GitRefused(what=f"remove {claim.name}", why="it has uncommitted work")
+                reason = f"fleet {world.tmux.home_id} released"
+                world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
+            self._drop_branch(repository, branch, claim.data.get("integration", ""), world)
+        finally:
+            gate.give()
+
+    def _drop_branch(self, repository: str, branch: str, integration: str, world: World) -> None:
+        commit = world.git.resolve(repository, f"refs/heads/{branch}")
+        if commit and integration and world.git.contains(repository, integration, commit):
+            world.git.drop_branch(repository, branch, old=commit)

@@ -1,0 +1,114 @@
+"""Bundles in the store: one owner, one generation, handed from dispatch to dispatch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.errors import BundleHeld, OtherHost, ThingHeld
+from fleet.model import jsontext
+from fleet.model.claim import Claim
+from fleet.model.dispatches import UNFINISHED
+from fleet.store import queries as q
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Rows, Tx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was found of a bundle's claim before the transaction: the releaser or maker is gone, and the thing is whole."""
+
+    free: bool
+    look: str
+
+
+def current(rows: Rows, project: str, slug: str) -> list[Claim]:
+    """The claims of a task's bundle that are not released."""
+    return [Claim.of(row) for row in rows.all(q.CLAIMS_OF_BUNDLE, project=project, slug=slug)]
+
+
+def own(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> bool:
+    """Make a dispatch the owner. A live owner is never dispossessed. Says whether there was a bundle before."""
+    bundle = tx.one(q.BUNDLE_OF, project=project, slug=slug)
+    if bundle is None:
+        tx.run(q.ADD_BUNDLE, project=project, slug=slug, host=host, owner=dispatch)
+        generation = 1
+    else:
+        _refuse_live_owner(tx, bundle["owner"], project, slug)
+        generation = bundle["generation"] + 1
+        place = {"project": project, "slug": slug}
+        tx.run(q.ADOPT_BUNDLE, **place, owner=dispatch, host=host, was=bundle["owner"], generation=bundle["generation"])
+        tx.run(q.END_ADOPTION, **place, dispatch=bundle["owner"], at=tx.at)
+    tx.run(q.ADD_ADOPTION, project=project, slug=slug, generation=generation, dispatch=dispatch, kind=kind, at=tx.at)
+    return bundle is not None
+
+
+def _refuse_live_owner(tx: Tx, owner: str, project: str, slug: str) -> None:
+    row = tx.one(q.DISPATCH_BY_ID, id=owner)
+    if row is not None and row["exec_state"] in UNFINISHED:
+        raise BundleHeld(project=project, slug=slug, holder=owner)
+
+
+def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> Claim | None:
+    """Bring one claim of the bundle under its new owner. The claim still to be acquired, or None when it is whole."""
+    if existing is None:
+        return _insert(tx, wanted)
+    if existing.host != wanted.host:
+        raise OtherHost(
+            what=str(existing),
+            made=existing.host,
+            here=wanted.host,
+            dispatch=wanted.data.get("for", ""),
+            kind=existing.kind,
+        )
+    if existing.state == "live":
+        return None
+    assert seen is not None  # noqa: S101 - whatever is not live was looked at
+    if not seen.free:
+        raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.actor)
+    if existing.state == "allocating":
+        data = jsontext.dumps(existing.data)
+        tx.run(q.RETAKE_CLAIM, id=existing.id, actor=wanted.actor, was=existing.actor, data=data, at=tx.at)
+        return existing
+    if existing.state in {"releasing", "releasing_blocked"} and seen.look == "ours":
+        tx.run(q.STEP_CLAIM, id=existing.id, before=existing.state, after="live", at=tx.at)
+        return None
+    return _replace(tx, wanted, existing, seen)
+
+
+def _replace(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
+    """The old one is gone: close its claim, and make the thing anew."""
+    if seen.look != "absent":
+        raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})")
+    if existing.state == "releasing_blocked":
+        tx.run(q.STEP_CLAIM, id=existing.id, before="releasing_blocked", after="releasing", at=tx.at)
+    before = "failed_alloc" if existing.state == "failed_alloc" else "releasing"
+    tx.run(q.STEP_CLAIM, id=existing.id, before=before, after="released", at=tx.at)
+    return _insert(tx, wanted)
+
+
+def _insert(tx: Tx, wanted: Claim) -> Claim:
+    add_claim(tx, wanted)
+    return wanted
+
+
+def add_claim(tx: Tx, claim: Claim) -> None:
+    """Write an intent; whoever holds the thing is named."""
+    made = tx.run(
+        q.ADD_CLAIM,
+        id=claim.id,
+        dispatch=claim.dispatch,
+        project=claim.project,
+        slug=claim.slug,
+        host=claim.host,
+        kind=claim.kind,
+        name=claim.name,
+        actor=claim.actor,
+        effect_lock=claim.id,
+        data=jsontext.dumps(claim.data),
+        at=tx.at,
+    )
+    if not made:
+        held = tx.one(q.HELD_CLAIM, host=claim.host, kind=claim.kind, name=claim.name)
+        raise ThingHeld(thing=str(claim), holder=(held or {}).get("dispatch") or (held or {}).get("actor") or "someone")

@@ -1,0 +1,98 @@
+-- name: add_claim
+-- An intent: the thing is about to be made.
+INSERT INTO claims (id, dispatch, project, slug, host, kind, name, actor, effect_lock, data, created_at, updated_at)
+VALUES (:id, :dispatch, :project, :slug, :host, :kind, :name, :actor, :effect_lock, :data, :at, :at)
+ON CONFLICT DO NOTHING;
+
+-- name: step_claim
+-- Compare and set of a claim's state.
+UPDATE claims SET state = :after, updated_at = :at WHERE id = :id AND state = :before;
+
+-- name: let_go_claim
+-- The intent to remove a thing, with who does it.
+UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at WHERE id = :id AND state = :before;
+
+-- name: retake_claim
+-- A successor finishes what a dead creator began, or makes the thing anew.
+UPDATE claims SET state = 'allocating', actor = :actor, data = :data, updated_at = :at
+WHERE id = :id AND state = 'allocating' AND actor = :was;
+
+-- name: fail_release
+-- A release did not work: count it.
+UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, updated_at = :at WHERE id = :id AND state = 'releasing';
+
+-- name: claim_by_id
+SELECT * FROM claims WHERE id = :id;
+
+-- name: held_claim
+-- Whoever holds a thing.
+SELECT * FROM claims WHERE host = :host AND kind = :kind AND name = :name
+  AND state IN ('allocating', 'live', 'releasing', 'releasing_blocked');
+
+-- name: claims_of_dispatch
+-- What a dispatch holds or held.
+SELECT * FROM claims WHERE dispatch = :dispatch ORDER BY created_at, id;
+
+-- name: claims_of_bundle
+-- What a task's bundle holds.
+SELECT * FROM claims WHERE project = :project AND slug = :slug AND state <> 'released' AND dispatch IS NULL
+ORDER BY created_at, id;
+
+-- name: open_claims
+-- Every claim that is not released, oldest first.
+SELECT * FROM claims WHERE state <> 'released' ORDER BY created_at, id;
+
+-- name: forget_released_of_bundle
+DELETE FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NULL AND state = 'released';
+
+-- name: bundle_of
+-- A task's bundle.
+SELECT * FROM bundles WHERE project = :project AND slug = :slug;
+
+-- name: add_bundle
+INSERT INTO bundles (project, slug, host, owner, generation) VALUES (:project, :slug, :host, :owner, 1) ON CONFLICT DO NOTHING;
+
+-- name: adopt_bundle
+-- Compare and set of the owner; the generation only grows.
+UPDATE bundles SET owner = :owner, host = :host, generation = generation + 1
+WHERE project = :project AND slug = :slug AND owner = :was AND generation = :generation;
+
+-- name: add_adoption
+INSERT INTO adoptions (project, slug, generation, dispatch, kind, adopted_at)
+VALUES (:project, :slug, :generation, :dispatch, :kind, :at);
+
+-- name: end_adoption
+UPDATE adoptions SET released_at = :at WHERE project = :project AND slug = :slug AND dispatch = :dispatch AND released_at IS NULL;
+
+-- name: adoptions_of
+-- Who had a task's bundle, oldest first.
+SELECT dispatch, kind, generation, adopted_at, released_at FROM adoptions WHERE project = :project AND slug = :slug
+ORDER BY generation;
+
+-- name: seat_of
+-- A project's coordinator.
+SELECT * FROM seats WHERE project = :project;
+
+-- name: all_seats
+SELECT * FROM seats ORDER BY project;
+
+-- name: add_seat
+INSERT INTO seats (project) VALUES (:project) ON CONFLICT DO NOTHING;
+
+-- name: take_seat
+-- Compare and set of the holder.
+UPDATE seats SET holder = :holder, epoch = epoch + 1
+WHERE project = :project AND COALESCE(holder, '') = COALESCE(CAST(:was AS TEXT), '');
+
+-- name: set_claim_data
+-- What was learnt of a thing since its intent.
+UPDATE claims SET data = :data, updated_at = :at WHERE id = :id;
+
+-- name: lone_claims
+-- Claims of bundles whose task is archived, and so to be released.
+SELECT c.* FROM claims c JOIN tasks t ON t.project = c.project AND t.slug = c.slug
+WHERE c.dispatch IS NULL AND c.state <> 'released' AND t.archived = 1 ORDER BY c.created_at DESC, c.id;
+
+-- name: claims_on_task
+-- How many things of a bundle are not released.
+SELECT COUNT(*) AS n FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NULL AND state <> 'released';

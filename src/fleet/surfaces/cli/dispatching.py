@@ -1,0 +1,171 @@
+"""fleet run, dispatch, launch, settle, stop, kill."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.errors import BadInput, Superseded
+from fleet.surfaces.cli import terminal
+from fleet.surfaces.cli.options import Slug, anywhere, from_stdin, writing
+from fleet.verbs.dispatch import WAIT, Wanted
+from fleet.verbs.launch import become
+from fleet.world.programs import detached
+
+_ENGINE = click.option("--engine", metavar="NAME", help="the engine (default: the task's, or fleet.toml's)")
+_AUTONOMY = click.option(
+    "--autonomy", type=click.Choice(["ask", "edits", "allowlist", "full"]), help="what it may do unasked"
+)
+_MODEL = click.option("--model", metavar="NAME", help="the model, as the engine calls it")
+_COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
+
+
+def _told(done: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        terminal.say_json(done)
+        return
+    on = f"{done['project']}/{done['task']}" if done["task"] else f"the coordinator of {done['project']}"
+    terminal.say(f"agent {done['id']} works on {on} ({done['engine']})")
+    terminal.say(f"  look: fleet peek {done['id']}   join: fleet attach {done['id']}   end: fleet stop {done['id']}")
+
+
+@click.command("run")
+@click.argument("prompt")
+@click.option("--slug", metavar="SLUG", help="the task's name (default: made from the prompt)")
+@_ENGINE
+@_AUTONOMY
+@_MODEL
+@writing
+@_COMMAND
+def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
+    """Add a task and start an agent on it. The prompt's first line is the title; - reads standard input.
+
+    \b
+    Examples:
+      fleet run "Fix the flaky login test"
+      fleet run - --engine claude --autonomy edits < brief.md
+      fleet run "Build everything" --engine shell -- make all
+    """
+    text = (from_stdin(prompt) or "").strip()
+    first, _, rest = text.partition("\n")
+    with Fleet.open(actor=given["as"]) as fleet:
+        project = fleet.project_here(given["project"])
+        task = fleet.add(
+            project=project, title=first[:300], slug=given["slug"], description=text if rest else "", key=given["key"]
+        )
+        wanted = Wanted(project=project, slug=task["slug"], **_how(given, command))
+        _told(fleet.dispatch(wanted), as_json=given["json"])
+
+
+def _how(given: dict[str, Any], command: tuple[str, ...]) -> dict[str, Any]:
+    return {"engine": given["engine"], "autonomy": given["autonomy"], "model": given["model"], "command": command}
+
+
+@click.command("dispatch")
+@click.argument("slug", type=Slug(), required=False)
+@click.option("--kind", type=click.Choice(["worker", "reviewer", "fix", "rebase"]), default="worker", show_default=True)
+@click.option("--coord-spawn", is_flag=True, help="start the project's coordinator instead")
+@click.option("--wait", type=click.FloatRange(min=0), default=WAIT, show_default=True, metavar="SECONDS",
+              help="how long to wait for a worktree that somebody is letting go of")  # fmt: skip
+@_ENGINE
+@_AUTONOMY
+@_MODEL
+@writing
+@_COMMAND
+def dispatch(slug: str | None, command: tuple[str, ...], **given: Any) -> None:
+    """Start an agent on a task, in a tmux session and a git worktree of its own.
+
+    \b
+    Examples:
+      fleet dispatch fix-login
+      fleet dispatch fix-login --engine claude --autonomy edits
+      fleet dispatch fix-login --engine shell -- make test
+      fleet dispatch --coord-spawn -p web --engine shell -- sleep 600
+    """
+    if given["coord_spawn"] and slug is not None:
+        command, slug = (slug, *command), None
+    if not given["coord_spawn"] and slug is None:
+        raise BadInput(what="name a task; `fleet task ready` shows what could be started")
+    if given["coord_spawn"] and not given["project"]:
+        raise BadInput(what="--coord-spawn needs a project: say -p PROJECT")
+    with Fleet.open(actor=given["as"]) as fleet:
+        project = fleet.project_here(given["project"])
+        kind = "coord" if given["coord_spawn"] else given["kind"]
+        wanted = Wanted(project=project, slug=slug, kind=kind, wait=given["wait"], **_how(given, command))
+        done = fleet.coord_spawn(wanted) if given["coord_spawn"] else fleet.dispatch(wanted)
+    _told(done, as_json=given["json"])
+
+
+@click.command("launch", hidden=True)
+@click.argument("ident")
+def launch(ident: str) -> None:
+    """Become the agent of a dispatch. What a session runs; one launch a dispatch."""
+    with Fleet.open() as fleet:
+        try:
+            made = fleet.launch(ident)
+        except Superseded as error:
+            terminal.say(f"fleet: {error}")
+            return
+    sys.stdout.flush()
+    become(made)
+
+
+@click.command("settle", hidden=True)
+@click.argument("given")
+@click.option("--hint", is_flag=True, help="in the background, and for a few seconds: the agent is just exiting")
+def settle(given: str, *, hint: bool) -> int:
+    """Settle a dispatch whose agent has exited. What tmux calls when a pane dies."""
+    if hint and detached():
+        return 0
+    with Fleet.open() as fleet:
+        ident = fleet.find(given.removeprefix("fleet-"))
+        done = fleet.settle_soon(ident) if hint else fleet.settle(ident)
+    terminal.say(f"{done['id']}: {done.get('exec_state') or done['why']}")
+    return 0
+
+
+@click.command("stop")
+@click.argument("agent")
+@anywhere
+def stop(agent: str, **given: Any) -> None:
+    """End an agent so that it can be resumed: it is asked the engine's own way, given grace, then killed.
+
+    \b
+    Examples:
+      fleet stop 3f2a9c01
+      fleet stop fix-login
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        _ended(fleet.stop(fleet.find(agent)), as_json=given["json"])
+
+
+@click.command("kill")
+@click.argument("agent")
+@click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for whoever reads it next")
+@anywhere
+def kill(agent: str, reason: str, **given: Any) -> None:
+    """End an attempt: its task is failed, its processes are killed. Its worktree and commits stay.
+
+    \b
+    Examples:
+      fleet kill 3f2a9c01 --reason "it runs in circles"
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        _ended(fleet.kill(fleet.find(agent), reason), as_json=given["json"])
+
+
+def _ended(done: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        terminal.say_json(done)
+        return
+    if not done["settled"]:
+        terminal.say(f"{done['id']} was asked to exit and is not ended yet: {done['why']}")
+        return
+    left = f"; left: {'; '.join(done['left'])}" if done.get("left") else ""
+    terminal.say(f"{done['id']} is ended ({done['exec_state']}){left}")
+
+
+COMMANDS = {"run": run, "dispatch": dispatch, "launch": launch, "settle": settle, "stop": stop, "kill": kill}

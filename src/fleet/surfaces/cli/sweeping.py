@@ -1,0 +1,112 @@
+"""fleet clean, fleet maintenance."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.api.running import PHASES
+from fleet.surfaces.cli import terminal
+from fleet.surfaces.cli.options import anywhere
+
+if TYPE_CHECKING:
+    from fleet.verbs.sweep import Finding
+
+
+@click.group("maintenance")
+def maintenance() -> None:
+    """Keep the home tidy.
+
+    \b
+    fleet maintenance sweep-leaks
+    fleet maintenance rotate-operations --older-than 90d
+    """
+
+
+@maintenance.command("rotate-operations")
+@click.option("--older-than", metavar="AGE", help="move operations older than this (default: config.toml's, or 90d)")
+@anywhere
+def rotate_operations(**given: Any) -> None:
+    """Move old operations out of the database into compressed JSON Lines. Nothing is lost, nobody waits.
+
+    `fleet ops --archived` reads them again.
+
+    \b
+    Examples:
+      fleet maintenance rotate-operations
+      fleet maintenance rotate-operations --older-than 30d
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.rotate_operations(older_than=given["older_than"])
+    if given["json"]:
+        terminal.say_json(done)
+    else:
+        terminal.say(f"{done['moved']} operation(s) moved into {len(done['files'])} new file(s)")
+
+
+@maintenance.command("sweep-leaks")
+@click.option("--kill", is_flag=True, help="act; without it this only says what it would do, and why")
+@click.option("--orphans", "phases", flag_value="orphans", multiple=True, help="only what lost its owner")
+@click.option(
+    "--retry-releases", "phases", flag_value="retry-releases", multiple=True, help="only what is still to be released"
+)
+@click.option(
+    "--reconcile-derived", "phases", flag_value="reconcile-derived", multiple=True, help="only what is derived"
+)
+@anywhere
+def sweep_leaks(phases: tuple[str, ...], **given: Any) -> None:
+    """Look for what leaked. Only what bears this home's mark and whose dispatch has ended is ever touched.
+
+    \b
+    Examples:
+      fleet maintenance sweep-leaks
+      fleet maintenance sweep-leaks --kill
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        found = fleet.sweep(kill=given["kill"], phases=frozenset(phases or PHASES))
+    if given["json"]:
+        terminal.say_json([asdict(each) for each in found])
+    else:
+        _told(found)
+
+
+def _told(found: list[Finding]) -> None:
+    moving = [each for each in found if not each.standing]
+    standing = [each for each in found if each.standing]
+    for each in moving:
+        terminal.say(f"{each.what}: {each.why} ({each.proof}) → {each.action}")
+    if standing:
+        terminal.say(terminal.paint("Standing:", "bold"))
+    for each in standing:
+        terminal.say(f"  {each.what}: {each.why} ({each.proof}) → {each.action}")
+    if not found:
+        terminal.say("nothing leaked")
+
+
+@click.command("clean")
+@click.option("-y", "--yes", is_flag=True, help="do not ask")
+@anywhere
+def clean(**given: Any) -> None:
+    """Sweep up: show what leaked, ask once, release it.
+
+    \b
+    Examples:
+      fleet clean
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        found = fleet.sweep(kill=False)
+        moving = [each for each in found if not each.standing]
+        if moving and not given["json"]:
+            _told(found)
+        if moving and (given["yes"] or click.confirm(f"{len(moving)} thing(s) to clean up. Go on?")):
+            found = fleet.sweep(kill=True)
+    if given["json"]:
+        terminal.say_json([asdict(each) for each in found])
+    else:
+        _told(found)
+
+
+COMMANDS = {"maintenance": maintenance, "clean": clean}

@@ -1,0 +1,66 @@
+"""fleet merge, land."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.surfaces.cli import terminal
+from fleet.surfaces.cli.options import Slug, writing
+
+
+@click.command("merge")
+@click.argument("slug", type=Slug())
+@writing
+def merge(slug: str, **given: Any) -> None:
+    """Merge a task's work into the integration branch, after its verify command passed on the merged tree.
+
+    It happens in a worktree of fleet's own; your checkout is not touched. A conflict or a red verify parks the task.
+
+    \b
+    Examples:
+      fleet merge fix-login
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.merge(project=fleet.project_here(given["project"]), slug=slug)
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    left = f"; left: {'; '.join(done['left'])}" if done["left"] else ""
+    terminal.say(f"{done['project']}/{slug} is merged as {done['commit'][:12]}{left}")
+
+
+@click.command("land")
+@click.option("--dry-run", is_flag=True, help="only show what would land")
+@writing
+def land(**given: Any) -> None:
+    """Move your target branch to the integration branch, by fast-forward.
+
+    A target that you have checked out is not touched: the command to run is printed instead.
+
+    \b
+    Examples:
+      fleet land --dry-run
+      fleet land -p web
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.land(project=fleet.project_here(given["project"]), dry=given["dry_run"])
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    if not done["commits"]:
+        terminal.say(f"nothing to land: {done['target']} has all of {done['integration']}")
+        return
+    for title in done["titles"]:
+        terminal.say(f"  {title}")
+    if done["moved"]:
+        terminal.say(f"{done['target']} is now at {done['integration']} ({done['commits']} commits)")
+    elif done["run"]:
+        terminal.say(f"{done['target']} is checked out, so it was not touched; to land, run:\n  {done['run']}")
+    else:
+        terminal.say(f"{done['commits']} commits of {done['integration']} would land on {done['target']}")
+
+
+COMMANDS = {"merge": merge, "land": land}

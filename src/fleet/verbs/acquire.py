@@ -1,0 +1,172 @@
+"""Acquire: intent, effect, fact, for one claim; and release, in the same three steps.
+
+The effect's lock is held while the effect is under way, by us and by the program that performs it. So whoever finds the claim
+later acts only when its actor is dead and nobody is at it any more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.errors import FleetError, OtherHost
+from fleet.model import claims as life
+from fleet.model.claim import Claim
+from fleet.model.times import HOUR
+from fleet.resources import KINDS
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+
+if TYPE_CHECKING:
+    from fleet.resources.kind import Kind, Order
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.ground import Ground
+
+TRIES = 3
+Left = str
+
+
+def intent(ground: Ground, kind: Kind, order: Order) -> Claim:
+    """The claim to write down before a thing is made."""
+    bundled = kind.klass == "adoptable"
+    return Claim(
+        id=ground.world.ids.key(),
+        kind=kind.name,
+        name=kind.name_for(order, ground.world),
+        host=ground.world.host.id,
+        dispatch=None if bundled else order.dispatch,
+        project=order.project if bundled else None,
+        slug=order.slug if bundled else None,
+        actor=str(ground.world.processes.me()),
+        data=kind.data_for(order, ground.world),
+    )
+
+
+def acquire(ground: Ground, claim: Claim, order: Order) -> None:
+    """Make the thing of an intent that is written down, and write down that it is there."""
+    lock = ground.world.effect_lock(claim.id)
+    handle = lock.take()
+    try:
+        KINDS[claim.kind].acquire(claim, order, ground.world, handle)
+    except (FleetError, OSError):
+        lock.give()
+        ground.commit(step(claim, "not_made"))
+        raise
+    lock.give()
+    ground.commit(step(claim, "made"))
+
+
+def is_free(ground: Ground, claim: Claim) -> bool:
+    """Whether whoever made or removed the thing is proven dead (or is us), and nobody is at it any more."""
+    who = claim.who
+    mine = who == ground.world.processes.me()
+    dead = who is None or ground.world.processes.life(who) == "dead"
+    return (mine or dead) and ground.world.effect_lock(claim.id).is_free()
+
+
+def release(ground: Ground, claim: Claim) -> Left:
+    """Let go of the thing, from whatever state its claim is in. Empty: released. Else why it is left."""
+    if claim.host != ground.world.host.id:
+        raise OtherHost(
+            what=str(claim), made=claim.host, here=ground.world.host.id, dispatch=claim.dispatch or "", kind=claim.kind
+        )
+    kind = KINDS.get(claim.kind)
+    if kind is None:
+        return f"{claim}: unknown kind, left alone"
+    if claim.state != "live" and not is_free(ground, claim):
+        return f"{claim}: {claim.actor} is still at it"
+    found = kind.look(claim, ground.world)
+    if found in {"unknown", "foreign"}:
+        return f"{claim}: {found}, left alone"
+    if claim.state in {"allocating", "failed_alloc"}:
+        return _release_unmade(ground, claim, present=found == "ours")
+    if found == "absent":
+        return _note_gone(ground, claim)
+    return _remove(ground, claim)
+
+
+def _release_unmade(ground: Ground, claim: Claim, *, present: bool) -> Left:
+    if claim.state == "allocating" and present:
+        ground.commit(step(claim, "made"))
+        return _remove(ground, _in(claim, "live"))
+    if claim.state == "allocating":
+        ground.commit(step(claim, "not_made"))
+    elif present:
+        KINDS[claim.kind].release(claim, ground.world, -1)
+    ground.commit(step(_in(claim, "failed_alloc"), "found_absent"))
+    ground.world.forget_effect_lock(claim.id)
+    return ""
+
+
+def _note_gone(ground: Ground, claim: Claim) -> Left:
+    if claim.state == "releasing_blocked":
+        ground.commit(step(claim, "try_again"))
+    before = "releasing" if claim.state == "releasing_blocked" else claim.state
+    ground.commit(step(_in(claim, before), "found_gone" if before == "live" else "gone"))
+    ground.world.forget_effect_lock(claim.id)
+    return ""
+
+
+def _remove(ground: Ground, claim: Claim) -> Left:
+    """Let go, remove, gone."""
+    ground.commit(_let_go(ground, claim))
+    lock = ground.world.effect_lock(claim.id)
+    handle = lock.take()
+    try:
+        KINDS[claim.kind].release(claim, ground.world, handle)
+    except (FleetError, OSError) as error:
+        lock.give()
+        ground.commit(_failed(_in(claim, "releasing")))
+        return f"{claim}: {error}"
+    lock.give()
+    ground.commit(step(_in(claim, "releasing"), "gone"))
+    ground.world.forget_effect_lock(claim.id)
+    return ""
+
+
+def step(claim: Claim, event: str) -> Change:
+    """One step of a claim, by the table."""
+    after = life.STEPS[claim.state, event]
+
+    def work(tx: Tx) -> Row:
+        _about(tx, claim)
+        moved = tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after=after, at=tx.at)
+        tx.note(claim=str(claim), was=claim.state, now=after)
+        return {"moved": moved}
+
+    return Change(f"{claim}: {event}", work)
+
+
+def _let_go(ground: Ground, claim: Claim) -> Change:
+    me = str(ground.world.processes.me())
+
+    def work(tx: Tx) -> Row:
+        _about(tx, claim)
+        moved = tx.run(q.LET_GO_CLAIM, id=claim.id, before=claim.state, actor=me, at=tx.at)
+        tx.note(claim=str(claim), was=claim.state, now="releasing")
+        return {"moved": moved}
+
+    return Change(f"let go of {claim}", work)
+
+
+def _failed(claim: Claim) -> Change:
+    def work(tx: Tx) -> Row:
+        _about(tx, claim)
+        recent = claim.failed_at is not None and tx.at - claim.failed_at < HOUR
+        stuck = recent and claim.failures + 1 >= TRIES
+        after = "releasing_blocked" if stuck else "releasing"
+        moved = tx.run(q.FAIL_RELEASE, id=claim.id, after=after, at=tx.at)
+        tx.note(claim=str(claim), now=after, failures=claim.failures + 1)
+        return {"moved": moved}
+
+    return Change(f"{claim}: could not be released", work)
+
+
+def _about(tx: Tx, claim: Claim) -> None:
+    if claim.project:
+        tx.about(claim.project, claim.slug)
+    tx.dispatch = claim.dispatch or tx.dispatch
+
+
+def _in(claim: Claim, state: str) -> Claim:
+    values = {name: getattr(claim, name) for name in Claim.__slots__}
+    return Claim(**(values | {"state": state}))

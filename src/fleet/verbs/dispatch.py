@@ -1,0 +1,339 @@
+"""Dispatch: start one agent on one task.
+
+Everything that can be refused is refused before anything is made. Then one transaction claims the task, checks the limits and
+writes the journal with its intents; then bundle, prompt and session are made, in order. A step that fails is undone through the
+same journal that recovery uses.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fleet.engines import prompt, readiness
+from fleet.engines.reader import engine as read_engine
+from fleet.errors import (
+    BadInput,
+    Contested,
+    FleetError,
+    GitRefused,
+    LimitReached,
+    NoSuchTask,
+    NotReady,
+    TaskHeld,
+    WorktreeRefused,
+)
+from fleet.model import fence, times
+from fleet.model.dispatches import KINDS as DISPATCH_KINDS
+from fleet.model.dispatches import UNFINISHED, owner
+from fleet.model.times import SECOND, duration
+from fleet.resources import KINDS
+from fleet.resources.kind import Order
+from fleet.store import bundles, tasks
+from fleet.store import queries as q
+from fleet.store.bundles import Seen
+from fleet.store.transaction import Change
+from fleet.verbs.acquire import acquire, intent, is_free
+from fleet.verbs.settle import settle
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
+    from fleet.model.claim import Claim
+    from fleet.model.identity import Identity
+    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.verbs.ground import Ground
+
+WAIT = 10.0
+_LOOK_AGAIN = 0.05
+_BUNDLE = ("worker_dir", "worktree")
+_OWN = ("coord_prompt_inbox", "tmux_session")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What somebody wants started."""
+
+    project: str
+    slug: str | None
+    kind: str = "worker"
+    engine: str | None = None
+    command: tuple[str, ...] = ()
+    autonomy: str | None = None
+    model: str | None = None
+    predecessor: str | None = None
+    wait: float = WAIT
+
+
+def dispatch(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+    """Start an agent. Says where it is."""
+    order, journal = prepare(ground, wanted)
+    plan = _planned(ground, wanted, order, journal)
+    try:
+        for claim in plan:
+            acquire(ground, claim, order)
+    except (FleetError, OSError) as error:
+        settle(ground, order.dispatch, why=str(error))
+        raise
+    return {
+        "id": order.dispatch,
+        "project": order.project,
+        "task": order.slug,
+        "kind": order.kind,
+        "engine": journal["engine"],
+        "session": f"fleet-{order.dispatch}",
+        "worktree": order.cwd,
+        "branch": order.branch or None,
+    }
+
+
+def prepare(ground: Ground, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
+    """Look at everything that could be refused, and gather what the journal and the kinds need."""
+    if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
+        raise BadInput(what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one")
+    project = ground.project(wanted.project)
+    engine = _engine(ground, wanted)
+    readiness.program_of(engine, wanted.command)
+    autonomy = wanted.autonomy or ground.setting("autonomy", wanted.project)
+    readiness.check(engine, autonomy=autonomy, repository=project["path"])
+    task = _task(ground, wanted)
+    integration, base = integration_branch(ground, wanted.project, project["path"]) if wanted.slug else ("", None)
+    order = _order(ground, wanted, project["path"], integration=integration, base=base, task=task)
+    journal = {
+        "engine": engine.name,
+        "autonomy": autonomy if engine.autonomy else None,
+        "model": wanted.model,
+        "command": json.dumps(wanted.command),
+        "base": base,
+        "predecessor": wanted.predecessor,
+    }
+    return order, journal
+
+
+def _engine(ground: Ground, wanted: Wanted) -> Engine:
+    task = ground.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=wanted.project, slug=wanted.slug or ""))
+    name = wanted.engine or (task or {}).get("engine") or ground.setting("engine", wanted.project)
+    if not name:
+        raise BadInput(what="no engine: say --engine NAME, or set engine in fleet.toml; `fleet engine list` shows them")
+    return read_engine(ground.world.home, name)
+
+
+def _task(ground: Ground, wanted: Wanted) -> Row:
+    if wanted.slug is None:
+        return {"title": f"Coordinate {wanted.project}", "description": "", "verify": None, "log": []}
+
+    def look(rows: Rows) -> Row:
+        row = rows.one(q.TASK_WHOLE, project=wanted.project, slug=wanted.slug)
+        if row is None:
+            raise NoSuchTask(project=wanted.project, slug=wanted.slug)
+        return {**row, "log": rows.all(q.TASK_LOG, project=wanted.project, slug=wanted.slug)}
+
+    return ground.store.read(look)
+
+
+def integration_branch(ground: Ground, project: str, repository: str) -> tuple[str, str]:
+    """The project's integration branch and its commit; made from the target if it is missing."""
+    name = ground.setting("integration", project)
+    commit = ground.world.git.resolve(repository, f"refs/heads/{name}")
+    if commit is not None:
+        return name, commit
+    target = target_branch(ground, project, repository)
+    start = ground.world.git.resolve(repository, f"refs/heads/{target}")
+    if start is None:
+        raise GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
+    ground.world.git.set_branch(repository, name, new=start, old="0" * 40)
+    made = ground.world.git.resolve(repository, f"refs/heads/{name}")
+    if made is None:
+        raise GitRefused(what=f"make the branch {name}", why="it is not there")
+    return name, made
+
+
+def target_branch(ground: Ground, project: str, repository: str) -> str:
+    """The branch that the user lands work on."""
+    told = ground.setting("target", project) or ground.world.git.head_branch(repository)
+    if not told:
+        raise GitRefused(what="tell the target branch", why="HEAD is detached; set target in fleet.toml")
+    return str(told)
+
+
+def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str, base: str | None, task: Row) -> Order:
+    world = ground.world
+    ident = world.ids.dispatch()
+    branch = f"worker/{wanted.slug}" if wanted.slug else ""
+    order = Order(
+        dispatch=ident,
+        kind=wanted.kind,
+        project=wanted.project,
+        slug=wanted.slug,
+        repository=repository,
+        branch=branch,
+        base=base,
+        integration=integration,
+        words=(world.fleet_program, "launch", ident),
+        server=str(_server(ground)),
+        git_limit=duration(ground.setting("git_limit")) / SECOND,
+        env={
+            "FLEET_HOME": world.home,
+            "FLEET_PROJECT": wanted.project,
+            "FLEET_DISPATCH_ID": ident,
+            **({"FLEET_TASK": wanted.slug} if wanted.slug else {}),
+        },
+    )
+    cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else repository
+    return replace(order, cwd=cwd, prompt=_prompt(ground, order, task))
+
+
+def _server(ground: Ground) -> Identity:
+    gate = ground.world.gate("tmux")
+    gate.take(wait=60)
+    try:
+        return ground.world.tmux.ensure_server()
+    finally:
+        gate.give()
+
+
+def _prompt(ground: Ground, order: Order, task: Row) -> str:
+    said = "".join(f"- {times.iso(each['at'])} {each['actor']}: {each['message']}\n" for each in task["log"][-20:])
+    facts = {
+        "title": task["title"],
+        "description": task["description"],
+        "slug": order.slug or "",
+        "project": order.project,
+        "dispatch": order.dispatch,
+        "branch": order.branch,
+        "verify": f"- Before you say done, `{task['verify']}` has to pass.\n" if task["verify"] else "",
+        "history": f"\nWhat was said about this task before:\n{said}" if said else "",
+    }
+    return prompt.prompt(ground.world.home, order.kind, facts)
+
+
+def _planned(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
+    """Write journal and intents; wait a bounded time for a bundle that somebody is letting go of."""
+    deadline = ground.world.clock.ticks() + wanted.wait
+    while True:
+        try:
+            return _plan_once(ground, order, journal)
+        except Contested:
+            if wanted.slug is None or ground.world.clock.ticks() >= deadline or _has_live_attempt(ground, order):
+                raise
+            ground.world.clock.wait(_LOOK_AGAIN)
+
+
+def _has_live_attempt(ground: Ground, order: Order) -> bool:
+    place = {"project": order.project, "slug": order.slug}
+    return ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place)) is not None
+
+
+def _plan_once(ground: Ground, order: Order, journal: dict[str, Any]) -> list[Claim]:
+    fresh = {name: intent(ground, KINDS[name], order) for name in ((*_BUNDLE, *_OWN) if order.slug else _OWN)}
+    before = _bundle_now(ground, order)
+    limits = {name: ground.setting(f"limits.{name}") for name in ("agents", "project_agents", "failed_spawns")}
+    made: list[Claim] = []
+
+    def work(tx: Tx) -> Row:
+        tx.about(order.project, order.slug)
+        tx.dispatch = order.dispatch
+        _claim_task(tx, order, limits)
+        _write_journal(tx, ground, order, journal)
+        if order.slug is not None:
+            made.extend(_adopt(tx, ground, order, fresh, before))
+        for name in _OWN:
+            bundles.add_claim(tx, fresh[name])
+            made.append(fresh[name])
+        tx.note(kind=order.kind, engine=journal["engine"], session=f"fleet-{order.dispatch}")
+        return {"id": order.dispatch}
+
+    ground.commit(
+        Change(f"dispatch {order.dispatch} ({order.kind} of {owner(project=order.project, slug=order.slug)})", work)
+    )
+    return made
+
+
+def _bundle_now(ground: Ground, order: Order) -> dict[str, tuple[Claim, Seen]]:
+    if order.slug is None:
+        return {}
+    slug = order.slug
+    found = ground.store.read(lambda rows: bundles.current(rows, order.project, slug))
+    return {claim.kind: (claim, _seen(ground, claim)) for claim in found}
+
+
+def _seen(ground: Ground, claim: Claim) -> Seen:
+    """A live worktree has to be whole, or it is refused; anything else is judged by what is left of it."""
+    look = KINDS[claim.kind].look(claim, ground.world)
+    if claim.state == "live" and look != "ours":
+        advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
+        raise WorktreeRefused(path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice)
+    return Seen(free=is_free(ground, claim), look=look)
+
+
+def _claim_task(tx: Tx, order: Order, limits: dict[str, int]) -> None:
+    if order.slug is None:
+        return
+    count = tx.one(q.COUNT_UNFINISHED, project=order.project) or {"everywhere": 0, "here": 0}
+    for now, name, what in (
+        (count["everywhere"], "agents", "agents at work"),
+        (count["here"], "project_agents", f"agents at work in {order.project}"),
+    ):
+        if now >= limits[name]:
+            raise LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
+    if tx.run(q.ASSIGN_TASK, project=order.project, slug=order.slug, id=order.dispatch, at=tx.at):
+        return
+    was = tasks.state(tx, order.project, order.slug)
+    if was["status"] == "in_progress":
+        raise TaskHeld(
+            project=order.project, slug=order.slug, holder=was["assignee"], since=times.iso(was["started_at"])
+        )
+    fence.step(order.project, order.slug, was, "claim")
+    raise NotReady(project=order.project, slug=order.slug, why=fence.why_not_ready(was, now=tx.at))
+
+
+def _write_journal(tx: Tx, ground: Ground, order: Order, journal: dict[str, Any]) -> None:
+    if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
+        raise Contested(what=f"the id {order.dispatch} was given out before; try again")
+    written = tx.run(
+        q.ADD_DISPATCH,
+        id=order.dispatch,
+        kind=order.kind,
+        project=order.project,
+        slug=order.slug,
+        owner=owner(project=order.project, slug=order.slug),
+        host=ground.world.host.id,
+        tmux_socket=ground.world.tmux.socket,
+        at=tx.at,
+        spawner=str(ground.world.processes.me()),
+        server=order.server,
+        **journal,
+    )
+    if not written:
+        raise Contested(what=f"{order.project}/{order.slug} has an unfinished dispatch already")
+    if order.slug is None:
+        _take_seat(tx, order)
+    tx.run(q.ADD_AGENT, id=order.dispatch, engine=journal["engine"], session=f"fleet-{order.dispatch}", at=tx.at)
+
+
+def _take_seat(tx: Tx, order: Order) -> None:
+    """The pending coordinator is durable in the seat before anything of it is made."""
+    tx.run(q.ADD_SEAT, project=order.project)
+    was = (tx.one(q.SEAT_OF, project=order.project) or {}).get("holder")
+    before = tx.one(q.DISPATCH_BY_ID, id=was or "")
+    if before is not None and before["exec_state"] in UNFINISHED:
+        raise Contested(what=f"project {order.project!r} has the coordinator {was}")
+    tx.run(q.TAKE_SEAT, project=order.project, holder=order.dispatch, was=was)
+
+
+def _adopt(
+    tx: Tx, ground: Ground, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, Seen]]
+) -> list[Claim]:
+    assert order.slug is not None  # noqa: S101 - a bundle belongs to a task
+    place = {"project": order.project, "slug": order.slug}
+    known = bundles.own(tx, **place, host=ground.world.host.id, dispatch=order.dispatch, kind=order.kind)
+    now = {claim.kind: claim for claim in bundles.current(tx, order.project, order.slug)}
+    if {kind: claim.state for kind, claim in now.items()} != {kind: claim.state for kind, (claim, _) in before.items()}:
+        raise Contested(what=f"the bundle of {order.project}/{order.slug} changed meanwhile; try again")
+    made = []
+    for name in _BUNDLE:
+        wanted = replace(fresh[name], data={**fresh[name].data, "branch_is_ours": known})
+        todo = bundles.adopt(tx, wanted, now.get(name), before[name][1] if name in before else None)
+        if todo is not None:
+            made.append(todo)
+    return made

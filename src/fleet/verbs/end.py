@@ -1,0 +1,73 @@
+"""End an agent: ask it the engine's own way, give it grace, kill its tree. Kill ends the attempt; stop leaves it to resume."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Any
+
+from fleet.engines.reader import engine as read_engine
+from fleet.errors import FleetError, Refused
+from fleet.model.dispatches import UNFINISHED
+from fleet.model.identity import Identity
+from fleet.model.times import SECOND, duration
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.settle import settle
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.ground import Ground
+
+_DEATH_WAIT = 5.0
+
+
+def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str, Any]:
+    """Ask, wait, kill, settle. The asking is written down first, so that an exit after it is evidence of nothing."""
+    row = ground.dispatch(ident)
+    if row["exec_state"] not in UNFINISHED:
+        raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
+    ground.commit(_ask(row, asked_for, reason))
+    if row["exec_state"] == "in_flight":
+        _end_processes(ground, row)
+    return settle(ground, ident, why=reason)
+
+
+def _ask(row: Row, asked_for: str, reason: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = row["id"]
+        asked = tx.run(q.ASK_DISPATCH, id=row["id"], asked_for=asked_for, reason=reason, at=tx.at)
+        tx.note(asked_for=asked_for, reason=reason)
+        return {"asked": asked == 1}
+
+    return Change(f"ask {row['id']} to exit ({asked_for}: {reason})", work)
+
+
+def _end_processes(ground: Ground, row: Row) -> None:
+    process = Identity.parse(row["process"] or "")
+    processes = ground.world.processes
+    if process is not None and processes.life(process) == "alive":
+        processes.signal(process, _exit_signal(ground, row))
+        grace = duration(ground.setting("exit_grace")) / SECOND
+        processes.gone_within([process], grace)
+    kill_processes(ground, row)
+
+
+def kill_processes(ground: Ground, row: Row) -> list[int]:
+    """Kill whatever is left of a dispatch, deepest first: its tree, and all that carry its id. Those that would not die."""
+    process = Identity.parse(row["process"] or "")
+    processes = ground.world.processes
+    tree = processes.tree(process) if process is not None and processes.life(process) == "alive" else []
+    doomed = list(dict.fromkeys([*tree, *processes.marked(row["id"])]))
+    processes.kill_all(doomed)
+    again = processes.marked(row["id"])  # what was forked meanwhile
+    processes.kill_all(again)
+    left = processes.gone_within([*doomed, *again], _DEATH_WAIT)
+    return [who.pid for who in left]
+
+
+def _exit_signal(ground: Ground, row: Row) -> int:
+    try:
+        return signal.Signals[read_engine(ground.world.home, row["engine"] or "shell").exit_signal]
+    except FleetError:
+        return signal.SIGTERM

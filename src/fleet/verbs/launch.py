@@ -1,0 +1,162 @@
+"""Launch: what a session's command does. It makes the dispatch in flight, once, and becomes the engine.
+
+A session that comes too late finds its dispatch ended and exits by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from fleet.engines import command, readiness
+from fleet.engines.reader import engine as read_engine
+from fleet.errors import FleetError, Superseded
+from fleet.model import jsontext
+from fleet.model.claim import Claim
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.ground import Ground
+
+_SETUP_LIMIT = 3_600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launched:
+    """What this process is to become."""
+
+    program: str
+    words: list[str]
+    env: dict[str, str]
+    cwd: str
+
+
+def launch(ground: Ground, ident: str) -> Launched:
+    """Take the dispatch in flight, and say what to exec."""
+    row = ground.dispatch(ident)
+    prompt_file = f"{ground.world.home}/inbox/{ident}.md"
+    me = str(ground.world.processes.me())
+    if not ground.commit(_take_off(row, me))["launched"]:
+        now = ground.dispatch(ident)["exec_state"]
+        raise Superseded(
+            who=f"session fleet-{ident}", project=row["project"], slug=row["slug"] or "", now=f"its dispatch is {now}"
+        )
+    repository = ground.project(row["project"])["path"]
+    cwd = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}" if row["slug"] else repository
+    if row["slug"]:
+        _comfort(ground, row, repository, cwd)
+    return _words(ground, row, prompt_file, cwd)
+
+
+def _take_off(row: Row, me: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = row["id"]
+        launched = tx.run(q.LAUNCH_DISPATCH, id=row["id"], process=me, at=tx.at)
+        for each in tx.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]):
+            claim = Claim.of(each)
+            if claim.kind == "tmux_session" and launched:
+                tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps({**claim.data, "process": me}), at=tx.at)
+        tx.note(process=me)
+        return {"launched": launched == 1}
+
+    return Change(f"launch {row['id']}", work)
+
+
+def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
+    engine = read_engine(ground.world.home, row["engine"])
+    given = tuple(json.loads(row["command"] or "[]"))
+    program = readiness.program_of(engine, given)
+    with open(prompt_file, encoding="utf-8") as file:
+        text = file.read()
+    filling = command.Filling(
+        program=program,
+        prompt=text,
+        prompt_file=prompt_file,
+        autonomy=row["autonomy"],
+        model=row["model"],
+        command=given,
+    )
+    mine = {
+        "FLEET_HOME": ground.world.home,
+        "FLEET_PROJECT": row["project"],
+        "FLEET_DISPATCH_ID": row["id"],
+        "FLEET_PROMPT_FILE": prompt_file,
+        "PATH": f"{_bin(ground)}:{os.environ.get('PATH', os.defpath)}",
+        **({"FLEET_TASK": row["slug"]} if row["slug"] else {}),
+    }
+    env = command.environment(engine, os.environ, mine)
+    return Launched(program=program, words=command.words(engine, filling), env=env, cwd=cwd)
+
+
+def _bin(ground: Ground) -> str:
+    """A directory with nothing but fleet in it: what agents call is this fleet, and nothing else of ours is on their PATH."""
+    folder, link = f"{ground.world.home}/bin", f"{ground.world.home}/bin/fleet"
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(ground.world.fleet_program):
+        new = f"{link}.{os.getpid()}"
+        os.symlink(ground.world.fleet_program, new)
+        os.replace(new, link)
+    return folder
+
+
+def _comfort(ground: Ground, row: Row, repository: str, cwd: str) -> None:
+    """Once in a worktree's life: copy the files that .worktreeinclude names, and run the project's setup command."""
+    marker = f"{ground.world.home}/projects/{row['project']}/workers/{row['slug']}/set-up"
+    if os.path.exists(marker):
+        return
+    for name in included(ground, repository):
+        target = os.path.join(cwd, name)
+        if not os.path.lexists(target):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy2(os.path.join(repository, name), target, follow_symlinks=False)
+    run_hook(ground, row["project"], "worktree.setup", cwd)
+    with open(marker, "w", encoding="utf-8") as file:
+        file.write("done\n")
+
+
+def included(ground: Ground, repository: str) -> list[str]:
+    """Files of the user's checkout that git ignores and .worktreeinclude names."""
+    patterns = os.path.join(repository, ".worktreeinclude")
+    if not os.path.exists(patterns):
+        return []
+    named, ignored = (
+        _others(ground, repository, flag) for flag in (f"--exclude-from={patterns}", "--exclude-standard")
+    )
+    return sorted(named & ignored)
+
+
+def _others(ground: Ground, repository: str, flag: str) -> set[str]:
+    words = [
+        "git",
+        f"--git-dir={repository}/.git",
+        f"--work-tree={repository}",
+        "ls-files",
+        "-z",
+        "--others",
+        "--ignored",
+        flag,
+    ]
+    done = ground.world.programs.run("git ls-files", words, limit=60, cwd=repository)
+    return {name for name in done.out.split("\0") if name} if done.ok else set()
+
+
+def run_hook(ground: Ground, project: str, setting: str, cwd: str) -> None:
+    """Run a command of the user's own, as written in fleet.toml, in a worktree."""
+    told = ground.setting(setting, project)
+    if not told:
+        return
+    done = ground.world.programs.run(setting, ["/bin/sh", "-c", told], limit=_SETUP_LIMIT, cwd=cwd)
+    if not done.ok:
+        raise FleetError(what=f"{setting} failed ({done.status}): {' '.join((done.err or done.out).split())[-300:]}")
+
+
+def become(made: Launched) -> NoReturn:
+    """Become the engine."""
+    os.chdir(made.cwd)
+    os.execve(made.program, made.words, made.env)  # noqa: S606 - no shell is what is wanted

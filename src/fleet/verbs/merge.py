@@ -1,0 +1,218 @@
+"""Merge: bring a task's work into the integration branch, in a worktree of fleet's own, one at a time.
+
+A finisher is a dispatch like any other, but its process is this one. The branch is moved by compare-and-set, and a task counts as
+merged only when git says so; killed anywhere, the next merge or sweep reads git and goes on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import FleetError, IllegalStep, NotMergeable, Refused
+from fleet.model.dispatches import owner
+from fleet.model.times import SECOND, duration
+from fleet.resources import KINDS
+from fleet.resources.kind import Order
+from fleet.store import bundles, tasks
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.acquire import acquire, intent
+from fleet.verbs.dispatch import integration_branch, target_branch
+from fleet.verbs.reclaim import reclaim, release_bundle
+
+if TYPE_CHECKING:
+    from fleet.model.claim import Claim
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.ground import Ground
+
+_OUTPUT = 4_000
+
+
+def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+    """Merge a task that is done. A conflict or a red verify parks it with the reason."""
+    with ground.world.project_gate(project, "merge"):
+        repository = ground.project(project)["path"]
+        integration, base = integration_branch(ground, project, repository)
+        state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+        tip = ground.world.git.resolve(repository, f"refs/heads/worker/{slug}")
+        if tip is not None and ground.world.git.contains(repository, integration, tip):
+            return _merged(ground, project, slug, base)
+        if state["status"] != "done":
+            advice = "only work that is done is merged"
+            raise IllegalStep(event="merge", project=project, slug=slug, status=state["status"], advice=advice)
+        if tip is None:
+            raise NotMergeable(project=project, slug=slug, why="it has no branch", advice="was it dispatched by fleet?")
+        return _finish(ground, project, slug, repository, (integration, base, tip))
+
+
+def _finish(ground: Ground, project: str, slug: str, repository: str, refs: tuple[str, str, str]) -> dict[str, Any]:
+    integration, base, tip = refs
+    order = _order(ground, project, slug, repository, refs)
+    claim = intent(ground, KINDS["merge_tree"], order)
+    ground.commit(_begin(ground, order, claim))
+    try:
+        acquire(ground, claim, order)
+        made = _merge_and_verify(ground, order, claim, tip)
+        if not ground.world.git.set_branch(repository, integration, new=made, old=base):
+            raise Refused(what=f"the branch {integration} moved meanwhile; nothing was merged, try again")
+    except (FleetError, OSError) as error:
+        ground.commit(_end(order, "failed", str(error), park=isinstance(error, NotMergeable)))
+        reclaim(ground, order.dispatch)
+        raise
+    ground.commit(_end(order, "done", None, park=False))
+    reclaim(ground, order.dispatch)
+    return _merged(ground, project, slug, made)
+
+
+def _order(ground: Ground, project: str, slug: str, repository: str, refs: tuple[str, str, str]) -> Order:
+    integration, base, _tip = refs
+    return Order(
+        dispatch=ground.world.ids.dispatch(),
+        kind="finisher",
+        project=project,
+        slug=slug,
+        repository=repository,
+        branch=f"worker/{slug}",
+        base=base,
+        integration=integration,
+        git_limit=duration(ground.setting("git_limit")) / SECOND,
+    )
+
+
+def _begin(ground: Ground, order: Order, claim: Claim) -> Change:
+    """The finisher's journal: in flight at once, because its process is this one."""
+    me = str(ground.world.processes.me())
+
+    def work(tx: Tx) -> Row:
+        tx.about(order.project, order.slug)
+        tx.dispatch = order.dispatch
+        tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at)
+        written = tx.run(
+            q.ADD_DISPATCH,
+            id=order.dispatch,
+            kind="finisher",
+            project=order.project,
+            slug=order.slug,
+            owner=owner(project=order.project, slug=order.slug),
+            host=ground.world.host.id,
+            tmux_socket=ground.world.tmux.socket,
+            at=tx.at,
+            spawner=me,
+            server=None,
+            engine=None,
+            autonomy=None,
+            model=None,
+            command=None,
+            base=order.base,
+            predecessor=None,
+        )
+        if not written:
+            raise Refused(what=f"{order.project}/{order.slug} has an agent at work; merge it when that has ended")
+        tx.run(q.LAUNCH_DISPATCH, id=order.dispatch, process=me, at=tx.at)
+        bundles.add_claim(tx, claim)
+        tx.note(kind="finisher", integration=order.integration, base=order.base)
+        return {"id": order.dispatch}
+
+    return Change(f"merge {order.project}/{order.slug} as {order.dispatch}", work)
+
+
+def _merge_and_verify(ground: Ground, order: Order, claim: Claim, tip: str) -> str:
+    lock = ground.world.effect_lock(claim.id)
+    handle = lock.take()
+    try:
+        conflict = ground.world.git.merge(claim.name, tip, f"Merge {order.slug}", lock=handle)
+        if conflict is not None:
+            why = f"conflict in {', '.join(conflict)}"
+            advice = f"`fleet task retry {order.slug}` lets an agent bring it up to date"
+            raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice)
+        _verify(ground, order, claim.name)
+    finally:
+        lock.give()
+    made = ground.world.git.resolve_in(claim.name, "HEAD")
+    if made is None:
+        raise FleetError(what="git does not say what was merged")
+    return made
+
+
+def _verify(ground: Ground, order: Order, path: str) -> None:
+    task = ground.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=order.project, slug=order.slug)) or {}
+    told = task.get("verify") or ground.setting("verify", order.project)
+    if not told:
+        return
+    limit = duration(ground.setting("verify_limit", order.project)) / SECOND
+    done = ground.world.programs.run("verify", ["/bin/sh", "-c", told], limit=limit, cwd=path)
+    if not done.ok:
+        output = (done.out + done.err).strip()[-_OUTPUT:]
+        said = f"verify is red ({told!r} gave {done.status}):\n{output}"
+        advice = f"`fleet task retry {order.slug}` lets an agent mend it"
+        raise NotMergeable(project=order.project, slug=order.slug, why=said, advice=advice)
+
+
+def _end(order: Order, state: str, reason: str | None, *, park: bool) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(order.project, order.slug)
+        tx.dispatch = order.dispatch
+        common = {"id": order.dispatch, "before": "in_flight", "report": None, "exit_status": None, "at": tx.at}
+        ended = tx.run(q.END_DISPATCH, **common, after=state, reason=reason)
+        if park:
+            tx.run(q.PARK_TASK, project=order.project, slug=order.slug, was="done", reason=reason, at=tx.at)
+            tasks.tell_dependents(tx, order.project, order.slug or "", before="done", after="blocked")
+        tx.note(exec_state=state, reason=reason)
+        return {"ended": ended}
+
+    return Change(f"end finisher {order.dispatch}: {state}", work)
+
+
+def _merged(ground: Ground, project: str, slug: str, commit: str) -> dict[str, Any]:
+    """Git says so: write it down, archive the task, let its worktree go."""
+
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        tx.run(q.MERGE_TASK, project=project, slug=slug, commit=commit, at=tx.at)
+        archived = tx.run(q.ARCHIVE_TASK, project=project, slug=slug, at=tx.at)
+        tx.note(merged=commit, archived=archived == 1)
+        return {"archived": archived == 1}
+
+    ground.commit(Change(f"{project}/{slug} is merged as {commit[:12]}", work))
+    left = release_bundle(ground, project, slug)
+    last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
+    if last is not None:
+        left = reclaim(ground, last["id"]) or left
+    return {"project": project, "task": slug, "commit": commit, "left": left}
+
+
+def land(ground: Ground, project: str, *, dry: bool = False) -> dict[str, Any]:
+    """Move the target to the integration branch, by fast-forward; a branch that is checked out is not touched."""
+    repository = ground.project(project)["path"]
+    git = ground.world.git
+    integration, tip = integration_branch(ground, project, repository)
+    target = target_branch(ground, project, repository)
+    old = git.resolve(repository, f"refs/heads/{target}") or ""
+    commits = git.commits(repository, old, tip) or []
+    found: dict[str, Any] = {"project": project, "target": target, "integration": integration, "commits": len(commits)}
+    found |= {"moved": False, "run": None, "titles": git.titles(repository, old, tip) if commits else []}
+    if not commits or dry:
+        return found
+    if git.contains(repository, integration, old) is not True:
+        why = f"{target} has commits that {integration} does not have"
+        raise Refused(what=f"{why}; merge {target} into {integration} first")
+    if any(each.branch == target for each in git.worktrees(repository) or ()):
+        return found | {"run": f"git -C {repository} merge --ff-only {integration}"}
+    if not git.set_branch(repository, target, new=tip, old=old):
+        raise Refused(what=f"{target} moved meanwhile; try again")
+    return found | {"moved": True}
+
+
+def is_merged_by_git(ground: Ground, row: Row) -> bool:
+    """Whether git says that a task's branch is in the integration branch."""
+    repository = ground.project(row["project"])["path"]
+    integration = ground.setting("integration", row["project"])
+    tip = ground.world.git.resolve(repository, f"refs/heads/worker/{row['slug']}")
+    return tip is not None and ground.world.git.contains(repository, integration, tip) is True
+
+
+def note_merged(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+    """A finisher died after it had moved the branch: carry on from there."""
+    repository = ground.project(project)["path"]
+    _integration, commit = integration_branch(ground, project, repository)
+    return _merged(ground, project, slug, commit)

@@ -1,0 +1,153 @@
+"""Reclaim: release what an ended dispatch held, as the class of each thing demands; then archive its journal."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fleet.model.claim import Claim
+from fleet.model.dispatches import UNFINISHED
+from fleet.model.times import iso_or_none
+from fleet.resources import ORDER, RELEASED_AT_END, class_of
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.acquire import release
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.verbs.ground import Ground
+
+_PLACE = {kind.name: number for number, kind in enumerate(ORDER)}
+_TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
+
+
+def reclaim(ground: Ground, ident: str) -> list[str]:
+    """Release in reverse order. What is left, and why."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    if row is None or row["exec_state"] in UNFINISHED:
+        return []
+    left = [why for why in (release(ground, claim) for claim in _due(ground, ident)) if why]
+    if row["slug"] is not None:
+        left += release_bundle(ground, row["project"], row["slug"])
+    event = ground.commit(_judge(ident))["recl_state"]
+    if event == "complete":
+        archive(ground, ident)
+    return left
+
+
+def _due(ground: Ground, ident: str) -> list[Claim]:
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
+    held = [
+        claim for claim in map(Claim.of, rows) if claim.state != "released" and class_of(claim.kind) in RELEASED_AT_END
+    ]
+    return sorted(held, key=lambda claim: -_PLACE.get(claim.kind, 0))
+
+
+def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
+    """A task's worktree and directory go when the task is terminal and archived, and nobody works in them."""
+    if not ground.store.read(lambda rows: _is_disposable(rows, project, slug)):
+        return []
+    held = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, project=project, slug=slug))
+    claims = sorted(map(Claim.of, held), key=lambda claim: -_PLACE.get(claim.kind, 0))
+    left = []
+    for claim in claims:
+        why = release(ground, claim)
+        if why:
+            left.append(why)
+            break  # the directory stays with the tree
+    if not left and claims:
+        ground.commit(_bundle_gone(project, slug))
+    return left
+
+
+def _is_disposable(rows: Rows, project: str, slug: str) -> bool:
+    task = rows.one(q.TASK_STATE, project=project, slug=slug)
+    at_work = rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug)
+    return task is not None and bool(task["archived"]) and at_work is None
+
+
+def _bundle_gone(project: str, slug: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        bundle = tx.one(q.BUNDLE_OF, project=project, slug=slug)
+        if bundle is not None:
+            tx.run(q.END_ADOPTION, project=project, slug=slug, dispatch=bundle["owner"], at=tx.at)
+        tx.run(q.FORGET_RELEASED_OF_BUNDLE, project=project, slug=slug)
+        return {"released": True}
+
+    return Change(f"the bundle of {project}/{slug} is released", work)
+
+
+def _judge(ident: str) -> Change:
+    """The reclamation state that follows from the claims, and from nothing else."""
+
+    def work(tx: Tx) -> Row:
+        row = tx.one(q.DISPATCH_BY_ID, id=ident)
+        assert row is not None  # noqa: S101 - it is archived only after this
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = ident
+        states = {each["state"] for each in tx.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)} - {"released"}
+        after = _state(states, owns=_owns_bundle(tx, row))
+        tx.run(q.STEP_RECL, id=ident, before=row["recl_state"], after=after, at=tx.at)
+        tx.note(recl_state=after)
+        return {"recl_state": after}
+
+    return Change(f"judge what {ident} still holds", work)
+
+
+def _state(states: set[str], *, owns: bool) -> str:
+    if "releasing_blocked" in states:
+        return "blocked"
+    if states:
+        return "partial"
+    return "pending" if owns else "complete"
+
+
+def _owns_bundle(tx: Tx, row: Row) -> bool:
+    if row["slug"] is None:
+        return False
+    bundle = tx.one(q.BUNDLE_OF, project=row["project"], slug=row["slug"])
+    held = tx.one(q.CLAIMS_ON_TASK, project=row["project"], slug=row["slug"])
+    return bundle is not None and bundle["owner"] == row["id"] and bool(held and held["n"])
+
+
+def archive(ground: Ground, ident: str) -> str:
+    """The journal of a finished, fully reclaimed dispatch leaves the tables: file first, synced; rows after."""
+    document = ground.store.read(lambda rows: journal(rows, ident))
+    stamp = ground.world.clock.now()
+    name = f"dispatches/archive/{ident}-{stamp}.json"
+    ground.world.files.publish(name, json.dumps(document, indent=2, ensure_ascii=False).encode())
+    ground.commit(_forget(ident))
+    return name
+
+
+def journal(rows: Rows, ident: str) -> dict[str, Any]:
+    """A dispatch with its claims inline, in the documents' shape."""
+    row = rows.one(q.DISPATCH_BY_ID, id=ident)
+    assert row is not None  # noqa: S101 - the caller has just seen it
+    shown = {name: iso_or_none(value) if name in _TIMES else value for name, value in row.items()}
+    claims = [_claim(each) for each in rows.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)]
+    agent = rows.one(q.AGENT_BY_ID, id=ident)
+    if agent:
+        state = "live" if agent["archived_at"] is None else "archived"
+        claims.append(
+            {"class": "exclusive", "kind": "agent_record", "state": state, "data": {"session": agent["session"]}}
+        )
+    return shown | {"host_id": row["host"], "claims": claims}
+
+
+def _claim(row: Row) -> dict[str, Any]:
+    data = {**json.loads(row["data"]), "name": row["name"], "actor": row["actor"], "failures": row["failures"]}
+    return {"class": class_of(row["kind"]), "kind": row["kind"], "state": row["state"], "data": data}
+
+
+def _forget(ident: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.dispatch = ident
+        tx.run(q.FORGET_CLAIMS, id=ident)
+        tx.run(q.FORGET_AGENT, id=ident)
+        gone = tx.run(q.FORGET_DISPATCH, id=ident)
+        tx.note(archived=gone == 1)
+        return {"archived": gone == 1}
+
+    return Change(f"archive {ident}", work)

@@ -1,0 +1,173 @@
+"""Settle: end a dispatch whose death is proven. Nothing else ends one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.model.claim import Claim
+from fleet.model.dispatches import UNFINISHED
+from fleet.model.identity import Identity
+from fleet.model.settling import Evidence, Outcome, outcome
+from fleet.model.times import HOUR
+from fleet.store import queries as q
+from fleet.store import tasks
+from fleet.store.transaction import Change
+from fleet.verbs.reclaim import reclaim
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.ground import Ground
+    from fleet.world.tmux import Listing, Pane
+
+LOG_BYTES = 2_000_000
+
+
+def settle(ground: Ground, ident: str, *, listing: Listing | None = None, why: str = "") -> dict[str, Any]:
+    """End a dispatch if its death is proven, and reclaim what it held; else say why not."""
+    row = ground.dispatch(ident)
+    if row["exec_state"] in UNFINISHED:
+        seen = listing or ground.world.tmux.listing()
+        alive = why_alive(ground, row)
+        if alive:
+            return {"id": ident, "settled": False, "why": alive}
+        _keep_output(ground, row, seen)
+        done = ground.commit(_end(row, outcome(_evidence(ground, row, seen, why)), ground))
+        if not done["settled"]:
+            return {"id": ident, "settled": False, "why": "it changed meanwhile"}
+    left = reclaim(ground, ident)
+    after = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    state = after["exec_state"] if after else "archived"
+    return {"id": ident, "settled": True, "exec_state": state, "left": left}
+
+
+def why_alive(ground: Ground, row: Row) -> str:
+    """Why the dispatch cannot be ended; empty when its death is proven."""
+    if row["host"] != ground.world.host.id:
+        return f"it belongs to host {row['host']}"
+    if row["exec_state"] == "pending":
+        return _why_starting(ground, row)
+    process = Identity.parse(row["process"] or "")
+    life = ground.world.processes.life(process)
+    if life != "dead":
+        return f"its process is {life}"
+    left = ground.world.processes.marked(row["id"])
+    if left:
+        return f"it left processes behind: {', '.join(str(each.pid) for each in left)}"
+    return ""
+
+
+def _why_starting(ground: Ground, row: Row) -> str:
+    spawner = Identity.parse(row["spawner"])
+    mine = spawner == ground.world.processes.me()
+    if spawner is not None and not mine and ground.world.processes.life(spawner) != "dead":
+        return f"process {spawner.pid} is starting it"
+    held = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
+    busy = [claim for claim in map(Claim.of, held) if not ground.world.effect_lock(claim.id).is_free()]
+    return f"{busy[0]} is still being made" if busy else ""
+
+
+def _evidence(ground: Ground, row: Row, listing: Listing, why: str) -> Evidence:
+    process = Identity.parse(row["process"] or "")
+    pane = _pane(ground, row, listing)
+    return Evidence(
+        launched=row["exec_state"] == "in_flight",
+        report=row["report"],
+        report_reason=row["report_reason"],
+        exit_status=pane.status if pane and pane.dead else None,
+        asked_for=row["asked_for"],
+        asked_reason=row["asked_reason"],
+        other_boot=process is not None and process.boot != ground.world.host.boot,
+        work=_has_work(ground, row),
+        why_not_launched=why or "it was never launched",
+    )
+
+
+def _pane(ground: Ground, row: Row, listing: Listing) -> Pane | None:
+    pane = listing.pane(f"fleet-{row['id']}")
+    ours = pane is not None and pane.home == ground.world.tmux.home_id and pane.dispatch == row["id"]
+    return pane if ours else None
+
+
+def _has_work(ground: Ground, row: Row) -> bool:
+    """New commits on the task's branch, or artifacts that this dispatch registered."""
+    if row["slug"] is None:
+        return False
+    made = ground.store.read(lambda rows: rows.all(q.TASK_ARTIFACTS, project=row["project"], slug=row["slug"]))
+    if any(each["actor"] == row["id"] for each in made):
+        return True
+    repository = ground.project(row["project"])["path"]
+    return bool(row["base"] and ground.world.git.commits(repository, row["base"], f"refs/heads/worker/{row['slug']}"))
+
+
+def _keep_output(ground: Ground, row: Row, listing: Listing) -> None:
+    """What the agent showed goes into a file before its session goes."""
+    pane = _pane(ground, row, listing)
+    if pane is None:
+        return
+    text = ground.world.tmux.capture(pane.session_id, history=True)
+    if text is not None:
+        kept = "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+        ground.world.files.publish(f"logs/{row['id']}.log", f"{kept}\n".encode()[-LOG_BYTES:])
+
+
+def _end(row: Row, found: Outcome, ground: Ground) -> Change:
+    ident = row["id"]
+    pane = _pane(ground, row, ground.world.tmux.listing())
+    status = pane.status if pane and pane.dead else None
+    most = ground.setting("limits.failed_spawns")
+
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = ident
+        ended = tx.run(
+            q.END_DISPATCH,
+            id=ident,
+            before=row["exec_state"],
+            after=found.exec_state,
+            report=row["report"],
+            exit_status=status,
+            reason=found.reason,
+            at=tx.at,
+        )
+        if not ended:
+            return {"settled": False}
+        tx.run(q.ARCHIVE_AGENT, id=ident, at=tx.at)
+        freed = _settle_task(tx, row, found, most)
+        tx.note(exec_state=found.exec_state, reason=found.reason, ready=freed)
+        return {"settled": True}
+
+    return Change(f"settle {ident}: {found.exec_state}{f' ({found.reason})' if found.reason else ''}", work)
+
+
+def _settle_task(tx: Tx, row: Row, found: Outcome, most: int) -> list[str]:
+    """What becomes of the task, if this attempt still has it."""
+    if row["slug"] is None or row["kind"] not in {"worker", "fix", "rebase", "reviewer"}:
+        return []
+    project, slug = row["project"], row["slug"]
+    status, reason = found.exec_state, found.reason
+    if row["exec_state"] == "pending":
+        status, reason = _count_failure(tx, row, found.reason or "", most)
+    open_again = status == "open"
+    moved = tx.run(
+        q.SETTLE_TASK,
+        project=project,
+        slug=slug,
+        id=row["id"],
+        status=status,
+        assignee=None if open_again else row["id"],
+        reason=reason,
+        ended_at=None if open_again or status == "blocked" else tx.at,
+        at=tx.at,
+    )
+    return tasks.tell_dependents(tx, project, slug, before="in_progress", after=status) if moved else []
+
+
+def _count_failure(tx: Tx, row: Row, why: str, most: int) -> tuple[str, str | None]:
+    """A failed spawn gives the task back; too many within an hour park it."""
+    place = {"project": row["project"], "slug": row["slug"]}
+    if row["asked_for"] is None:
+        tx.run(q.ADD_SPAWN_FAILURE, **place, dispatch=row["id"], at=tx.at, why=why)
+    count = (tx.one(q.COUNT_SPAWN_FAILURES, **place, since=tx.at - HOUR) or {"n": 0})["n"]
+    if count >= most:
+        return "blocked", f"{count} failed starts within an hour, the last: {why}"
+    return "open", None

@@ -1,0 +1,147 @@
+"""Processes: who they are, whether they live, and how they are ended.
+
+Dead is proven or it is not dead: the kernel says there is no such pid, or another process has it now, or it is a zombie, or the
+machine has booted since. Anything that cannot be read is unknown. A signal goes through a pidfd where there is one, and the
+identity is compared after the pidfd was opened, so no other process can be hit.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+from fleet.model.identity import Identity
+from fleet.world import ps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fleet.model.identity import Life
+    from fleet.world.funnel import Funnel
+    from fleet.world.host import Host
+
+_LOOK_AGAIN = 0.01
+_MARK = "FLEET_DISPATCH_ID="
+
+
+class Processes:
+    """The processes of this machine."""
+
+    def __init__(self, host: Host, funnel: Funnel) -> None:
+        self._host = host.id
+        self._boot = host.boot
+        self._funnel = funnel
+
+    def me(self) -> Identity:
+        """The process that asks."""
+        found = self.identify(os.getpid())
+        assert found is not None  # noqa: S101 - it is running
+        return found
+
+    def identify(self, pid: int) -> Identity | None:
+        """The process that has a pid now; None when nobody has it or it cannot be told."""
+        found = _status(pid)
+        if found is None or not found.start:
+            return None
+        return Identity(host=self._host, boot=self._boot, pid=pid, start=found.start)
+
+    def life(self, who: Identity | None) -> Life:
+        """Alive, dead or unknown."""
+        if who is None or who.host != self._host:
+            return "unknown"
+        if who.boot != self._boot:
+            return "dead" if who.boot and self._boot else "unknown"
+        return _life(who.pid, who.start)
+
+    def tree(self, root: Identity) -> list[Identity]:
+        """The process and all its descendants, deepest first."""
+        below: dict[int, list[int]] = {}
+        for pid, parent in ps.parents().items():
+            below.setdefault(parent, []).append(pid)
+        found, queue = [], [root.pid]
+        for pid in queue:
+            queue.extend(below.get(pid, ()))
+            found.append(self.identify(pid))
+        return [each for each in reversed(found) if each is not None]
+
+    def marked(self, dispatch: str) -> list[Identity]:
+        """Processes of this user that carry the dispatch's id in their environment, but for this one."""
+        wanted = f"{_MARK}{dispatch}".encode()
+        pids = [pid for pid in ps.parents() if pid != os.getpid() and wanted in ps.environment(pid)]
+        return [each for each in map(self.identify, pids) if each is not None and self.life(each) == "alive"]
+
+    def marks(self) -> dict[str, list[Identity]]:
+        """Every process of this user that carries a dispatch's id, by id."""
+        found: dict[str, list[Identity]] = {}
+        for pid in ps.parents():
+            for entry in ps.environment(pid):
+                if entry.startswith(_MARK.encode()) and pid != os.getpid():
+                    who = self.identify(pid)
+                    if who is not None and self.life(who) == "alive":
+                        found.setdefault(entry[len(_MARK) :].decode("ascii", "replace"), []).append(who)
+        return found
+
+    def signal(self, who: Identity, number: int) -> bool:
+        """Send a signal to this very process. Says whether it was there to get it."""
+        name = signal.Signals(number).name
+        return self._funnel.through(f"{name} to {who.pid}", lambda: self._signal(who, number))
+
+    def kill_all(self, whom: Iterable[Identity]) -> None:
+        """Kill them, in this order, each one only if it is still who it was."""
+        for who in whom:
+            self.signal(who, signal.SIGKILL)
+
+    def gone_within(self, whom: list[Identity], seconds: float) -> list[Identity]:
+        """Wait until they are dead, for at most so long. Those that are not."""
+        until = monotonic() + seconds
+        while True:
+            left = [who for who in whom if self.life(who) != "dead"]
+            if not left or monotonic() >= until:
+                return left
+            sleep(_LOOK_AGAIN)
+
+    def _signal(self, who: Identity, number: int) -> bool:
+        try:
+            handle = os.pidfd_open(who.pid) if hasattr(os, "pidfd_open") else None
+        except (ProcessLookupError, PermissionError, OSError):
+            return False
+        try:
+            if self.life(who) != "alive":
+                return False
+            if handle is None:
+                os.kill(who.pid, number)
+            else:
+                signal.pidfd_send_signal(handle, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        finally:
+            if handle is not None:
+                os.close(handle)
+        return True
+
+
+def _status(pid: int) -> ps.Status | None:
+    try:
+        return ps.status(pid)
+    except ps.Unreadable:
+        return ps.Status(start="", zombie=False)
+
+
+def _life(pid: int, start: str) -> Life:
+    try:
+        found = ps.status(pid)
+    except ps.Unreadable:
+        return "unknown"
+    if found is None or found.zombie:
+        return "dead"
+    if not found.start:
+        return "unknown"
+    return "alive" if found.start == start else "dead"
+
+
+if sys.platform not in {"linux", "darwin"}:  # pragma: no cover
+    msg = f"fleet knows no processes on {sys.platform}"
+    raise ImportError(msg)

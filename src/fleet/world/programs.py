@@ -1,0 +1,153 @@
+"""Other programs: the one place that starts them. No shell sees any word of ours.
+
+A program that performs an effect inherits the effect's lock. If fleet is killed while git goes on writing, the lock stays
+locked until git has ended too, and recovery waits for that.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fleet.world.funnel import Funnel
+
+# What a parent agent or a git hook leaves in the environment does not hold for our children.
+_FOREIGN = frozenset(
+    [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_PREFIX",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_COMMON_DIR",
+        "TMUX",
+        "TMUX_PANE",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """How a program ended. None: it did not end in time and was killed, or is not there."""
+
+    status: int | None
+    out: str
+    err: str
+
+    @property
+    def ok(self) -> bool:
+        """It ended, and said all is well."""
+        return self.status == 0
+
+
+class EffectLock:
+    """A lock that says: somebody is still at it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._fd = -1
+
+    def take(self) -> int:
+        """Lock it, for as long as this process or a child that inherited it lives. BlockingIOError when it is taken."""
+        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._fd)
+            self._fd = -1
+            raise
+        return self._fd
+
+    def give(self) -> None:
+        """Let go of it here."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def is_free(self) -> bool:
+        """Whether nobody is at it any more. A lock that was never made is free."""
+        try:
+            fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
+        return True
+
+
+class Programs:
+    """Starts other programs."""
+
+    def __init__(self, funnel: Funnel) -> None:
+        self._funnel = funnel
+
+    def run(
+        self,
+        effect: str,
+        words: Sequence[str],
+        *,
+        limit: float,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        given: str | None = None,
+        lock: int | None = None,
+    ) -> Done:
+        """Run a program to its end, or for at most so many seconds."""
+        inherited = () if lock is None else (lock,)
+
+        def act() -> Done:
+            try:
+                child = subprocess.Popen(
+                    words,
+                    stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=_clean(env),
+                    cwd=cwd,
+                    pass_fds=inherited,
+                    encoding="utf-8",
+                    errors="replace",
+                    start_new_session=True,
+                )
+            except OSError as error:
+                return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
+            self._funnel.during(effect, child.pid)
+            return _finished(child, given, limit)
+
+        return self._funnel.through(effect, act)
+
+
+def detached() -> bool:
+    """Go on in a child that nobody waits for and no terminal owns. True in the parent, which is to end."""
+    if os.fork():
+        return True
+    os.setsid()
+    return False
+
+
+def _finished(child: subprocess.Popen[str], given: str | None, limit: float) -> Done:
+    try:
+        out, err = child.communicate(given, timeout=limit)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+        return Done(status=None, out="", err=f"no answer within {limit:g} s")
+    return Done(status=child.returncode, out=out, err=err)
+
+
+def _clean(env: Mapping[str, str] | None) -> dict[str, str]:
+    given = os.environ if env is None else env
+    return {name: value for name, value in given.items() if name not in _FOREIGN}

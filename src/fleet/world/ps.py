@@ -1,0 +1,96 @@
+"""What the kernel says of processes: /proc on Linux, ps on macOS."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+_LIMIT = 10
+
+
+class Status(NamedTuple):
+    """A process as it is now."""
+
+    start: str
+    zombie: bool
+
+
+class Unreadable(Exception):
+    """The kernel would not say."""
+
+
+def status(pid: int) -> Status | None:
+    """The status of a pid, None when nobody has it."""
+    return _status_of_macos(pid) if sys.platform == "darwin" else _status_of_linux(pid)
+
+
+def parents() -> dict[int, int]:
+    """Every pid with its parent's."""
+    return _parents_of_macos() if sys.platform == "darwin" else _parents_of_linux()
+
+
+def environment(pid: int) -> frozenset[bytes]:
+    """What a process of this user had in its environment when it was started; nothing where it cannot be read."""
+    if sys.platform == "darwin":
+        return frozenset(_ps("eww", "-o", "command=", "-p", str(pid)).encode().split())
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            if os.fstat(file.fileno()).st_uid != os.getuid():
+                return frozenset()
+            return frozenset(file.read().split(b"\0"))
+    except OSError:
+        return frozenset()
+
+
+def _fields(pid: int) -> list[str] | None:
+    """The fields of /proc/PID/stat behind the name, which may hold blanks and brackets."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    except OSError as error:
+        raise Unreadable(str(error)) from error
+
+
+def _status_of_linux(pid: int) -> Status | None:
+    fields = _fields(pid)
+    if fields is None:
+        return None
+    return Status(start=fields[19], zombie=fields[0] in {"Z", "X", "x"})
+
+
+def _parents_of_linux() -> dict[int, int]:
+    found = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                fields = _fields(int(name))
+            except Unreadable:
+                continue
+            if fields:
+                found[int(name)] = int(fields[1])
+    return found
+
+
+def _status_of_macos(pid: int) -> Status | None:
+    said = _ps("-o", "stat=,lstart=", "-p", str(pid)).strip()
+    if not said:
+        return None
+    state, _, start = said.partition(" ")
+    return Status(start=start.strip().replace(" ", "_"), zombie=state.startswith("Z"))
+
+
+def _parents_of_macos() -> dict[int, int]:
+    pairs = (line.split() for line in _ps("-axo", "pid=,ppid=").splitlines())
+    return {int(pid): int(parent) for pid, parent in pairs}
+
+
+def _ps(*words: str) -> str:
+    try:
+        done = subprocess.run(["/bin/ps", *words], capture_output=True, text=True, timeout=_LIMIT, check=False)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Unreadable(str(error)) from error
+    return done.stdout

@@ -1,0 +1,23 @@
+"""One file of settings, read and checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.errors import BadSetting
+from fleet.model import settings_text
+
+if TYPE_CHECKING:
+    from fleet.model.settings import Value
+
+
+def read_file(path: str, file: str) -> dict[str, Value]:
+    """What the file says."""
+    try:
+        with open(path, encoding="utf-8") as opened:
+            text = opened.read()
+    except UnicodeDecodeError:
+        raise BadSetting(file=path, line=1, why="it is not UTF-8", advice="save it as UTF-8") from None
+    except OSError as error:
+        raise BadSetting(file=path, line=1, why=str(error.strerror).lower(), advice="mend its permissions") from None
+    return settings_text.read(path, text, file)

@@ -1,0 +1,205 @@
+"""tmux: a private server for each fleet home, asked with time limits, answering in three values.
+
+A session that is not listed is absent only if the *same* server says so. An unreachable, stopped or replaced server says
+nothing. Sessions are stamped in the very call that creates them, and are killed by their id, never by their name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.errors import TmuxRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fleet.model.identity import Identity
+    from fleet.world.files import Files
+    from fleet.world.processes import Processes
+    from fleet.world.programs import Done, Programs
+
+LIMIT = 5.0
+_LONGEST_SOCKET = 100
+_COLUMNS = (
+    "#{session_name}",
+    "#{session_id}",
+    "#{pane_pid}",
+    "#{pane_dead}",
+    "#{pane_dead_status}",
+    "#{pane_dead_signal}",
+    "#{@fleet_dispatch}",
+    "#{@fleet_home}",
+    "#{session_attached}",
+    "#{pane_title}",
+)
+# What the server, and so every agent, does not get from whoever happened to start it.
+_SCRUBBED = ("TMUX", "TMUX_PANE", "CLAUDECODE", "STY", "WINDOW", "COLUMNS", "LINES", "OLDPWD")
+_SCRUBBED_PREFIXES = ("FLEET_", "CLAUDE_CODE_", "GIT_")
+CONFIGURATION = """\
+# fleet's own tmux server. Written by fleet at each start of the server; your own ~/.tmux.conf is not read.
+set-option -s exit-empty off
+set-option -s escape-time 10
+set-option -s focus-events on
+set-option -g remain-on-exit on
+set-option -g history-limit 50000
+set-option -g mouse on
+set-option -g default-terminal screen-256color
+set-option -g status-left "#{session_name} "
+set-option -g status-left-length 40
+set-option -g status-right "Ctrl+Q detaches"
+bind-key -n C-q detach-client
+"""
+
+
+# A hint that an agent has exited; the tick and the sweep are the truth. The session's variables are taken away, so that the hint
+# itself is not taken for a process of the agent.
+HOOK = """\
+set-hook -g pane-died "run-shell -b 'exec env -u FLEET_DISPATCH_ID -u FLEET_TASK -u FLEET_PROJECT {fleet} settle --hint \
+#{session_name} >/dev/null 2>&1'"
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pane:
+    """One session's pane, as the server lists it."""
+
+    session: str
+    session_id: str
+    pid: int
+    dead: bool
+    status: int | None
+    dispatch: str
+    home: str
+    attached: bool
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What the server on the socket says; no server: it says nothing."""
+
+    server: Identity | None
+    panes: tuple[Pane, ...] = ()
+    why: str = ""
+
+    def pane(self, session: str) -> Pane | None:
+        """The pane of a session, by its exact name."""
+        return next((pane for pane in self.panes if pane.session == session), None)
+
+
+class Tmux:
+    """The tmux server of one home."""
+
+    def __init__(self, home: str, *, files: Files, programs: Programs, processes: Processes, fleet: str) -> None:
+        self.home = home
+        self.home_id = hashlib.sha256(os.path.realpath(home).encode()).hexdigest()[:12]
+        self.socket = _socket(home, self.home_id)
+        self._files = files
+        self._programs = programs
+        self._processes = processes
+        self._fleet = fleet
+
+    def listing(self) -> Listing:
+        """Every session of the server, in one call."""
+        done = self._ask(
+            "list", "display-message", "-p", "server #{pid}", ";", "list-panes", "-a", "-F", "\t".join(_COLUMNS)
+        )
+        first, _, rest = done.out.partition("\n")
+        if not first.startswith("server "):
+            return Listing(server=None, why=done.err.strip() or "no answer")
+        server = self._processes.identify(int(first.split()[1]))
+        panes = tuple(_pane(line) for line in rest.splitlines() if line.count("\t") == len(_COLUMNS) - 1)
+        return Listing(server=server, panes=panes)
+
+    def ensure_server(self) -> Identity:
+        """The server's identity; started if there is none. Refuses to start a second one while the first may live."""
+        found = self.listing()
+        if found.server is None:
+            self._start()
+            found = self.listing()
+        if found.server is None:
+            raise TmuxRefused(what="start its server", why=found.why)
+        return found.server
+
+    def create(
+        self, session: str, *, dispatch: str, cwd: str, env: Mapping[str, str], words: Sequence[str], lock: int
+    ) -> None:
+        """Make a stamped session that runs the words. The server has to be there: this never starts one."""
+        given = [part for name, value in env.items() for part in ("-e", f"{name}={value}")]
+        exact = f"={session}:"
+        stamps = [";", "set-option", "-t", exact, "@fleet_dispatch", dispatch]
+        stamps += [";", "set-option", "-t", exact, "@fleet_home", self.home_id]
+        make = ["new-session", "-d", "-s", session, "-x", "200", "-y", "50", "-c", cwd, *given, "--", *words]
+        done = self._ask("new-session", *make, *stamps, ";", "set-option", "-s", "exit-empty", "on", lock=lock)
+        if not done.ok:
+            raise TmuxRefused(what=f"make session {session}", why=done.err.strip() or "no answer")
+
+    def kill(self, session_id: str) -> bool:
+        """Kill a session by its id."""
+        return self._ask("kill-session", "kill-session", "-t", session_id).ok
+
+    def capture(self, session_id: str, *, history: bool) -> str | None:
+        """What is on the screen, and before it if wanted; None when the server does not say."""
+        back = ["-S", "-"] if history else []
+        done = self._ask("capture-pane", "capture-pane", "-p", "-J", *back, "-t", f"{session_id}:")
+        return done.out if done.ok else None
+
+    def stop_empty_server(self) -> bool:
+        """Let a server without sessions go."""
+        if self.listing().server is None or self.listing().panes:
+            return False
+        return self._ask("exit-empty", "set-option", "-s", "exit-empty", "on").ok
+
+    def attach_words(self, session: str) -> list[str]:
+        """The command that attaches a terminal."""
+        return ["tmux", "-N", "-S", self.socket, "attach-session", "-t", f"={session}:"]
+
+    def _start(self) -> None:
+        hook = HOOK.replace("{fleet}", self._fleet)
+        path = self._files.publish("tmux.conf", (CONFIGURATION + hook).encode())
+        env = {name: value for name, value in os.environ.items() if not _is_scrubbed(name)}
+        words = ["tmux", "-S", self.socket, "-f", path, "start-server"]
+        done = self._programs.run("tmux start-server", words, limit=LIMIT, env=env | {"FLEET_HOME": self.home}, cwd="/")
+        if not done.ok:
+            raise TmuxRefused(what="start its server", why=done.err.strip() or "no answer")
+
+    def _ask(self, what: str, *words: str, lock: int | None = None) -> Done:
+        return self._programs.run(f"tmux {what}", ["tmux", "-N", "-S", self.socket, *words], limit=LIMIT, lock=lock)
+
+
+def _is_scrubbed(name: str) -> bool:
+    return name in _SCRUBBED or name.startswith(_SCRUBBED_PREFIXES)
+
+
+def _socket(home: str, home_id: str) -> str:
+    """In the home; where that would be too long for a socket, in a private directory of the user's."""
+    path = f"{home}/tmux.sock"
+    if len(path.encode()) <= _LONGEST_SOCKET:
+        return path
+    folder = f"/tmp/fleet-{os.getuid()}"  # noqa: S108 - made private, and refused when it is not ours
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, mode=0o700)
+    status = os.lstat(folder)
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise TmuxRefused(what=f"use {folder} for its socket", why="it is not a private directory of this user")
+    return f"{folder}/{home_id}.sock"
+
+
+def _pane(line: str) -> Pane:
+    name, ident, pid, dead, status, signal, dispatch, home, attached, title = line.split("\t")
+    ended = int(status) if status.isdigit() else (128 + int(signal) if signal.isdigit() else None)
+    return Pane(
+        session=name,
+        session_id=ident,
+        pid=int(pid) if pid.isdigit() else 0,
+        dead=dead == "1",
+        status=ended if dead == "1" else None,
+        dispatch=dispatch,
+        home=home,
+        attached=attached not in {"", "0"},
+        title=title,
+    )

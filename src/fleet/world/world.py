@@ -1,0 +1,75 @@
+"""World: everything outside, in one object."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from fleet.world.clock import Clock
+from fleet.world.files import Files
+from fleet.world.gates import Gate
+from fleet.world.git import Git
+from fleet.world.host import Host
+from fleet.world.ids import Ids
+from fleet.world.machine import Machine
+from fleet.world.processes import Processes
+from fleet.world.programs import EffectLock, Programs
+from fleet.world.tmux import Tmux
+
+if TYPE_CHECKING:
+    from fleet.world.funnel import Funnel
+
+
+class World:
+    """The outside of one fleet home."""
+
+    def __init__(self, home: str, funnel: Funnel) -> None:
+        self.home = home
+        self.funnel = funnel
+        self.clock = Clock()
+        self.ids = Ids()
+        self.host = Host()
+        self.files = Files(home, funnel)
+        self.machine = Machine(funnel)
+        self.programs = Programs(funnel)
+        self.processes = Processes(self.host, funnel)
+        self.git = Git(self.programs)
+        self.fleet_program = fleet_program()
+        self.tmux = Tmux(
+            home, files=self.files, programs=self.programs, processes=self.processes, fleet=self.fleet_program
+        )
+
+    def gate(self, name: str) -> Gate:
+        """A named exclusive lock of this home."""
+        return Gate(f"{self.home}/locks/{name}.lock", clock=self.clock, host=self.host)
+
+    def project_gate(self, project: str, name: str) -> Gate:
+        """A named exclusive lock of one project."""
+        return Gate(f"{self.home}/projects/{project}/.locks/{name}.lock", clock=self.clock, host=self.host)
+
+    def git_gate(self, repository: str) -> Gate:
+        """Some of git's own calls fail side by side in one repository; so they queue here."""
+        return self.gate(f"git-{hashlib.sha256(repository.encode()).hexdigest()[:16]}")
+
+    def effect_lock(self, claim: str) -> EffectLock:
+        """The lock that whoever performs a claim's effect holds, their children included."""
+        return EffectLock(f"{self.home}/locks/effects/{claim}.lock")
+
+    def forget_effect_lock(self, claim: str) -> None:
+        """The claim is history; nobody will look at its lock again."""
+        try:
+            os.unlink(f"{self.home}/locks/effects/{claim}.lock")
+        except FileNotFoundError:
+            return
+
+
+def fleet_program() -> str:
+    """The absolute path of the command `fleet`, which need not be on tmux's PATH."""
+    beside = os.path.join(os.path.dirname(sys.executable), "fleet")
+    if os.access(beside, os.X_OK):
+        return beside
+    found = shutil.which(os.path.basename(sys.argv[0])) if os.path.basename(sys.argv[0]) == "fleet" else None
+    return os.path.abspath(found or shutil.which("fleet") or beside)
