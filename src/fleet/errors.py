@@ -54,6 +54,7 @@
         ├── StoreForeign               a database, but not fleet's
         ├── StoreNewer                 made by a newer fleet
         ├── WriteFailed                disk full, read-only: nothing was changed
+        ├── DriverMissing              the postgres extra is not installed
         ├── StoreUnreachable           a server that does not answer
         ├── InvariantBroken            the database refused what the code allowed
         └── EffectInTransaction        the outside was touched while a transaction was open
@@ -98,7 +99,7 @@ class BadName(BadInput):
     """A name that could not be a file, a branch and an argument at once."""
 
     says = "{what} {given!r} is not usable: {why}"
-    hint = "use lower-case letters, digits, '-', '_' and '.', beginning with a letter or digit"
+    hint = "{advice}"
 
 
 class BadId(BadInput):
@@ -278,7 +279,7 @@ class NotReady(Refused):
     """The task waits for something."""
 
     says = "task {project}/{slug} is not ready: {why}"
-    hint = "`fleet task why {slug} -p {project}` explains; --override claims it all the same"
+    hint = "`fleet task why {slug} -p {project}` explains; a person may claim it all the same with --override"
 
 
 class NeedsOverride(Refused):
@@ -455,6 +456,13 @@ class WriteFailed(StoreError):
 
     says = "nothing was changed: {path}: {why}"
     hint = "free some space or mend the permissions, then try again"
+
+
+class DriverMissing(StoreError):
+    """The driver of this store is not installed."""
+
+    says = "the store {url} needs the driver psycopg, which is not installed"
+    hint = "install fleet with its extra: fleet-agents[postgres]"
 
 
 class StoreUnreachable(StoreError):

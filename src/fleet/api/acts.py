@@ -117,7 +117,7 @@ class Acts:
 
     def commit(self, change: Change, key: str | None = None) -> Result:
         """Commit a change as this actor."""
-        return self.store.transact(change.why, change.work, self.caller(key))
+        return self.store.transact(change.why, change.work, self.caller(key), *change.request)
 
     def caller(self, key: str | None = None) -> Caller:
         """A request by this actor, now."""

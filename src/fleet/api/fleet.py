@@ -11,6 +11,7 @@ from fleet.api.running import Running
 from fleet.model import names
 from fleet.model.slugs import slug_from
 from fleet.model.times import duration
+from fleet.store import queries as q
 from fleet.verbs import examine, export, follow, ingest, register, rotate
 
 if TYPE_CHECKING:
@@ -44,9 +45,16 @@ class Fleet(Running):
 
     def remove_project(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Document:
         """Forget a project; its tasks are exported into the home first."""
-        change = register.remove(name=names.project(name), with_tasks=with_tasks)
-        kept = self._keep_export(name) if with_tasks else None
-        return self.commit(change, key) | {"kept": kept}
+        names.project(name)
+        done_before = (
+            key is not None and self.store.read(lambda rows: rows.one(q.OPERATION_BY_KEY, key=key)) is not None
+        )
+        kept = self._keep_export(name) if with_tasks and not done_before and self._is_idle(name) else None
+        return self.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept), key)
+
+    def _is_idle(self, name: str) -> bool:
+        """Whether the removal would go through, so that no copy is made for nothing."""
+        return self.project(name)["tasks"]["in_progress"] == 0 and not self.dispatches(name)
 
     def _keep_export(self, name: str) -> str | None:
         lines = [json.dumps(node, ensure_ascii=False) + "\n" for node in export.nodes(self.store, name)]
@@ -77,8 +85,8 @@ class Fleet(Running):
     # operations -----------------------------------------------------------------------------------------------------
     def all_operations(self, which: Which, *, limit: int) -> Iterator[Document]:
         """Those in the archive too."""
-        yield from (follow.document(row) for row in rotate.archived(self.files) if which.wants(row))
-        yield from self.operations(which, limit=limit)
+        old = [follow.document(row) for row in rotate.archived(self.files) if which.wants(row)]
+        yield from [*old, *self.operations(which, limit=limit)][-limit:]
 
     def rotate_operations(self, *, older_than: str | None = None) -> Document:
         """Move old operations into the archive."""

@@ -15,6 +15,8 @@ from fleet.model import names
 
 BUILT_IN = Path(__file__).parent / "data"
 AUTONOMIES = ("ask", "edits", "allowlist", "full")
+# What an agent is told when its prompt is too long for a command line, unless its file says it otherwise.
+LONG_PROMPT = "Your instructions are in the file {prompt_file}. Read that file in full, then do what it says."
 SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 STATES = ("working", "asks", "idle", "retrying", "limit", "dialog", "failed_turn", "finished")
 _KEYS = [
@@ -91,7 +93,7 @@ def all_engines(home: str) -> dict[str, Engine]:
 
 def engine(home: str, name: str) -> Engine:
     """One engine. Only its own file is read, so another broken one does not matter."""
-    names.slug(name)
+    names.engine(name)
     for folder in (Path(home, "engines"), BUILT_IN):
         path = folder / f"{name}.toml"
         if path.exists():
@@ -104,12 +106,16 @@ def engine(home: str, name: str) -> Engine:
 
 def read(path: Path) -> Engine:
     """An engine from its file."""
-    text = path.read_text(encoding="utf-8")
+    raw = path.read_bytes()
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise _broken(path, raw.count(b"\n", 0, error.start) + 1, "it is not UTF-8") from None
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         where = re.search(r"\(at line (\d+)", str(error))
-        raise _broken(path, int(where[1]) if where else 1, str(error)) from None
+        raise _broken(path, int(where[1]) if where else max(1, len(text.splitlines())), str(error)) from None
     return _Reader(path, text, given).engine()
 
 
@@ -137,7 +143,7 @@ class _Reader:
             resume=self._words("resume"),
             model=self._words("model"),
             install=self._text_of("install", ""),
-            long_prompt=self._text_of("long_prompt", ""),
+            long_prompt=self._text_of("long_prompt", LONG_PROMPT),
             interactive=self._flag("interactive"),
             unset=self._words("unset"),
             env={name: str(value) for name, value in self._table("env").items()},
@@ -145,8 +151,8 @@ class _Reader:
             sandbox=self._text_of("sandbox", ""),
             autonomy={name: self._autonomy(name, words) for name, words in autonomy.items()},
             root_sandbox=str(root),
-            before=tuple(self._before(each) for each in self._tables("before")),
-            screen=tuple(self._rule(each) for each in self._tables("screen")),
+            before=tuple(self._before(*each) for each in enumerate(self._tables("before"))),
+            screen=tuple(self._rule(*each) for each in enumerate(self._tables("screen"))),
         )
 
     def _text_of(self, key: str, missing: str | None = None) -> str:
@@ -192,32 +198,48 @@ class _Reader:
             raise self._fault(name, f"autonomy {name} should be a list of words")
         return tuple(words)
 
-    def _before(self, given: dict[str, Any]) -> Before:
-        try:
-            return Before(
-                file=str(given["file"]),
-                path=tuple(str(part) for part in given["path"]),
-                equals=given["equals"],
-                why=str(given["why"]),
-                advice=str(given["advice"]),
-                unless=str(given.get("unless", "")),
-            )
-        except KeyError as error:
-            raise self._fault("before", f"[[before]] lacks {error}") from None
+    def _before(self, number: int, given: dict[str, Any]) -> Before:
+        for key in ("file", "path", "equals", "why", "advice"):
+            if key not in given:
+                raise self._fault(key, f"[[before]] lacks {key!r}", table="before", number=number)
+        if not isinstance(given["path"], list):
+            raise self._fault("path", "path should be a list of words", table="before", number=number)
+        return Before(
+            file=str(given["file"]),
+            path=tuple(str(part) for part in given["path"]),
+            equals=given["equals"],
+            why=str(given["why"]),
+            advice=str(given["advice"]),
+            unless=str(given.get("unless", "")),
+        )
 
-    def _rule(self, given: dict[str, Any]) -> Rule:
+    def _rule(self, number: int, given: dict[str, Any]) -> Rule:
         state, pattern = given.get("state"), given.get("match")
         if state not in STATES:
-            raise self._fault(f'state = "{state}"', f"state {state!r} is none of {', '.join(STATES)}")
+            why = f"state {state!r} is none of {', '.join(STATES)}"
+            raise self._fault("state", why, table="screen", number=number)
+        if not isinstance(pattern, str):
+            raise self._fault("match", "[[screen]] lacks a match", table="screen", number=number)
         try:
-            return Rule(state=str(state), match=re.compile(str(pattern), re.MULTILINE))
+            return Rule(state=str(state), match=re.compile(pattern, re.MULTILINE))
         except re.error as error:
-            raise self._fault(str(pattern), f"match is no regular expression: {error}") from None
+            why = f"match is no regular expression: {error}"
+            raise self._fault("match", why, table="screen", number=number) from None
 
-    def _fault(self, near: str, why: str) -> BadSetting:
-        lines = self._text.splitlines()
-        line = next((number for number, text in enumerate(lines, 1) if near in text), 1)
-        return _broken(self._path, line, why)
+    def _fault(self, key: str, why: str, *, table: str = "", number: int = 0) -> BadSetting:
+        return _broken(self._path, _line_of(self._text.splitlines(), key, table, number), why)
+
+
+def _line_of(lines: list[str], key: str, table: str, number: int) -> int:
+    """Where a key is written: in the file, or in one of its tables of a name; the table's own line when it is missing there."""
+    heads = [at for at, line in enumerate(lines) if re.match(rf"\s*\[\[\s*{table}\s*\]\]", line)] if table else []
+    begin = heads[number] if number < len(heads) else 0
+    for at, line in enumerate(lines[begin:], begin):
+        if table and at > begin and line.lstrip().startswith("["):
+            break
+        if re.match(rf"\s*\[*\s*[\"']?{re.escape(key)}\b", line):
+            return at + 1
+    return begin + 1
 
 
 def _broken(path: Path, line: int, why: str) -> BadSetting:
@@ -229,12 +251,19 @@ def _broken(path: Path, line: int, why: str) -> BadSetting:
 
 def state_of(engine: Engine, screen: str) -> tuple[str, str]:
     """What the last lines of a screen mean, and the question on it; unknown when nothing is recognised."""
-    tail = "\n".join(screen.rstrip().splitlines()[-40:])
+    tail = _tail(screen)
     for rule in engine.screen:
         found = list(rule.match.finditer(tail))
         if found:
             return rule.state, (found[-1].groupdict().get("question") or "").strip()
     return "unknown", ""
+
+
+def _tail(screen: str) -> str:
+    """The last lines, bare of trailing blanks; a gap counts as one line, since some engines leave half the pane empty."""
+    lines = [line.rstrip() for line in screen.rstrip().splitlines()]
+    kept = [line for line, above in zip(lines, ["", *lines], strict=False) if line or above]
+    return "\n".join(kept[-40:])
 
 
 def python() -> str:

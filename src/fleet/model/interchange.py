@@ -121,6 +121,9 @@ def _read_line(reading: Reading, number: int, raw: bytes) -> None:
     except (_Unusable, FleetError) as error:
         reading.findings.append(f"line {number}: {error}")
         return
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        reading.findings.append(f"line {number}: a field is not of the form its tool writes ({error})")
+        return
     if node is None:
         reading.left_out += 1
     else:
@@ -351,4 +354,8 @@ def check_graph(reading: Reading, known: set[str]) -> None:
 def told(findings: list[str]) -> str:
     """The findings in one text."""
     more = len(findings) - FINDINGS_SHOWN
-    return "; ".join(findings[:FINDINGS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+    return "; ".join(sorted(findings, key=_line_number)[:FINDINGS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _line_number(finding: str) -> int:
+    return int(finding.split()[1].rstrip(":"))

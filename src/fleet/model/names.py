@@ -56,6 +56,11 @@ def tag(given: str) -> str:
     return _name("tag", given, TAG_LENGTH, _SLUG | {":"})
 
 
+def engine(given: str) -> str:
+    """An engine's name, if it is one."""
+    return _name("engine", given, TAG_LENGTH, _SLUG)
+
+
 def key(given: str) -> str:
     """An idempotency key, if it is one."""
     return _name("key", given, KEY_LENGTH, _ACTOR | {":"}, first=_ACTOR)
@@ -64,14 +69,14 @@ def key(given: str) -> str:
 def actor(given: str) -> str:
     """The name somebody acts under; never one that looks like a dispatch."""
     if is_dispatch_id(given):
-        raise BadName(what="actor", given=given, why="it looks like a dispatch id")
+        raise BadName(what="actor", given=given, why="it looks like a dispatch id", advice=_advice(_ACTOR))
     return _name("actor", given, ACTOR_LENGTH, _ACTOR, first=_ACTOR - frozenset("-.@"))
 
 
 def _name(what: str, given: str, most: int, allowed: frozenset[str], first: frozenset[str] = _LOWER) -> str:
     why = _fault(given, most, allowed, first)
     if why:
-        raise BadName(what=what, given=given[:most], why=why)
+        raise BadName(what=what, given=given[:most], why=why, advice=_advice(allowed))
     return given
 
 
@@ -88,3 +93,9 @@ def _fault(given: str, most: int, allowed: frozenset[str], first: frozenset[str]
     if ".." in given or given.endswith((".", ".lock")):
         return "git allows no branch of that name"
     return ""
+
+
+def _advice(allowed: frozenset[str]) -> str:
+    letters = "letters" if "A" in allowed else "lower-case letters"
+    marks = " ".join(sorted(allowed - frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")))
+    return f"use {letters}, digits and {marks}, beginning with a letter or digit"

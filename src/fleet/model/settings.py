@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fleet.errors import BadTime
+from fleet.errors import BadName, BadTime
+from fleet.model import names
 from fleet.model.times import duration
 
 if TYPE_CHECKING:
@@ -58,6 +59,13 @@ def _is_count(value: object) -> bool:
 
 def _is_autonomy(value: object) -> bool:
     return value in {"ask", "edits", "allowlist", "full"}
+
+
+def _is_name(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(names.engine(value))
+    except BadName:
+        return False
 
 
 def _is_line(value: object) -> bool:
@@ -149,7 +157,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         default=None,
         expects="an engine's name",
-        accepts=_is_line,
+        accepts=_is_name,
         help="the engine that agents run on",
     ),
     Setting(
@@ -221,7 +229,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         default=None,
         expects="an engine's name",
-        accepts=_is_line,
+        accepts=_is_name,
         help="the engine of new tasks",
     ),
     Setting(

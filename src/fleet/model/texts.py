@@ -22,23 +22,23 @@ def title(given: str) -> str:
 
 def line(what: str, given: str, *, most: int = LINE) -> str:
     """One line, not empty."""
-    if "\n" in given.strip():
+    if "\n" in given.strip() or "\r" in given.strip():
         raise BadText(what=what, why="has more than one line", advice="put the rest into --description")
-    return text(what, given.strip(), most=most)
+    return text(what, given.replace("\t", " ").strip(), most=most, advice=f"say it in {most} characters at most")
 
 
-def text(what: str, given: str, *, most: int = MESSAGE) -> str:
+def text(what: str, given: str, *, most: int = MESSAGE, advice: str = "") -> str:
     """A text that is not empty."""
     if not given.strip():
         raise BadText(what=what, why="is empty", advice=f"say something, in {most} characters at most")
-    return maybe(what, given, most=most)
+    return maybe(what, given, most=most, advice=advice)
 
 
-def maybe(what: str, given: str, *, most: int = DESCRIPTION) -> str:
+def maybe(what: str, given: str, *, most: int = DESCRIPTION, advice: str = "") -> str:
     """A text that may be empty."""
     if len(given) > most:
-        advice = "put it into a file and register that with `fleet artifact PATH`"
-        raise BadText(what=what, why=f"has {len(given)} characters, {most} at most", advice=advice)
+        otherwise = "put it into a file and register that with `fleet artifact PATH`"
+        raise BadText(what=what, why=f"has {len(given)} characters, {most} at most", advice=advice or otherwise)
     if given.isprintable():
         return given
     for char in given:

@@ -17,7 +17,7 @@ from fleet.model import jsontext
 from fleet.model.version import VERSION
 from fleet.store import queries as q
 from fleet.store.migrations import MIGRATIONS, Migration
-from fleet.store.transaction import Rows, Store, Tx
+from fleet.store.transaction import Rows, Store, Tx, fingerprint
 from fleet.world.clock import Clock
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ class PostgresStore(Store):
         """Let go of the connection."""
         self._db.close()
 
-    def transact(self, why: str, work: Callable[[Tx], T], by: Caller) -> T:
+    def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
         """As everywhere; but when the connection broke in mid-commit, ask the server what became of it."""
         try:
-            return super().transact(why, work, by)
+            return super().transact(why, work, by, *request)
         except StoreUnreachable:
             self._db = connected(self._url)
             found = self.read(lambda rows: rows.one(q.OPERATION_BY_KEY, key=by.key))
-            if found is None or found["why"] != why:
+            if found is None or found["request"] != fingerprint(why, request):
                 raise
             return jsontext.loads(found["result"])  # type: ignore[return-value]
 
@@ -112,7 +112,7 @@ class PostgresStore(Store):
         limit = int(self._wait * 1000)
         try:
             self._db.execute(
-                f"BEGIN; SET LOCAL lock_timeout = {limit}; "
+                f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = {limit}; "
                 "SET LOCAL idle_in_transaction_session_timeout = 60000; LOCK TABLE writer IN EXCLUSIVE MODE"
             )
         except psycopg.Error as error:

@@ -462,22 +462,22 @@ TROUBLED_TASKS = Query(
 # The sequence number of the operation about to be written, and what is stored under its key.
 NEXT_OPERATION = Query(
     'next_operation',
-    'SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq, (SELECT why FROM operations WHERE key = :key) AS why, (SELECT result FROM operations WHERE key = :key) AS result',
-    'SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq, (SELECT why FROM operations WHERE key = %(key)s) AS why, (SELECT result FROM operations WHERE key = %(key)s) AS result',
+    'SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq, (SELECT why FROM operations WHERE key = :key) AS why, (SELECT request FROM operations WHERE key = :key) AS request, (SELECT result FROM operations WHERE key = :key) AS result',
+    'SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq, (SELECT why FROM operations WHERE key = %(key)s) AS why, (SELECT request FROM operations WHERE key = %(key)s) AS request, (SELECT result FROM operations WHERE key = %(key)s) AS result',
 )
 
 # One committed change.
 WRITE_OPERATION = Query(
     'write_operation',
-    'INSERT INTO operations (seq, key, at, actor, why, project, slug, dispatch, what, result) VALUES (:seq, :key, :at, :actor, :why, :project, :slug, :dispatch, :what, :result)',
-    'INSERT INTO operations (seq, key, at, actor, why, project, slug, dispatch, what, result) VALUES (%(seq)s, %(key)s, %(at)s, %(actor)s, %(why)s, %(project)s, %(slug)s, %(dispatch)s, %(what)s, %(result)s)',
+    'INSERT INTO operations (seq, key, at, actor, why, request, project, slug, dispatch, what, result) VALUES (:seq, :key, :at, :actor, :why, :request, :project, :slug, :dispatch, :what, :result)',
+    'INSERT INTO operations (seq, key, at, actor, why, request, project, slug, dispatch, what, result) VALUES (%(seq)s, %(key)s, %(at)s, %(actor)s, %(why)s, %(request)s, %(project)s, %(slug)s, %(dispatch)s, %(what)s, %(result)s)',
 )
 
 # What was answered to a request, if it was committed.
 OPERATION_BY_KEY = Query(
     'operation_by_key',
-    'SELECT why, result FROM operations WHERE key = :key',
-    'SELECT why, result FROM operations WHERE key = %(key)s',
+    'SELECT why, request, result FROM operations WHERE key = :key',
+    'SELECT why, request, result FROM operations WHERE key = %(key)s',
 )
 
 # The newest sequence number, 0 in an empty store.
@@ -518,8 +518,8 @@ OPERATIONS_MATCHING = Query(
 # The oldest operations before a time, whole; never the newest one, which keeps the sequence going.
 OPERATIONS_TO_ROTATE = Query(
     'operations_to_rotate',
-    'SELECT seq, key, at, actor, why, project, slug, dispatch, what, result FROM operations WHERE at < :before AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT :most',
-    'SELECT seq, key, at, actor, why, project, slug, dispatch, what, result FROM operations WHERE at < %(before)s AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT %(most)s',
+    'SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations WHERE at < :before AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT :most',
+    'SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations WHERE at < %(before)s AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT %(most)s',
 )
 
 # Operations that are safe in the archive.

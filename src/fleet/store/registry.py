@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from fleet.errors import DriverMissing
 from fleet.store.sqlite import MissingDatabase, OldDatabase, SqliteStore
 
 TYPE_CHECKING = False
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 WAIT = 30.0
+# The settings of config.toml that do not concern the store.
+ELSEWHERE = frozenset(
+    (b"keep_operations", b"agents", b"project_agents", b"failed_spawns", b"report_grace", b"exit_grace", b"git_limit")
+)
 
 
 def open_store(home: str, funnel: Funnel) -> Store:
@@ -19,7 +24,10 @@ def open_store(home: str, funnel: Funnel) -> Store:
     url, wait = _chosen(home)
     if url == "sqlite":
         return _open_sqlite(home, funnel, wait)
-    from fleet.store.postgres import open_postgres
+    try:
+        from fleet.store.postgres import open_postgres
+    except ModuleNotFoundError:
+        raise DriverMissing(url="postgresql") from None
 
     return open_postgres(url, funnel, wait=wait)
 
@@ -37,14 +45,21 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float) -> Store:
 def _chosen(home: str) -> tuple[str, float]:
     """The store's address and how long to wait for it.
 
-    Reading TOML costs an interpreter start and a half, so it is done only when the file speaks of the store at all.
+    Reading TOML costs an interpreter start and a half, so it is done only when the file has a line that is not known to be about
+    something else: the store, or a mistake.
     """
     path = f"{home}/config.toml"
     if not os.path.exists(path):
         return "sqlite", WAIT
     with open(path, "rb") as file:
-        if b"store" not in file.read():
+        if _says_nothing_of_the_store(file.read()):
             return "sqlite", WAIT
     from fleet.store.chosen import chosen_store
 
     return chosen_store(home)
+
+
+def _says_nothing_of_the_store(text: bytes) -> bool:
+    lines = [line.strip() for line in text.splitlines()]
+    said = [line for line in lines if line and not line.startswith((b"#", b"["))]
+    return all(line.partition(b"=")[0].strip() in ELSEWHERE for line in said)

@@ -132,6 +132,8 @@ class SqliteStore(Store):
         except _sqlite3.Error as error:
             raise self._translated(error, "open") from error
         if found == (SCHEMA, MARK):
+            if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # a backup that was put in its place
+                db.execute("PRAGMA journal_mode = WAL")
             db.row_factory = _as_dict
             return db
         db.close()

@@ -6,6 +6,7 @@ A transaction says why, has one operation, and commits whole or changes nothing.
 
 from __future__ import annotations
 
+from _blake2 import blake2s  # hashlib around it costs three milliseconds
 from os import getpid
 
 from fleet.errors import KeyReused
@@ -76,13 +77,19 @@ class Tx(Rows):
 
 
 class Change:
-    """What a verb wants committed: why, and the work to do in one transaction."""
+    """What a verb wants committed: why, the work to do in one transaction, and what exactly was asked for."""
 
-    __slots__ = ("why", "work")
+    __slots__ = ("request", "why", "work")
 
-    def __init__(self, why: str, work: Callable[[Tx], Row]) -> None:
+    def __init__(self, why: str, work: Callable[[Tx], Row], *request: object) -> None:
         self.why = why
         self.work = work
+        self.request = request
+
+
+def fingerprint(why: str, request: tuple[object, ...]) -> str:
+    """A short text that two different requests do not share."""
+    return blake2s(repr((why, request)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 class Store:
@@ -92,17 +99,21 @@ class Store:
         self._funnel = funnel
         self._process = getpid()
 
-    def transact(self, why: str, work: Callable[[Tx], T], by: Caller) -> T:
-        """Do the work in one transaction with one operation; repeated under the same key, answer as the first time."""
+    def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
+        """Do the work in one transaction with one operation; repeated under the same key, answer as the first time.
+
+        What exactly was asked for is kept as a fingerprint, so that a key cannot answer for another request.
+        """
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction(f"transaction {why!r}")
         tx = self._begin(by)
         self._funnel.shut(why)
         try:
-            found, result = self._done_before(tx, why) or (False, None)
+            asked = fingerprint(why, request)
+            found, result = self._done_before(tx, asked) or (False, None)
             if not found:
                 result = work(tx)
-                self._write_operation(tx, why, result)
+                self._write_operation(tx, why, asked, result)
                 self._funnel.commit(why, self._commit)
         except BaseException as error:
             self._undo()
@@ -123,18 +134,18 @@ class Store:
         """Let go of the database."""
         raise NotImplementedError
 
-    def _done_before(self, tx: Tx, why: str) -> tuple[bool, Any] | None:
+    def _done_before(self, tx: Tx, asked: str) -> tuple[bool, Any] | None:
         head = tx.one(q.NEXT_OPERATION, key=tx.caller.key)
         assert head is not None  # noqa: S101 - a query without FROM has one row
         tx.seq = head["seq"]
         if head["why"] is None:
             return None
-        if head["why"] != why:
+        if head["request"] != asked:
             raise KeyReused(key=tx.caller.key, why=head["why"])
         self._undo()
         return True, jsontext.loads(head["result"])
 
-    def _write_operation(self, tx: Tx, why: str, result: object) -> None:
+    def _write_operation(self, tx: Tx, why: str, asked: str, result: object) -> None:
         tx.run(
             q.WRITE_OPERATION,
             seq=tx.seq,
@@ -142,6 +153,7 @@ class Store:
             at=tx.caller.at,
             actor=tx.caller.actor,
             why=why,
+            request=asked,
             project=tx.project,
             slug=tx.slug,
             dispatch=tx.dispatch,

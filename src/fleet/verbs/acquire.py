@@ -92,8 +92,8 @@ def _release_unmade(ground: Ground, claim: Claim, *, present: bool) -> Left:
         ground.commit(step(claim, "not_made"))
     elif present:
         KINDS[claim.kind].release(claim, ground.world, -1)
+    ground.world.forget_effect_lock(claim.id)  # nobody else looks at it while we live, and a missing lock is a free one
     ground.commit(step(_in(claim, "failed_alloc"), "found_absent"))
-    ground.world.forget_effect_lock(claim.id)
     return ""
 
 
@@ -101,8 +101,8 @@ def _note_gone(ground: Ground, claim: Claim) -> Left:
     if claim.state == "releasing_blocked":
         ground.commit(step(claim, "try_again"))
     before = "releasing" if claim.state == "releasing_blocked" else claim.state
-    ground.commit(step(_in(claim, before), "found_gone" if before == "live" else "gone"))
     ground.world.forget_effect_lock(claim.id)
+    ground.commit(step(_in(claim, before), "found_gone" if before == "live" else "gone"))
     return ""
 
 
@@ -118,8 +118,8 @@ def _remove(ground: Ground, claim: Claim) -> Left:
         ground.commit(_failed(_in(claim, "releasing")))
         return f"{claim}: {error}"
     lock.give()
-    ground.commit(step(_in(claim, "releasing"), "gone"))
     ground.world.forget_effect_lock(claim.id)
+    ground.commit(step(_in(claim, "releasing"), "gone"))
     return ""
 
 

@@ -49,7 +49,7 @@ def add(new: NewTask) -> Change:
         tx.note(title=row["title"], after=after, tags=tags)
         return {"project": new.project, "slug": slug, "title": row["title"], "after": after, "status": "open"}
 
-    return Change(f"add {new.project}/{new.slug or slugs.slug_from(row['title'])}", work)
+    return Change(f"add {new.project}/{new.slug or slugs.slug_from(row['title'])}", work, *new)
 
 
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
@@ -71,7 +71,7 @@ def _row(new: NewTask) -> dict[str, Any]:
         "priority": new.priority,
         "not_before": new.not_before,
         "verify": None if new.verify is None else texts.line("verify command", new.verify),
-        "engine": None if new.engine is None else names.slug(new.engine),
+        "engine": None if new.engine is None else names.engine(new.engine),
         **dict.fromkeys(("assignee", "reason", "started_at", "ended_at")),
         **dict.fromkeys(("paused", "archived", "attempts", "open_blockers"), 0),
     }

@@ -30,7 +30,7 @@ def claim(*, project: str, slug: str, override: bool = False) -> Change:
         tx.note(status="in_progress", assignee=tx.caller.actor)
         return _taken(project, slug, tx, changed=True, attempts=tasks.state(tx, project, slug)["attempts"])
 
-    return Change(f"claim {project}/{slug}", work)
+    return Change(f"claim {project}/{slug}", work, override)
 
 
 def unclaim(*, project: str, slug: str, override: bool = False) -> Change:
@@ -48,7 +48,7 @@ def unclaim(*, project: str, slug: str, override: bool = False) -> Change:
         tx.note(status="open", was=was["status"], assignee=None, superseded=was["assignee"])
         return {"project": project, "task": slug, "status": "open", "changed": True}
 
-    return Change(f"unclaim {project}/{slug}", work)
+    return Change(f"unclaim {project}/{slug}", work, override)
 
 
 def _refuse(project: str, slug: str, was: Row, *, now: int, override: bool) -> None:
@@ -56,7 +56,12 @@ def _refuse(project: str, slug: str, was: Row, *, now: int, override: bool) -> N
         fence.step(project, slug, was, "claim")
         raise NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))
     if not override:
-        raise TaskHeld(project=project, slug=slug, holder=was["assignee"], since=times.iso(was["started_at"]))
+        raise TaskHeld(
+            project=project,
+            slug=slug,
+            holder=was["assignee"],
+            since=times.iso_or_none(was["started_at"]) or "an unknown time",
+        )
 
 
 def _taken(project: str, slug: str, tx: Tx, *, changed: bool, attempts: int) -> Row:

@@ -281,7 +281,10 @@ def _claim_task(tx: Tx, order: Order, limits: dict[str, int]) -> None:
     was = tasks.state(tx, order.project, order.slug)
     if was["status"] == "in_progress":
         raise TaskHeld(
-            project=order.project, slug=order.slug, holder=was["assignee"], since=times.iso(was["started_at"])
+            project=order.project,
+            slug=order.slug,
+            holder=was["assignee"],
+            since=times.iso_or_none(was["started_at"]) or "an unknown time",
         )
     fence.step(order.project, order.slug, was, "claim")
     raise NotReady(project=order.project, slug=order.slug, why=fence.why_not_ready(was, now=tx.at))

@@ -56,7 +56,7 @@ def edit(wanted: Edit) -> Change:
         tx.note(fields=sorted(fields), after=edges, tags=tags)
         return {"project": project, "slug": slug, "changed": bool(changed), "fields": sorted(fields)}
 
-    return Change(f"edit {project}/{slug}", work)
+    return Change(f"edit {project}/{slug}", work, *wanted)
 
 
 def _fields(wanted: Edit) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _fields(wanted: Edit) -> dict[str, Any]:
         "priority": wanted.priority,
         "not_before": wanted.not_before,
         "verify": None if wanted.verify is None else texts.line("verify command", wanted.verify),
-        "engine": None if wanted.engine is None else names.slug(wanted.engine),
+        "engine": None if wanted.engine is None else names.engine(wanted.engine),
     }
     kept = {name: value for name, value in given.items() if value is not None}
     return kept | {name: None for name in _CLEARABLE if name in wanted.clear}

@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     Progress = Callable[[int], None]
 
 BATCH = 2_000
+_COPIED = (
+    "slug",
+    "title",
+    "description",
+    "status",
+    "priority",
+    "not_before",
+    "verify",
+    "engine",
+    "assignee",
+    "attempts",
+    "reason",
+)
 
 
 def ingest(*, project: str, lines: Iterable[bytes], name: str, progress: Progress = lambda _n: None) -> Change:
@@ -76,22 +89,7 @@ def _batches(nodes: list[Node]) -> Iterator[list[Node]]:
 
 
 def _task(project: str, node: Node, now: int) -> dict[str, Any]:
-    fields = [
-        "slug",
-        "title",
-        "description",
-        "status",
-        "priority",
-        "not_before",
-        "verify",
-        "engine",
-        "assignee",
-        "attempts",
-        "reason",
-        "started_at",
-        "ended_at",
-    ]
-    row = {name: getattr(node, name) for name in fields}
+    row = {name: getattr(node, name) for name in _COPIED}
     ended = node.status in {"done", "failed", "abandoned"}
     return row | {
         "project": project,
@@ -100,6 +98,7 @@ def _task(project: str, node: Node, now: int) -> dict[str, Any]:
         "open_blockers": 0,
         "added_at": node.added_at or now,
         "changed_at": node.changed_at or now,
+        "started_at": node.started_at or (now if node.status == "in_progress" else None),
         "ended_at": node.ended_at or (now if ended else None),
     }
 

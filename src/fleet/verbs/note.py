@@ -25,7 +25,7 @@ def log(*, project: str, slug: str, message: str) -> Change:
         tx.note(message=kept)
         return {"project": project, "task": slug, "logged": kept}
 
-    return Change(f"log on {project}/{slug}", work)
+    return Change(f"log on {project}/{slug}", work, kept)
 
 
 def artifact(*, project: str, slug: str, path: str) -> Change:

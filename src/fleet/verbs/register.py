@@ -36,7 +36,7 @@ def register(*, name: str, path: str) -> Change:
         tx.note(path=path)
         return {"name": name, "path": path, "new": new == 1}
 
-    return Change(f"register project {name}", work)
+    return Change(f"register project {name}", work, path)
 
 
 def _refuse_another(tx: Tx, name: str, path: str) -> None:
@@ -48,7 +48,7 @@ def _refuse_another(tx: Tx, name: str, path: str) -> None:
         raise ProjectTaken(what=path, project=there["name"])
 
 
-def remove(*, name: str, with_tasks: bool) -> Change:
+def remove(*, name: str, with_tasks: bool, kept: str | None = None) -> Change:
     """Forget a project. Its repository is not touched; with tasks only when that is said."""
     names.project(name)
 
@@ -62,8 +62,8 @@ def remove(*, name: str, with_tasks: bool) -> Change:
         _refuse_in_use(name, tasks=count["n"], working=count["working"], journals=journals["n"], with_tasks=with_tasks)
         for query in _REMOVALS:
             tx.run(query, project=name)
-        tx.note(path=found["path"], tasks=count["n"])
-        return {"name": name, "path": found["path"], "tasks": count["n"]}
+        tx.note(path=found["path"], tasks=count["n"], kept=kept)
+        return {"name": name, "path": found["path"], "tasks": count["n"], "kept": kept}
 
     return Change(f"remove project {name}", work)
 

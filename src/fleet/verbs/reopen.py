@@ -74,4 +74,4 @@ def archive_ended(*, project: str, before: int) -> Change:
         tx.note(archived=count)
         return {"project": project, "archived": count}
 
-    return Change(f"archive ended tasks of {project}", work)
+    return Change(f"archive ended tasks of {project}", work, before)

@@ -56,16 +56,17 @@ def _end(
         if attempt is not None:
             return _report(tx, attempt, outcome, why, said)
         if fence.is_repeated(project, slug, was, event, tx.caller):
+            tx.note(repeated=True)
             return {"project": project, "task": slug, "status": outcome, "changed": False, "ready": []}
         fence.check_person(project, slug, was, tx.caller, override=override)
         after = fence.step(project, slug, was, event)
         freed = tasks.end(tx, project, slug, was, status=after, reason=why)
         if said:
             tasks.say(tx, project, slug, said)
-        tx.note(status=after, was=was["status"], reason=why, ready=freed, superseded=_superseded(was, tx))
+        tx.note(status=after, was=was["status"], reason=why, message=said, ready=freed, superseded=_superseded(was, tx))
         return {"project": project, "task": slug, "status": after, "changed": True, "ready": freed}
 
-    return Change(f"{event} {project}/{slug}", work)
+    return Change(f"{event} {project}/{slug}", work, why, said, override)
 
 
 def _attempt(tx: Tx, project: str, slug: str, was: Row) -> Row | None:

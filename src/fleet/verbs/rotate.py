@@ -46,7 +46,7 @@ def archived(files: Files) -> Iterator[Row]:
         text = gzip.decompress(files.read(f"{FOLDER}/{name}")).decode()
         for line in text.splitlines():
             row = json.loads(line)
-            yield {name: value for name, value in row.items() if name not in {"key", "result"}}
+            yield {name: value for name, value in row.items() if name not in {"key", "request", "result"}}
 
 
 def _finish_interrupted(store: Store, files: Files, commit: Callable[[Change], Any]) -> int:

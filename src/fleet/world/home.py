@@ -35,7 +35,7 @@ def worktree_at(path: str) -> tuple[str, str] | None:
     head, found, tail = path.partition("/projects/")
     while found:
         parts = tail.split("/", 3)
-        if len(parts) > 2 and parts[1] == "worktrees" and os.path.exists(f"{head}/fleet.db"):  # noqa: PLR2004
+        if len(parts) > 2 and parts[1] == "worktrees" and os.path.isdir(f"{head}/projects/{parts[0]}/workers"):  # noqa: PLR2004
             return parts[0], parts[2]
         more, found, tail = tail.partition("/projects/")
         head = f"{head}/projects/{more}"

@@ -13,6 +13,8 @@ CREATE TABLE operations (
   at INTEGER NOT NULL,
   actor TEXT NOT NULL,
   why TEXT NOT NULL,
+  -- A fingerprint of what exactly was asked for: one key answers for one request.
+  request TEXT NOT NULL,
   project TEXT,
   slug TEXT,
   dispatch TEXT,

@@ -2,16 +2,17 @@
 -- The sequence number of the operation about to be written, and what is stored under its key.
 SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq,
        (SELECT why FROM operations WHERE key = :key) AS why,
+       (SELECT request FROM operations WHERE key = :key) AS request,
        (SELECT result FROM operations WHERE key = :key) AS result;
 
 -- name: write_operation
 -- One committed change.
-INSERT INTO operations (seq, key, at, actor, why, project, slug, dispatch, what, result)
-VALUES (:seq, :key, :at, :actor, :why, :project, :slug, :dispatch, :what, :result);
+INSERT INTO operations (seq, key, at, actor, why, request, project, slug, dispatch, what, result)
+VALUES (:seq, :key, :at, :actor, :why, :request, :project, :slug, :dispatch, :what, :result);
 
 -- name: operation_by_key
 -- What was answered to a request, if it was committed.
-SELECT why, result FROM operations WHERE key = :key;
+SELECT why, request, result FROM operations WHERE key = :key;
 
 -- name: last_operation
 -- The newest sequence number, 0 in an empty store.
@@ -46,7 +47,7 @@ ORDER BY seq DESC LIMIT :most;
 
 -- name: operations_to_rotate
 -- The oldest operations before a time, whole; never the newest one, which keeps the sequence going.
-SELECT seq, key, at, actor, why, project, slug, dispatch, what, result FROM operations
+SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations
 WHERE at < :before AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT :most;
 
 -- name: forget_operations

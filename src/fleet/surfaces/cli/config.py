@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from fleet.api.planning import Planning
 from fleet.errors import NoProject
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import reading
+
+if TYPE_CHECKING:
+    from fleet.model.settings import Value
 
 
 @click.group("config")
@@ -38,7 +41,7 @@ def show(**given: Any) -> None:
             project = fleet.project_here(given["project"])
         except NoProject:
             project = None
-        found = fleet.settings(project).values()
+        found = [_without_password(each) for each in fleet.settings(project).values()]
     if given["json"]:
         terminal.say_json([value._asdict() for value in found])
         return
@@ -49,6 +52,13 @@ def show(**given: Any) -> None:
 
 def _shown(value: object) -> str:
     return "—" if value is None else str(value)
+
+
+def _without_password(value: Value) -> Value:
+    if value.name != "store" or "@" not in value.value:
+        return value
+    scheme, _, rest = value.value.partition("://")
+    return value._replace(value=f"{scheme}://…@{rest.rpartition('@')[2]}")
 
 
 COMMANDS = {"config": config}

@@ -10,7 +10,7 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.errors import BadInput, Superseded
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import Slug, anywhere, from_stdin, writing
+from fleet.surfaces.cli.options import Slug, from_stdin, unkeyed, writing
 from fleet.verbs.dispatch import WAIT, Wanted
 from fleet.verbs.launch import become
 from fleet.world.programs import detached
@@ -129,7 +129,7 @@ def settle(given: str, *, hint: bool) -> int:
 
 @click.command("stop")
 @click.argument("agent")
-@anywhere
+@unkeyed
 def stop(agent: str, **given: Any) -> None:
     """End an agent so that it can be resumed: it is asked the engine's own way, given grace, then killed.
 
@@ -145,7 +145,7 @@ def stop(agent: str, **given: Any) -> None:
 @click.command("kill")
 @click.argument("agent")
 @click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for whoever reads it next")
-@anywhere
+@unkeyed
 def kill(agent: str, reason: str, **given: Any) -> None:
     """End an attempt: its task is failed, its processes are killed. Its worktree and commits stay.
 

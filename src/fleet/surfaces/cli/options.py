@@ -93,6 +93,11 @@ def anywhere(function: Decorated) -> Decorated:
     return _AS(_KEY(_JSON(function)))
 
 
+def unkeyed(function: Decorated) -> Decorated:
+    """The options of a command that is more than one transaction, and so has no key."""
+    return _AS(_JSON(function))
+
+
 json_option = _JSON
 slug_argument = click.argument("slug", type=Slug())
 override_option = click.option("--override", is_flag=True, help="take the task away from whoever works on it")

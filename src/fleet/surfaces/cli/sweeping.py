@@ -10,7 +10,7 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.api.running import PHASES
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import anywhere
+from fleet.surfaces.cli.options import unkeyed
 
 if TYPE_CHECKING:
     from fleet.verbs.sweep import Finding
@@ -28,7 +28,7 @@ def maintenance() -> None:
 
 @maintenance.command("rotate-operations")
 @click.option("--older-than", metavar="AGE", help="move operations older than this (default: config.toml's, or 90d)")
-@anywhere
+@unkeyed
 def rotate_operations(**given: Any) -> None:
     """Move old operations out of the database into compressed JSON Lines. Nothing is lost, nobody waits.
 
@@ -56,7 +56,7 @@ def rotate_operations(**given: Any) -> None:
 @click.option(
     "--reconcile-derived", "phases", flag_value="reconcile-derived", multiple=True, help="only what is derived"
 )
-@anywhere
+@unkeyed
 def sweep_leaks(phases: tuple[str, ...], **given: Any) -> None:
     """Look for what leaked. Only what bears this home's mark and whose dispatch has ended is ever touched.
 
@@ -88,7 +88,7 @@ def _told(found: list[Finding]) -> None:
 
 @click.command("clean")
 @click.option("-y", "--yes", is_flag=True, help="do not ask")
-@anywhere
+@unkeyed
 def clean(**given: Any) -> None:
     """Sweep up: show what leaked, ask once, release it.
 

@@ -29,7 +29,8 @@ def import_(file: Any, **given: Any) -> None:
       fleet task import .beads/issues.jsonl -p web
       fleet task export -p old | fleet task import - -p new
     """
-    name = os.path.basename(getattr(file, "name", "") or "standard input")
+    named = os.path.basename(getattr(file, "name", "") or "")
+    name = "standard input" if named in {"", "<stdin>", "0"} else named
     lines = file.readlines()
     bar = terminal.Progress("importing", len(lines))
     with Fleet.open(actor=given["as"]) as fleet:
@@ -42,7 +43,7 @@ def import_(file: Any, **given: Any) -> None:
         terminal.say_json(done)
         return
     left = f", {done['left_out']} line(s) left out (no tasks)" if done["left_out"] else ""
-    terminal.say(f"imported {done['tasks']} task(s) and {done['edges']} dependencies into {project}{left}")
+    terminal.say(f"imported {done['tasks']} tasks with {done['edges']} dependencies into {project}{left}")
 
 
 @click.command("export")
@@ -60,6 +61,9 @@ def export(output: Any, **given: Any) -> None:
     out = output or sys.stdout
     with Fleet.open() as fleet:
         project = fleet.project_here(given["project"])
+        if given["json"]:
+            terminal.say_json_list(fleet.export(project=project), out)
+            return
         if given["markdown"]:
             lines = fleet.markdown(project=project)
         else:

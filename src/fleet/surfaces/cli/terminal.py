@@ -11,6 +11,7 @@ from fleet.model import jsontext
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import TextIO
 
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "dim": 2, "bold": 1}
 STATE_COLOURS = {
@@ -69,13 +70,14 @@ def say_json(value: Any) -> None:
     sys.stdout.write(jsontext.dumps(value) + "\n")
 
 
-def say_json_list(values: Iterable[Any]) -> None:
+def say_json_list(values: Iterable[Any], out: TextIO | None = None) -> None:
     """A list for programs, written as it comes."""
+    target = out or sys.stdout
     before = "["
     for value in values:
-        sys.stdout.write(f"{before}\n{jsontext.dumps(value)}")
+        target.write(f"{before}\n{jsontext.dumps(value)}")
         before = ","
-    sys.stdout.write("[]\n" if before == "[" else "\n]\n")
+    target.write("[]\n" if before == "[" else "\n]\n")
 
 
 def width_of(text: str) -> int:

@@ -1,0 +1,111 @@
+"""Where the time of one call goes: imports by group, the store opened, the transaction, the store closed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from benchmarks.processes import BARE, FLEET, PYTHON, environment, output_of, seconds_of
+from benchmarks.scene import AGENT, PROJECT
+from benchmarks.table import Table, ms, times
+from benchmarks.timing import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ROUNDS = 25
+LOG = ("log", "parser done, 40 tests green")
+GROUPS = ("errors", "model", "world", "store", "verbs", "api", "surfaces")
+# The steps of `fleet log`, timed where they happen.
+STEPS = """
+from time import perf_counter as now
+marks = [now()]
+from fleet.surfaces.cli import entry, hot
+marks.append(now())
+acts = hot.Acts.open()
+marks.append(now())
+acts.log(project=acts.project_here(), slug=acts.task_here("log"), message="parser done, 40 tests green")
+marks.append(now())
+acts.close()
+marks.append(now())
+print(*marks)
+"""
+NAMES = ("imports", "opening the store", "the transaction, synced", "closing the store")
+
+
+def of_log(home: Path) -> Table:
+    """The steps of `fleet log`, medians of fresh processes."""
+    env = environment(FLEET_HOME=str(home), FLEET_PROJECT=PROJECT, FLEET_TASK="log-0", FLEET_DISPATCH_ID=AGENT)
+    steps: dict[str, list[float]] = defaultdict(list)
+    groups: dict[str, list[float]] = defaultdict(list)
+    wholes: dict[str, list[float]] = defaultdict(list)
+    for _ in range(ROUNDS):
+        marks = [float(word) for word in output_of([PYTHON, "-c", STEPS], env).split()]
+        for name, start, end in zip(NAMES, marks, marks[1:], strict=False):
+            steps[name].append(end - start)
+        for name, seconds in _imports(LOG, env, _group).items():
+            groups[name].append(seconds)
+        wholes["bare"].append(seconds_of(BARE, env))
+        wholes["whole"].append(seconds_of([FLEET, *LOG], env))
+    return _told(_medians(steps), _medians(groups), **_medians(wholes))
+
+
+def _told(steps: dict[str, float], groups: dict[str, float], *, whole: float, bare: float) -> Table:
+    table = Table("start: where the time of `log` goes", ("step", "ms", "× bare"), [f"{ROUNDS} fresh processes"])
+    rest = whole - bare - sum(steps.values())
+    parts = {"bare interpreter": bare} | steps | {"launcher, words, output, less a shorter goodbye": rest}
+    for name, seconds in (parts | {"whole": whole}).items():
+        table.add(name, ms(seconds), times(seconds / bare))
+        if name == "imports":
+            for group in sorted(groups, key=lambda each: -groups[each]):
+                table.add(f"  {group}", ms(groups[group]), times(groups[group] / bare))
+    table.notes.append("groups of imports are the `self` times of -X importtime, which itself costs a little")
+    return table
+
+
+def of_imports(home: Path, title: str, words: tuple[str, ...], *, bare: float, most: int = 10) -> Table:
+    """The packages that a command spends most of its imports on."""
+    env = environment(FLEET_HOME=str(home))
+    found: dict[str, list[float]] = defaultdict(list)
+    for _ in range(5):
+        for name, seconds in _imports(words, env, _package).items():
+            found[name].append(seconds)
+    costs = _medians(found)
+    table = Table(f"start: what `{title}` imports", ("package", "ms", "× bare"), ["`self` times of -X importtime"])
+    for name in sorted(costs, key=lambda each: -costs[each])[:most]:
+        table.add(name, ms(costs[name]), times(costs[name] / bare))
+    table.add("everything", ms(sum(costs.values())), times(sum(costs.values()) / bare))
+    return table
+
+
+def _imports(words: tuple[str, ...], env: dict[str, str], group: Callable[[str], str]) -> dict[str, float]:
+    """Seconds spent in imports that a bare interpreter does not make, by group."""
+    known = set(_listed(BARE[1:], env))
+    found: dict[str, float] = defaultdict(float)
+    for name, seconds in _listed([FLEET, *words], env).items():
+        if name not in known:
+            found[group(name)] += seconds
+    return found
+
+
+def _listed(words: list[str], env: dict[str, str]) -> dict[str, float]:
+    said = output_of([PYTHON, "-X", "importtime", *words], env, errors=True)
+    rows = [line.removeprefix("import time:").split("|") for line in said.splitlines() if "|" in line]
+    return {name.strip(): int(own) / 1e6 for own, _, name in rows if own.strip().isdigit()}
+
+
+def _group(module: str) -> str:
+    package, _, rest = module.partition(".")
+    part = rest.partition(".")[0]
+    if package != "fleet":
+        return "C modules and __future__"
+    return f"fleet.{part}" if part in GROUPS else "fleet"
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _medians(found: dict[str, list[float]]) -> dict[str, float]:
+    return {name: Sample(values).median for name, values in found.items()}

@@ -1,0 +1,120 @@
+"""Fifty processes at once, beside fifty that do the same statements in bare sqlite3 and queue on a flock."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from benchmarks.scene import graph, make_home, slug
+from benchmarks.table import Table, at_least, at_most, ms, percent, times
+from benchmarks.timing import Sample
+from benchmarks.writers import Ours, Queued
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from multiprocessing.queues import SimpleQueue
+    from multiprocessing.synchronize import Barrier
+    from pathlib import Path
+
+    Writer = Callable[[Path], Ours | Queued]
+    Result = tuple[list[float], str]  # when it began and when each write was there; what went wrong
+
+OURS, BARE = "fleet", "bare sqlite3 on a flock"
+PROCESSES = 50
+WRITES = 50  # by each
+ROUNDS = 7
+PATIENCE = 60  # seconds until all have come to the line
+TARGET = at_least(0.6)
+FORK = multiprocessing.get_context("fork")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What all rounds of one kind of writer gave."""
+
+    rates: list[float] = field(default_factory=list)
+    latencies: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    kept: int = 0
+
+    @property
+    def lost(self) -> int:
+        """Writes that should be there and are not."""
+        return ROUNDS * PROCESSES * WRITES - self.kept
+
+
+def run(directory: Path) -> Iterator[Table]:
+    """Both by turns; the median of the rounds."""
+    writers: dict[str, Writer] = {OURS: Ours, BARE: Queued}
+    homes = {name: make_home(directory / f"{number}", graph(100)) for number, name in enumerate(writers)}
+    outcomes = {name: Outcome() for name in writers}
+    for _ in range(ROUNDS):
+        for name, writer in writers.items():
+            rate, latencies, errors = _crowd(homes[name], writer)
+            outcomes[name].rates.append(rate)
+            outcomes[name].latencies += latencies
+            outcomes[name].errors += errors
+    for name, outcome in outcomes.items():
+        outcome.kept = _messages(homes[name])
+    yield _table(outcomes)
+
+
+def _crowd(home: Path, writer: Writer) -> tuple[float, list[float], list[str]]:
+    """Let them all go at once; writes a second, the time of each, and what went wrong."""
+    line, results = FORK.Barrier(PROCESSES), FORK.SimpleQueue()
+    crowd = [FORK.Process(target=_write, args=(home, writer, n, line, results)) for n in range(PROCESSES)]
+    for process in crowd:
+        process.start()
+    found: list[Result] = [results.get() for _ in crowd]
+    for process in crowd:
+        process.join()
+    runs = [marks for marks, _ in found if marks]
+    seconds = max(marks[-1] for marks in runs) - min(marks[0] for marks in runs)
+    latencies = [end - start for marks in runs for start, end in pairwise(marks)]
+    return len(latencies) / seconds, latencies, [wrong for _, wrong in found if wrong]
+
+
+def _write(home: Path, writer: Writer, number: int, line: Barrier, results: SimpleQueue[Result]) -> None:
+    """One of them. Whatever goes wrong is a result too: the parent waits for one from each."""
+    marks: list[float] = []
+    wrong = ""
+    try:
+        with closing(writer(home)) as opened:
+            line.wait(timeout=PATIENCE)
+            marks.append(perf_counter())
+            for _ in range(WRITES):
+                opened.log(slug(number), "parser done, 40 tests green")
+                marks.append(perf_counter())
+    except Exception as error:  # noqa: BLE001 - it is counted, whatever it is
+        wrong = repr(error)
+    results.put((marks, wrong))
+
+
+def _messages(home: Path) -> int:
+    with closing(sqlite3.connect(home / "fleet.db")) as db:
+        found: int = db.execute("SELECT COUNT(*) FROM task_log").fetchone()[0]
+    return found
+
+
+def _table(outcomes: dict[str, Outcome]) -> Table:
+    table = Table(
+        f"crowd: {PROCESSES} processes at once, {WRITES} durable logs each",
+        ("", "writes/s", "± spread", "median ms", "slowest ms", "slowest / median", "errors", "lost"),
+        [f"by turns, median of {ROUNDS} rounds; latencies of all rounds together"],
+    )
+    for name, outcome in outcomes.items():
+        rate, wait = Sample(outcome.rates), Sample(outcome.latencies)
+        cells = (f"{rate.median:,.0f}", percent(rate.spread), ms(wait.median), ms(wait.slowest))
+        table.add(name, *cells, f"{wait.slowest / wait.median:.1f}", str(len(outcome.errors)), str(outcome.lost))
+        table.notes += sorted(set(outcome.errors))
+    ratio = median(outcomes[OURS].rates) / median(outcomes[BARE].rates)
+    table.add("fleet / bare", times(ratio), *[""] * 6, judged=ratio, target=TARGET)
+    failed = len(outcomes[OURS].errors) + outcomes[OURS].lost
+    table.add("fleet's errors and lost writes", str(failed), *[""] * 6, judged=failed, target=at_most(0))
+    return table

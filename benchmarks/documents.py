@@ -1,0 +1,166 @@
+"""The documents' way beside fleet: one file of JSON lines, read and written whole for every change."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import multiprocessing
+import os
+import sqlite3
+from contextlib import closing, contextmanager
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.scene import graph, make_home, slug
+from benchmarks.table import Table, at_least, at_most, ms
+from benchmarks.timing import taking_turns, timed
+from benchmarks.writers import Ours
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from benchmarks.timing import Act, Sample
+
+    Document = dict[str, Any]
+    Log = Callable[[str, str], None]
+
+ROUNDS = {100: 200, 1_000: 60, 10_000: 15}
+PROCESSES, UPDATES = 8, 40
+MESSAGE = "parser done, 40 tests green"
+FORK = multiprocessing.get_context("fork")
+
+
+class Documents:
+    """Tasks in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def log(self, task: str, message: str) -> None:
+        """Load, change, save; nothing is held in between."""
+        documents = self.load()
+        next(each for each in documents if each["slug"] == task).setdefault("log", []).append(message)
+        self._save(documents)
+
+    def locked_log(self, task: str, message: str) -> None:
+        """The same under a lock."""
+        with self._locked():
+            self.log(task, message)
+
+    def load(self) -> list[Document]:
+        """Every task."""
+        return [json.loads(line) for line in self._path.read_bytes().splitlines()]
+
+    def _save(self, documents: list[Document]) -> None:
+        """Whole or not at all, and durable: a reader never sees half a file."""
+        building = self._path.with_suffix(f".{os.getpid()}")
+        with building.open("w") as file:
+            file.writelines(json.dumps(each) + "\n" for each in documents)
+            file.flush()
+            os.fsync(file.fileno())
+        building.rename(self._path)
+        folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        os.fsync(folder)
+        os.close(folder)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self._path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def run(directory: Path) -> Iterator[Table]:
+    """How long one change takes, and how many changes are lost."""
+    yield _times(directory)
+    yield _losses(directory)
+
+
+def _make(directory: Path, size: int) -> tuple[Documents, Path]:
+    home = make_home(directory, graph(size))
+    path = directory / "tasks.jsonl"
+    path.write_bytes(b"\n".join(graph(size)) + b"\n")
+    return Documents(path), home
+
+
+def _times(directory: Path) -> Table:
+    table = Table(
+        "documents: one durable log, median ms",
+        ("tasks", "documents", "fleet", "documents / fleet"),
+        [
+            "documents: flock, read all, change one, write all to a new file, sync, rename, sync the directory",
+            "by turns, each right after one of its own kind that is not counted: loading all documents slows what comes next",
+        ],
+    )
+    for size, rounds in ROUNDS.items():
+        documents, home = _make(directory / f"{size}", size)
+        with closing(Ours(home)) as ours:
+            found = _by_turns(documents.locked_log, ours.log, size, rounds)
+        ratio = found["documents"].median / found["fleet"].median
+        cells = (ms(found["documents"].median), ms(found["fleet"].median), f"{ratio:,.1f}")
+        table.add(f"{size:,}", *cells, judged=ratio, target=at_least(1))
+    return table
+
+
+def _by_turns(theirs: Log, ours: Log, size: int, rounds: int) -> dict[str, Sample]:
+    tasks = cycle([slug(number) for number in range(0, size, max(1, size // 50))])
+    acts = {"documents": lambda: theirs(next(tasks), MESSAGE), "fleet": lambda: ours(next(tasks), MESSAGE)}
+    return taking_turns({name: _second(act) for name, act in acts.items()}, rounds=rounds)
+
+
+def _second(work: Callable[[], None]) -> Act:
+    """The time of the second in a row."""
+
+    def act() -> float:
+        work()
+        return timed(work)()
+
+    return act
+
+
+def _losses(directory: Path) -> Table:
+    table = Table(
+        f"documents: {PROCESSES} processes, {UPDATES} logs each, every process on a task of its own",
+        ("", "written", "there afterwards", "lost"),
+        ["nobody is told: every process saw its own write succeed"],
+    )
+    documents, home = _make(directory / "unlocked", 100)
+    _at_once(lambda: documents.log)
+    _count(table, "documents, no lock", _kept(documents))
+    documents, _ = _make(directory / "locked", 100)
+    _at_once(lambda: documents.locked_log)
+    _count(table, "documents, lock over all of it", _kept(documents))
+    _at_once(lambda: Ours(home).log)
+    with closing(sqlite3.connect(home / "fleet.db")) as db:
+        kept: int = db.execute("SELECT COUNT(*) FROM task_log").fetchone()[0]
+    _count(table, "fleet", kept, judged=True)
+    return table
+
+
+def _at_once(opened: Callable[[], Log]) -> None:
+    line = FORK.Barrier(PROCESSES)
+    crowd = [FORK.Process(target=_update, args=(opened, line.wait, number)) for number in range(PROCESSES)]
+    for process in crowd:
+        process.start()
+    for process in crowd:
+        process.join()
+    assert not any(process.exitcode for process in crowd), "a process failed"
+
+
+def _update(opened: Callable[[], Log], line: Callable[[], int], number: int) -> None:
+    log = opened()
+    line()
+    for update in range(UPDATES):
+        log(slug(number), f"update {update}")
+
+
+def _kept(documents: Documents) -> int:
+    return sum(len(each.get("log", [])) for each in documents.load())
+
+
+def _count(table: Table, name: str, kept: int, *, judged: bool = False) -> None:
+    written = PROCESSES * UPDATES
+    lost = written - kept
+    target = at_most(0) if judged else None
+    table.add(name, str(written), str(kept), str(lost), judged=lost, target=target)

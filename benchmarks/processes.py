@@ -1,0 +1,58 @@
+"""Whole processes: how long they take and how much memory they want."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = str(ROOT / ".venv/bin/python")
+FLEET = str(ROOT / ".venv/bin/fleet")
+BARE = [PYTHON, "-c", "pass"]
+# On Linux a child's peak is at least the memory of the parent that started it, so the parent must be smaller than it.
+LAUNCHER = """
+import posix, sys
+silent = [(posix.POSIX_SPAWN_OPEN, 1, "/dev/null", posix.O_WRONLY, 0)]
+pid = posix.posix_spawn(sys.argv[1], sys.argv[1:], posix.environ, file_actions=silent)
+_, status, usage = posix.wait4(pid, 0)
+print(usage.ru_maxrss if status == 0 else "failed")
+"""
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Ours, without what would change how Python starts or who fleet thinks it is."""
+    strange = ("FLEET_", "PYTHON", "COVERAGE_", "_FLEET")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
+    return kept | more
+
+
+def compile_bytecode() -> None:
+    """Write the bytecode of what starts, as an installer does."""
+    words = [PYTHON, "-m", "compileall", "-q", "src/fleet"]
+    subprocess.run(words, cwd=ROOT, env=environment(), check=True)
+
+
+def seconds_of(words: list[str], env: dict[str, str]) -> float:
+    """Start it, wait for its end."""
+    silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    started = perf_counter()
+    pid = os.posix_spawn(words[0], words, env, file_actions=silent)
+    _, status, _ = os.wait4(pid, 0)
+    elapsed = perf_counter() - started
+    if status:
+        sys.exit(f"{' '.join(words)} gave {os.waitstatus_to_exitcode(status)}")
+    return elapsed
+
+
+def peak_of(words: list[str], env: dict[str, str]) -> float:
+    """Its peak of memory, in megabytes."""
+    return int(output_of([PYTHON, "-I", "-S", "-c", LAUNCHER, *words], env)) * 1024 / 1e6
+
+
+def output_of(words: list[str], env: dict[str, str], *, errors: bool = False) -> str:
+    """What it says on its output, or on its error output."""
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+    return done.stderr if errors else done.stdout

@@ -1,0 +1,115 @@
+"""From a hundred tasks to a hundred thousand: nothing that agents call all day may notice."""
+
+from __future__ import annotations
+
+import gc
+import sqlite3
+from contextlib import ExitStack, closing
+from itertools import cycle
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import fleet
+from benchmarks.scene import PROJECT, graph, make_home
+from benchmarks.table import Table, at_most, ms, times
+from benchmarks.timing import Sample, taking_turns, timed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from fleet.api.fleet import Fleet
+
+SMALL, TWIN, LARGE = "100", "100 again", "100 000"
+SIZES = {SMALL: 100, TWIN: 100, "10 000": 10_000, LARGE: 100_000}
+ROUNDS = 1_500
+TARGET = at_most(1.2)
+SPREAD = 200  # tasks worked on, all over the graph
+# Open tasks that wait for nothing and that two wait for: the same work at every size.
+ALIKE = """
+SELECT slug FROM tasks t WHERE status = 'open' AND open_blockers = 0
+AND (SELECT COUNT(*) FROM edges e WHERE e.project = t.project AND e.needs = t.slug) = 2 ORDER BY added_at, rowid
+"""
+
+
+def run(directory: Path) -> Iterator[Table]:
+    """Fill a home of each size, then ask each the same by turns."""
+    filled = {name: _fill(directory / name, size) for name, size in SIZES.items()}
+    yield _imports({name: seconds for name, (_, seconds) in filled.items()})
+    with ExitStack() as stack:
+        lives = {}
+        for name, (home, _) in filled.items():
+            opened = stack.enter_context(fleet.open(str(home), actor="bench"))
+            lives[name] = Life(opened, _alike(home))
+        taking_turns({name: life.once for name, life in lives.items()}, rounds=ROUNDS)
+        yield _table({name: life.samples() for name, life in lives.items()})
+
+
+class Life:
+    """Tasks of one home: claimed, written about, done, and opened again for the next time."""
+
+    def __init__(self, opened: Fleet, tasks: list[str]) -> None:
+        self._fleet = opened
+        self._tasks = cycle(tasks)
+        self._times: dict[str, list[float]] = {"log": [], "claim": [], "done": [], "ready": []}
+
+    def once(self) -> float:
+        """One task; says how long everything took."""
+        task = next(self._tasks)
+        self._take("claim", lambda: self._fleet.claim(project=PROJECT, slug=task))
+        self._take("log", lambda: self._fleet.log(project=PROJECT, slug=task, message="parser done, 40 tests green"))
+        self._take("done", lambda: self._fleet.done(project=PROJECT, slug=task))
+        self._take("ready", lambda: self._fleet.ready(project=PROJECT, limit=10))
+        self._fleet.retry(project=PROJECT, slug=task)
+        return sum(each[-1] for each in self._times.values())
+
+    def samples(self) -> dict[str, Sample]:
+        """What was measured, by verb."""
+        return {verb: Sample(found) for verb, found in self._times.items()}
+
+    def _take(self, verb: str, work: Callable[[], object]) -> None:
+        self._times[verb].append(timed(work)())
+
+
+def _fill(directory: Path, size: int) -> tuple[Path, float]:
+    lines = list(graph(size))
+    started = perf_counter()
+    home = make_home(directory, lines)
+    elapsed = perf_counter() - started
+    gc.collect()
+    return home, elapsed
+
+
+def _alike(home: Path) -> list[str]:
+    with closing(sqlite3.connect(home / "fleet.db")) as db:
+        found = [row[0] for row in db.execute(ALIKE)]
+    return found[:: max(1, len(found) // SPREAD)]
+
+
+def _imports(seconds: dict[str, float]) -> Table:
+    table = Table(
+        "scale: import of a graph, all or nothing", ("tasks", "seconds", "ms a task"), ["home made, once each"]
+    )
+    for name, elapsed in seconds.items():
+        if name != TWIN:
+            table.add(name, f"{elapsed:.2f}", ms(elapsed / SIZES[name]))
+    return table
+
+
+def _table(found: dict[str, dict[str, Sample]]) -> Table:
+    table = Table(
+        "scale: the same act among more tasks, median ms",
+        ("act", *SIZES, "noise", f"{LARGE} / {SMALL}", "of the means"),
+        [
+            f"{ROUNDS} rounds by turns; noise is how much {TWIN!r} differs from {SMALL!r}, two homes that are alike",
+            "the means hold the rare slow ones too, checkpoints among them",
+        ],
+    )
+    for verb, small in found[SMALL].items():
+        twin, large = found[TWIN][verb], found[LARGE][verb]
+        ratio = large.median / small.median
+        medians = [ms(found[name][verb].median) for name in SIZES]
+        noise = f"{twin.median / small.median - 1:+.1%}"
+        mean = times(large.mean / small.mean)
+        table.add(verb, *medians, noise, times(ratio), mean, judged=ratio, target=TARGET)
+    return table

@@ -1,0 +1,72 @@
+"""A throw-away fleet home with a graph of tasks in it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+PROJECT = "bench"
+AGENT = "be4c4000"  # a dispatch id
+AREAS = ("parser", "login", "search", "billing", "export", "mail", "cache", "search-index", "docs", "api")
+WAITS_FOR = (0, 1, 1, 2, 3)  # how many tasks a task waits for
+REACH = 40  # and how far back they are
+DONE = 0.3  # the oldest part of a graph is done
+TEXT = "What is wanted, why, and how to see that it is there. " * 4
+
+
+def make_home(directory: Path, nodes: Iterable[bytes]) -> Path:
+    """A home with one project that holds these nodes."""
+    repository, home = directory / "repository", directory / "home"
+    directory.mkdir(parents=True)
+    subprocess.run(["git", "init", "--quiet", repository], check=True)
+    with fleet.open(str(home)) as opened:
+        opened.register(str(repository), PROJECT)
+        opened.ingest(project=PROJECT, lines=nodes, name="graph.jsonl")
+    return home
+
+
+def add_project(home: Path, name: str, nodes: Iterable[bytes]) -> None:
+    """One more project in a home."""
+    repository = home.parent / name
+    subprocess.run(["git", "init", "--quiet", repository], check=True)
+    with fleet.open(str(home)) as opened:
+        opened.register(str(repository), name)
+        opened.ingest(project=name, lines=nodes, name="graph.jsonl")
+
+
+def graph(count: int) -> Iterator[bytes]:
+    """A graph as people make them: areas, tags, priorities; each task waits for a few that are not far back."""
+    return (json.dumps(node(number, count)).encode() for number in range(count))
+
+
+def node(number: int, count: int) -> dict[str, object]:
+    """One task of the graph."""
+    wanted = min(number, WAITS_FOR[number % len(WAITS_FOR)])
+    back = {1 + (number * 7919 + each * 104729) % min(number, REACH) for each in range(wanted)}
+    return {
+        "slug": slug(number),
+        "title": f"Make {AREAS[number % len(AREAS)]} do what it should, part {number}",
+        "description": TEXT,
+        "status": "done" if number < count * DONE else "open",
+        "priority": number * 31 % 5 - 2,
+        "after": [slug(number - each) for each in sorted(back)],
+        "tags": [AREAS[number % len(AREAS)], f"week-{number // 500}"],
+    }
+
+
+def slug(number: int) -> str:
+    """The slug of a task of the graph."""
+    return f"{AREAS[number % len(AREAS)]}-{number:06d}"
+
+
+def loose(prefix: str, count: int, **fields: object) -> Iterator[bytes]:
+    """Tasks that wait for nothing."""
+    for number in range(count):
+        yield json.dumps({"slug": f"{prefix}-{number}", "title": f"{prefix} {number}"} | fields).encode()

@@ -1,0 +1,126 @@
+"""What one call of the command line costs, beside an interpreter that does nothing."""
+
+from __future__ import annotations
+
+from itertools import count
+from statistics import median
+from typing import TYPE_CHECKING
+
+import fleet
+from benchmarks import breakdown
+from benchmarks.processes import BARE, FLEET, environment, peak_of, seconds_of
+from benchmarks.scene import AGENT, PROJECT, add_project, loose, make_home
+from benchmarks.table import Table, at_most, ms, percent, times
+from benchmarks.timing import taking_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from benchmarks.table import Target
+    from benchmarks.timing import Act, Sample
+
+    Call = tuple[list[str], dict[str, str]]  # words and environment
+
+HOT = {
+    "log": ("log", "parser done, 40 tests green"),
+    "done": ("done",),
+    "fail": ("fail", "--reason", "the API is gone"),
+    "block": ("block", "--reason", "needs a decision"),
+    "artifact": ("artifact", "docs/api.md"),
+}
+CLAIM = "claim"
+SHOWN = "shown"
+OTHERS = {
+    "task list": ("task", "list", "-p", SHOWN),
+    "task ready": ("task", "ready", "-p", SHOWN),
+    "task show": ("task", "show", "seen-1", "-p", SHOWN),
+    "task add": ("task", "add", "One more", "-p", SHOWN),
+    "status": ("status",),
+    "ops": ("ops",),
+}
+HELP = {f"{' '.join(words)} --help".strip(): (*words, "--help") for words in ((), ("task",), ("task", "add"))}
+HOT_ROUNDS, OTHER_ROUNDS, PEAK_ROUNDS, WARM = 60, 25, 5, 2
+POOL = HOT_ROUNDS + WARM + PEAK_ROUNDS
+BUSY = 0.1
+HOT_TARGET, OTHER_TARGET, PEAK_TARGET = at_most(2), at_most(5), at_most(20)
+
+
+def run(directory: Path) -> Iterator[Table]:
+    """Time, memory, and where the time of `log` goes."""
+    home = make_home(directory / "scene", _pool())
+    add_project(home, SHOWN, loose("seen", 20))
+    hot = {name: _hot(home, name) for name in [*HOT, CLAIM]}
+    before = _operations(home)
+    quick = taking_turns(_acts(hot, seconds_of), rounds=HOT_ROUNDS, warm=WARM)
+    assert _operations(home) - before == len(hot) * (HOT_ROUNDS + WARM), "a call that was timed committed nothing"
+    yield _times("hot commands, durable", quick, HOT_ROUNDS, HOT_TARGET)
+    yield _memory(taking_turns(_acts(hot, peak_of), rounds=PEAK_ROUNDS, warm=0))
+    env = environment(FLEET_HOME=str(home))
+    rest = {name: _always(words, env) for name, words in (OTHERS | HELP).items()}
+    slow = taking_turns(_acts(rest, seconds_of), rounds=OTHER_ROUNDS, warm=WARM)
+    yield _times("other commands and help", slow, OTHER_ROUNDS, OTHER_TARGET)
+    yield breakdown.of_log(home)
+    yield breakdown.of_imports(home, "task list", OTHERS["task list"], bare=slow["bare"].median)
+
+
+def _pool() -> Iterator[bytes]:
+    """A task for every call: a report ends one, a claim takes one."""
+    for name in HOT:
+        yield from loose(name, POOL, status="in_progress", assignee=AGENT)
+    yield from loose(CLAIM, POOL)
+
+
+def _hot(home: Path, name: str) -> Iterator[Call]:
+    """A hot command as an agent calls it, on another task each time."""
+    for number in count():
+        task = f"{name}-{number}"
+        if name == CLAIM:
+            yield [FLEET, "task", "claim", task, "-p", PROJECT], environment(FLEET_HOME=str(home))
+        else:
+            whose = {"FLEET_PROJECT": PROJECT, "FLEET_TASK": task, "FLEET_DISPATCH_ID": AGENT}
+            yield [FLEET, *HOT[name]], environment(FLEET_HOME=str(home), **whose)
+
+
+def _always(words: tuple[str, ...], env: dict[str, str]) -> Iterator[Call]:
+    while True:
+        yield [FLEET, *words], env
+
+
+def _acts(calls: dict[str, Iterator[Call]], measure: Callable[[list[str], dict[str, str]], float]) -> dict[str, Act]:
+    acts: dict[str, Act] = {"bare": lambda: measure(BARE, environment())}
+    return acts | {name: lambda calls=each: measure(*next(calls)) for name, each in calls.items()}
+
+
+def _operations(home: Path) -> int:
+    with fleet.open(str(home)) as opened:
+        return opened.newest()
+
+
+def _times(title: str, found: dict[str, Sample], rounds: int, target: Target) -> Table:
+    bare = found["bare"]
+    table = Table(
+        f"start: {title}",
+        ("fleet …", "median ms", "± spread", "× bare"),
+        [f"whole processes, {rounds} rounds by turns; bare `python -c pass` takes {ms(bare.median)} ms"],
+    )
+    if bare.spread > BUSY:
+        table.notes.append(
+            f"the machine was busy (bare ± {percent(bare.spread)}): run it again before believing a MISS"
+        )
+    for name, sample in found.items():
+        ratio = sample.median / bare.median
+        if name != "bare":
+            table.add(name, ms(sample.median), percent(sample.spread), times(ratio), judged=ratio, target=target)
+    return table
+
+
+def _memory(found: dict[str, Sample]) -> Table:
+    table = Table("start: peak memory of a hot call", ("fleet …", "MB"), ["median of ru_maxrss from wait4"])
+    for name, sample in found.items():
+        peak = median(sample.times)
+        if name == "bare":
+            table.add("(bare python)", f"{peak:.1f}")
+        else:
+            table.add(name, f"{peak:.1f}", judged=peak, target=PEAK_TARGET)
+    return table

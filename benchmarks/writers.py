@@ -1,0 +1,111 @@
+"""Who writes: fleet, and the very statements that fleet commits in bare sqlite3, with everything around them taken away."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from time import time
+from typing import TYPE_CHECKING
+
+from benchmarks.scene import PROJECT
+from fleet.api.acts import Acts
+from fleet.store import queries as q
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ACTOR = "bench"
+
+
+class Ours:
+    """fleet, in this process."""
+
+    def __init__(self, home: Path) -> None:
+        self._acts = Acts.open(str(home), actor=ACTOR)
+        self.db: sqlite3.Connection = vars(self._acts.store)["_db"]  # to hear what is said to it
+
+    def log(self, task: str, message: str) -> None:
+        """Say something about a task."""
+        self._acts.log(project=PROJECT, slug=task, message=message)
+
+    def claim(self, task: str) -> None:
+        """Take it."""
+        self._acts.claim(project=PROJECT, slug=task)
+
+    def done(self, task: str) -> None:
+        """End it."""
+        self._acts.done(project=PROJECT, slug=task)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._acts.close()
+
+
+class Bare:
+    """A connection with fleet's pragmas to a database with fleet's tables."""
+
+    def __init__(self, home: Path) -> None:
+        self.db = sqlite3.connect(home / "fleet.db", timeout=30, isolation_level=None)
+        self.db.execute("PRAGMA synchronous = FULL")
+        self.db.execute("PRAGMA foreign_keys = ON")
+
+    def log(self, task: str, message: str) -> None:
+        """What `log` commits."""
+        here, at, key = {"project": PROJECT, "slug": task}, int(time() * 1000), os.urandom(12).hex()
+        seq = self._begin(key)
+        self.db.execute(q.TASK_STATE.sqlite, here).fetchone()
+        said = {"seq": seq, "at": at, "actor": ACTOR, "message": message}
+        self.db.execute(q.ADD_LOG.sqlite, here | said)
+        self._commit(here, seq=seq, key=key, at=at, why=f"log on {PROJECT}/{task}", what=f'{{"message": "{message}"}}')
+
+    def claim(self, task: str) -> None:
+        """What `claim` commits."""
+        here, at, key = {"project": PROJECT, "slug": task}, int(time() * 1000), os.urandom(12).hex()
+        seq = self._begin(key)
+        self.db.execute(q.CLAIM_TASK.sqlite, here | {"actor": ACTOR, "at": at})
+        self.db.execute(q.TASK_STATE.sqlite, here).fetchone()
+        what = f'{{"status": "in_progress", "assignee": "{ACTOR}"}}'
+        self._commit(here, seq=seq, key=key, at=at, why=f"claim {PROJECT}/{task}", what=what)
+
+    def done(self, task: str) -> None:
+        """What `done` commits for a task that others wait for."""
+        here, at, key = {"project": PROJECT, "slug": task}, int(time() * 1000), os.urandom(12).hex()
+        seq = self._begin(key)
+        self.db.execute(q.TASK_STATE.sqlite, here).fetchone()
+        was = {"was": "in_progress", "was_assignee": ACTOR}
+        self.db.execute(q.END_TASK.sqlite, here | was | {"status": "done", "assignee": ACTOR, "reason": None, "at": at})
+        self.db.execute(q.SHIFT_BLOCKERS.sqlite, here | {"change": -1})
+        freed = self.db.execute(q.FREED_BY.sqlite, here | {"most": 50}).fetchall()
+        what = f'{{"status": "done", "was": "in_progress", "ready": ["{freed[0][0]}"]}}'
+        self._commit(here, seq=seq, key=key, at=at, why=f"done {PROJECT}/{task}", what=what)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.db.close()
+
+    def _begin(self, key: str) -> int:
+        self.db.execute("BEGIN IMMEDIATE")
+        seq: int = self.db.execute(q.NEXT_OPERATION.sqlite, {"key": key}).fetchone()[0]
+        return seq
+
+    def _commit(self, here: dict[str, str], **fields: object) -> None:
+        row = here | fields | {"actor": ACTOR, "dispatch": None, "result": fields["what"]}
+        self.db.execute(q.WRITE_OPERATION.sqlite, row)
+        self.db.execute("COMMIT")
+
+
+class Queued(Bare):
+    """The same by many processes, which queue on a lock file: SQLite's own busy handler lets some of them starve."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
+        self._lock = os.open(home / "queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def log(self, task: str, message: str) -> None:
+        """What `log` commits, when it is our turn."""
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            super().log(task, message)
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)

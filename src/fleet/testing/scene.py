@@ -1,0 +1,120 @@
+"""A scene: a throw-away home, repository and tmux server, and a way to say that nothing is left of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.api.fleet import Fleet
+from fleet.verbs.dispatch import Wanted
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_IDENTITY = {
+    "GIT_AUTHOR_NAME": "scene",
+    "GIT_AUTHOR_EMAIL": "scene@localhost",
+    "GIT_COMMITTER_NAME": "scene",
+    "GIT_COMMITTER_EMAIL": "scene@localhost",
+}
+PROJECT = "p"
+
+
+class Scene:
+    """Everything a test of dispatching needs, and nothing that outlives it."""
+
+    def __init__(self, *, store: str = "sqlite", settings: str = "") -> None:
+        self.root = tempfile.mkdtemp(prefix="fleet-scene-", dir="/tmp")
+        self.home = f"{self.root}/home"
+        self.repository = f"{self.root}/repository"
+        os.mkdir(self.home, mode=0o700)
+        Path(self.home, "config.toml").write_text(
+            f'store = "{store}"\nexit_grace = "1s"\nreport_grace = "1s"\n{settings}', encoding="utf-8"
+        )
+        self._make_repository()
+        with self.fleet() as fleet:
+            fleet.register(self.repository, PROJECT)
+
+    def fleet(self, actor: str = "tester") -> Fleet:
+        """Open the home anew."""
+        return Fleet.open(self.home, actor=actor)
+
+    def git(self, *words: str, cwd: str | None = None) -> str:
+        """Run git in the repository."""
+        env = os.environ | _IDENTITY
+        done = subprocess.run(
+            ["git", *words], cwd=cwd or self.repository, env=env, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    def dispatch(self, fleet: Fleet, slug: str, *command: str, engine: str = "shell", script: str = "") -> str:
+        """Add a task if it is missing, and start an agent on it."""
+        if not fleet.slugs(project=PROJECT, prefix=slug):
+            fleet.add(project=PROJECT, title=slug, slug=slug, description=script)
+        return str(fleet.dispatch(Wanted(project=PROJECT, slug=slug, engine=engine, command=command))["id"])
+
+    def leftovers(self) -> list[str]:
+        """What is there that no unfinished work accounts for: sessions, processes, worktrees, prompts, half-made things."""
+        with self.fleet() as fleet:
+            world = fleet.world
+            found = [
+                f"session {pane.session}" for pane in world.tmux.listing().panes if not pane.session.startswith("by")
+            ]
+            found += [
+                f"process {who.pid}"
+                for whom in world.processes.marks().values()
+                for who in whom
+                if self._is_ours(who.pid)
+            ]
+            found += [
+                f"worktree {tree.path}" for tree in world.git.worktrees(self.repository) or () if self.home in tree.path
+            ]
+            found += [f"inbox {name}" for name in world.files.names("inbox") if name != "archive"]
+            found += [
+                f"claim {claim['kind']} {claim['state']}" for claim in fleet.claims() if claim["kind"] in _OUTSIDE
+            ]
+            found += [f"journal {each['id']} {each['exec_state']}" for each in fleet.dispatches()]
+            found += [f"lock {name}" for name in world.files.names("locks/effects")]
+            for folder in ("workers", "worktrees", "merges"):
+                found += [f"{folder}/{name}" for name in world.files.names(f"projects/{PROJECT}/{folder}")]
+        return found
+
+    def _is_ours(self, pid: int) -> bool:
+        try:
+            return f"FLEET_HOME={self.home}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """End everything that was started here, and remove it."""
+        subprocess.run(["tmux", "-S", f"{self.home}/tmux.sock", "kill-server"], capture_output=True, check=False)
+        for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+            if name.isdigit() and int(name) != os.getpid() and self._is_ours(int(name)):
+                try:
+                    os.kill(int(name), signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        """Be closed at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def _make_repository(self) -> None:
+        os.mkdir(self.repository)
+        self.git("init", "--quiet", "--initial-branch=main")
+        Path(self.repository, "README").write_text("a repository\n", encoding="utf-8")
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--message=first")
+
+
+_OUTSIDE = ("tmux_session", "worktree", "worker_dir", "coord_prompt_inbox", "merge_tree")

@@ -1,0 +1,23 @@
+"""Killed before, during and after each effect, then swept: nothing is left, nothing is lost, nothing alive is touched."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+# On PostgreSQL a part, spread over all effects: the journal is the same, only its database is another.
+EVERY = {"sqlite": 1, "postgres": 5}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.req("STORE-7", "STORE-8", "SWEEP-4", "SWEEP-8", "DEL-5", "ADO-12", "MERGE-5", "AUD-2")
+@pytest.mark.parametrize("scenario", ["dispatch", "settle", "kill", "merge", "sweep"])
+def test_a_death_at_any_effect_is_swept_clean(scenario, store_url_kind, store_url):
+    words = [sys.executable, "-m", "fleet.testing.crash", scenario, store_url, "--every", str(EVERY[store_url_kind])]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    cases = [json.loads(line) for line in done.stdout.splitlines()]
+    faulty = [f"{case['effect']} ({case['way']}): {case['faults']}" for case in cases if case["faults"]]
+    assert faulty == []
+    assert done.returncode == 0, done.stderr
+    assert len(cases) >= 3

@@ -1,0 +1,73 @@
+"""fleet doctor: what is wrong, and what to do about it."""
+
+import shutil
+
+import pytest
+
+
+def findings(fleet, **how) -> dict[str, dict]:
+    return {found["about"]: found for found in fleet("doctor", "--json", **how).json}
+
+
+def test_doctor_looks_at_tools_home_disk_store_and_projects(fleet):
+    found = findings(fleet)
+    assert list(found) == ["python", "git", "tmux", "home", "disk", "store", "project web"]
+    assert all(each["ok"] for about, each in found.items() if about != "tmux")
+    told = fleet("doctor").out.splitlines()
+    assert f"✓ project web: {fleet.where}" in told
+
+
+def test_what_is_well_needs_no_advice(fleet):
+    assert {each["advice"] for each in findings(fleet).values() if each["ok"]} == {""}
+
+
+def test_a_tool_that_is_missing_is_found_and_the_exit_code_says_so(fleet, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").symlink_to(shutil.which("git"))
+    answer = fleet("doctor", env={"PATH": str(tmp_path / "bin")})
+    assert (answer.code, answer.err) == (1, "")
+    assert "✗ tmux: not installed — install tmux with your package manager" in answer.out.splitlines()
+
+
+def test_an_old_tool_is_found(fleet, tmp_path):
+    (tmp_path / "bin").mkdir()
+    for name, says in (("git", "git version 1.8.3"), ("tmux", "tmux 2.9a")):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\necho '{says}'\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    found = findings(fleet, env={"PATH": f"{tmp_path / 'bin'}:/bin:/usr/bin"})
+    assert (found["git"]["ok"], found["tmux"]["ok"]) == (False, False)
+    assert found["tmux"]["says"] == "2.9, but 3.2 is the least"
+
+
+def test_a_home_that_others_can_read_is_found(fleet):
+    fleet.home.chmod(0o755)
+    assert findings(fleet)["home"] == {
+        "about": "home",
+        "ok": False,
+        "says": f"{fleet.home} can be read by others",
+        "advice": f"chmod 700 {fleet.home}",
+    }
+
+
+def test_a_repository_that_is_gone_is_found(fleet):
+    fleet("init").ok()
+    shutil.rmtree(fleet.where)
+    found = findings(fleet, where=fleet.home)["project web"]
+    assert (found["ok"], found["says"]) == (False, f"{fleet.where} is gone")
+    assert "fleet project remove web" in found["advice"]
+
+
+@pytest.mark.req("GRAPH-6")
+def test_the_counts_of_blockers_are_right_after_a_life_of_changes(either):
+    either.add("a")
+    either.add("b", "--after", "a")
+    either.add("c", "--after", "a", "--after", "b")
+    for words in (
+        ["done", "a"],
+        ["abandon", "b"],
+        ["retry", "a"],
+        ["edit", "c", "--not-after", "a"],
+        ["fail", "a", "-r", "x"],
+    ):
+        either("task", *words).ok()
+    assert findings(either)["store"]["ok"]
