@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: demo test check conformance bench fmt sql lock clean ready
+.PHONY: demo test test-agents check conformance bench fmt sql lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -11,6 +11,11 @@ demo: ready
 
 test: check
 	@$(MAKE) conformance
+
+# The real Claude Code, from npm, against a model stub on loopback: no account, no network, but 235 MB in .build.
+test-agents: ready
+	@sh checks/agents.sh claude
+	@$(BIN)/pytest --quiet -rs tests/agents
 
 check: ready
 	$(BIN)/ruff check --quiet

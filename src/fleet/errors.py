@@ -105,7 +105,7 @@ class BadName(BadInput):
 class BadId(BadInput):
     """Not a dispatch id."""
 
-    says = "{given!r} is not a dispatch id"
+    says = "{source} {given!r} is not a dispatch id"
     hint = "a dispatch id is 8 lower-case hexadecimal digits, like 3f2a9c01"
 
 
@@ -119,8 +119,8 @@ class BadText(BadInput):
 class BadTime(BadInput):
     """Not a time."""
 
-    says = "{given!r} is not a time"
-    hint = "write 30m, 2h, 3d (from now), 18:00, 2026-11-15 or 2026-11-15T18:00Z"
+    says = "{given!r} is not {what}"
+    hint = "write {forms}"
 
 
 class BadSetting(BadInput):
@@ -141,7 +141,7 @@ class NoTask(BadInput):
     """An agent's short form outside an agent."""
 
     says = "no task: FLEET_TASK is not set"
-    hint = "agents are told their task by fleet; outside one say `fleet task {verb} SLUG -p PROJECT`"
+    hint = "agents are told their task by fleet; outside one say `fleet task {usage} -p PROJECT`"
 
 
 class NoProject(BadInput):
@@ -161,7 +161,7 @@ class NotInThisWorktree(BadInput):
 class ActorIsGiven(BadInput):
     """An agent cannot speak as somebody else."""
 
-    says = "--as {given} is refused: FLEET_DISPATCH_ID says this is dispatch {dispatch}"
+    says = "--as {given!r} is refused: FLEET_DISPATCH_ID says this is dispatch {dispatch}"
     hint = "leave --as out"
 
 
@@ -384,7 +384,7 @@ class OtherHost(Refused):
     """Only the host that made a thing touches it."""
 
     says = "{what} was made on {made}, and this is {here}"
-    hint = "act there; or give it up here with `fleet claims disown {dispatch} --kind {kind} --reason TEXT`"
+    hint = "act there; or give it up here with `fleet claims disown {dispatch} --kind KIND --reason TEXT`"
 
 
 class KeyReused(Refused):
@@ -397,7 +397,7 @@ class KeyReused(Refused):
 class ImportRefused(Refused):
     """The file was not taken in, and nothing was changed."""
 
-    says = "nothing was imported: {findings}"
+    says = "nothing was imported: {told}"
     hint = "mend these lines and import the file again"
 
 

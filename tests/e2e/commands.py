@@ -6,11 +6,13 @@ from fleet.surfaces.cli.app import root
 
 
 def walk(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The words of every command and group."""
+    """The words of every command and group that people are shown."""
     context = click.Context(group)
     found: list[tuple[str, ...]] = []
     for name in group.list_commands(context):
         command = group.get_command(context, name)
+        if command is None or command.hidden:
+            continue
         found.append((*path, name))
         if isinstance(command, click.Group):
             found += walk(command, (*path, name))

@@ -27,7 +27,7 @@ PATH_LIKE = [
 REFUSALS = {
     "an empty title": (["add", ""], 2, ["title is empty"]),
     "a blank title": (["add", "  "], 2, ["title is empty"]),
-    "a long title": (["add", "x" * 301], 2, ["301 characters", "300 at most"]),
+    "a long title": (["add", "x" * 501], 2, ["501 characters", "500 at most"]),
     "two lines of title": (["add", "a\nb"], 2, ["more than one line", "--description"]),
     "a colour in a title": (["add", "\x1b[31mred"], 2, ["U+001B", "control characters"]),
     "a C1 control character": (["add", "a\x9bb"], 2, ["U+009B"]),

@@ -15,7 +15,7 @@ FINDINGS = {
     "an unknown field": (b'{"slug": "a", "title": "A", "titel": "B"}', "unknown field 'titel'"),
     "no title": (b'{"slug": "a"}', "title is missing"),
     "an empty title": (b'{"slug": "a", "title": " "}', "title is empty"),
-    "a long title": (b'{"slug": "a", "title": "' + b"x" * 301 + b'"}', "title has 301 characters"),
+    "a long title": (b'{"slug": "a", "title": "' + b"x" * 501 + b'"}', "title has 501 characters"),
     "a title that is a number": (b'{"slug": "a", "title": 5}', "title is not a text"),
     "a slug with a path": (b'{"slug": "../a", "title": "A"}', "task slug '../a'"),
     "a slug that is a number": (b'{"slug": 5, "title": "A"}', "slug is not a text"),

@@ -1,6 +1,7 @@
 """docs/reference/json.md and the program say the same."""
 
 import json
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from e2e.commands import COMMANDS, WITHOUT_JSON
 from e2e.json_page import PLAIN, faults, read_page
 
 from fleet import errors
+from fleet.api.fleet import Fleet
 
 SHAPES, ANSWERS = read_page()
 AGENT = {"FLEET_DISPATCH_ID": "0a1b2c3d", "FLEET_PROJECT": "web", "FLEET_TASK": "mine"}
@@ -65,13 +67,40 @@ SCRIPT = [
     ("project remove", ["project", "remove", "other", "--with-tasks"]),
 ]
 
+# The same for agents: one is stopped, one is killed and its work merged.
+AGENTS = [
+    ("run", ["run", "Build", "--slug", "build", "--engine", "shell", "--", "sleep", "600"]),
+    ("ps", ["ps"]),
+    ("agents list", ["agents", "list"]),
+    ("peek", ["peek", "build"]),
+    ("dispatches list", ["dispatches", "list"]),
+    ("dispatches show", ["dispatches", "show", "build"]),
+    ("claims list", ["claims", "list"]),
+    ("maintenance sweep-leaks", ["maintenance", "sweep-leaks"]),
+    ("claims disown", ["claims", "disown", "@last", "--kind", "coord_prompt_inbox", "--reason", "a test"]),
+    ("stop", ["stop", "build"]),
+    ("logs", ["logs", "build"]),
+    ("diff", ["diff", "build"]),
+    ("dispatches show", ["dispatches", "show", "build"]),
+    ("dispatch", ["dispatch", "other", "--engine", "shell", "--", "sleep", "600"]),
+    ("kill", ["kill", "other", "--reason", "enough"]),
+    ("merge", ["merge", "other"]),
+    ("land", ["land"]),
+    ("engine list", ["engine", "list"]),
+    ("engine show", ["engine", "show", "shell"]),
+    ("engine check", ["engine", "check", "shell"]),
+    ("maintenance prune-dispatch-archive", ["maintenance", "prune-dispatch-archive"]),
+    ("clean", ["clean", "--yes"]),
+]
+
 
 def said(fleet, command: str, words: list[str]) -> object:
     env = AGENT if command in {"log", "artifact", "done"} else {}
     if command in {"fail", "block"}:  # a person, in the name of nobody: these tasks are free
         env = {"FLEET_PROJECT": "web", "FLEET_TASK": {"fail": "spare3", "block": "spare4"}[command]}
     lines = "\n".join(json.dumps(node) for node in GRAPH).encode()
-    answer = fleet(*words, "--json", env=env, stdin=lines)
+    split = words.index("--") if "--" in words else len(words)
+    answer = fleet(*words[:split], "--json", *words[split:], env=env, stdin=lines)
     assert answer.code in {0, 1} if command == "doctor" else answer.code == 0, answer
     assert answer.err == ""
     return answer.objects if ANSWERS[command].startswith("lines of ") else answer.json
@@ -93,19 +122,42 @@ def test_every_answer_has_the_keys_and_types_of_the_page(either, tmp_path):
     assert wrong == []
 
 
+@pytest.fixture
+def staffed(fleet, repository):
+    """A project in which agents can work; none does when the test is over."""
+    git = ["git", "-C", repository, "-c", "user.name=ann", "-c", "user.email=ann@localhost"]
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=first"], check=True)
+    fleet.add("other")
+    yield fleet
+    with Fleet.open() as opened:
+        subprocess.run(["tmux", "-S", opened.world.tmux.socket, "kill-server"], check=False, capture_output=True)
+
+
+@pytest.mark.req("OBS-5")
+def test_every_answer_about_agents_has_the_keys_and_types_of_the_page(staffed):
+    wrong = []
+    for command, words in AGENTS:
+        if command == "merge":
+            staffed("task", "done", "other").ok()
+        last = staffed.ask("dispatches", "list")[0]["id"] if "@last" in words else ""
+        value = said(staffed, command, [last if word == "@last" else word for word in words])
+        wrong += [f"{command}: {fault}" for fault in faults(value, ANSWERS[command], SHAPES)]
+    assert wrong == []
+
+
 @pytest.mark.req("OBS-5")
 def test_the_demonstration_answers_as_the_page_says(program):
-    answer = program("demo", "--processes", "2", "--tasks", "10", "--json")
-    assert (answer.code, faults(answer.json, ANSWERS["demo"], SHAPES)) == (0, [])
+    answer = program("demo", "--crowd", "--processes", "2", "--tasks", "10", "--json")
+    assert (answer.code, faults(answer.json, ANSWERS["demo --crowd"], SHAPES)) == (0, [])
 
 
 def test_every_command_of_the_page_is_tried_above():
-    assert {command for command, _ in SCRIPT} == set(ANSWERS) - {"demo"}
+    assert {command for command, _ in SCRIPT + AGENTS} == set(ANSWERS) - {"demo", "demo --crowd"}
 
 
 def test_every_command_of_the_program_is_on_the_page():
     answering = {" ".join(path) for path in COMMANDS if path not in WITHOUT_JSON}
-    assert answering == set(ANSWERS) - {"task archive --ended", "task export"}
+    assert answering == set(ANSWERS) - {"task archive --ended", "task export", "demo --crowd"}
 
 
 def test_every_shape_is_used_and_every_type_is_known():

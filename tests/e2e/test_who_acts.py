@@ -102,6 +102,7 @@ def worktree(home: Path) -> Path:
     """What a worktree of fleet's own looks like from inside."""
     path = home / "projects" / "web" / "worktrees" / "a" / "src"
     path.mkdir(parents=True)
+    (home / "projects" / "web" / "workers").mkdir()
     return path
 
 

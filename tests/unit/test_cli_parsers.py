@@ -21,7 +21,7 @@ def by_click(hot: Hot, words: list[str], *, short: bool) -> dict | None:
     """What click reads; None when it sees a mistake or a question."""
     command = COMMANDS[hot.name if short else f"task {hot.name}"]
     try:
-        context = command.make_context("x", list(words))
+        context = command.make_context("x", list(words), help_option_names=["-h", "--help"])
     except (click.UsageError, click.exceptions.Exit):
         return None
     return {name: value for name, value in context.params.items() if value not in (None, False)}

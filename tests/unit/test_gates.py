@@ -46,7 +46,9 @@ def gate(path: str) -> Gate:
 
 
 def held_by_child(path: str, how: str) -> tuple[subprocess.Popen, str]:
-    child = subprocess.Popen([sys.executable, "-c", HOLD, path, how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLD, path, how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     return child, child.stdout.readline().strip()
 
 

@@ -76,7 +76,9 @@ def test_the_tables_speak_only_of_states_and_events_that_exist():
 
 
 @pytest.mark.req("STORE-1")
-@pytest.mark.parametrize("given", ["", "0000000", "000000001", "0000000G", "ABCDEF01", "3f2a 901", "../../aa", "3f2a9c0\n"])
+@pytest.mark.parametrize(
+    "given", ["", "0000000", "000000001", "0000000G", "ABCDEF01", "3f2a 901", "../../aa", "3f2a9c0\n"]
+)
 def test_anything_but_eight_lower_case_hex_digits_is_no_dispatch_id(given):
     with pytest.raises(BadId) as caught:
         names.DispatchId(given)
@@ -89,7 +91,9 @@ def test_a_dispatch_id_is_a_type_of_its_own():
     assert names.DispatchId("3f2a9c01") == "3f2a9c01"
 
 
-@pytest.mark.parametrize("given", ["", "../x", "a/b", "-x", ".x", "a..b", "x.lock", "x.", "A", "é", "a b", "a\n", "x" * 81])
+@pytest.mark.parametrize(
+    "given", ["", "../x", "a/b", "-x", ".x", "a..b", "x.lock", "x.", "A", "é", "a b", "a\n", "x" * 81]
+)
 def test_a_slug_cannot_smuggle_a_path_a_flag_or_a_ref(given):
     with pytest.raises(BadName):
         names.slug(given)

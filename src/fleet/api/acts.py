@@ -13,7 +13,7 @@ from fleet.store.registry import open_store
 from fleet.verbs import claim, note, report
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
-from fleet.world.home import home_path, ready_home, worktree_at
+from fleet.world.home import here, home_path, ready_home, worktree_at
 from fleet.world.ids import Ids
 
 TYPE_CHECKING = False
@@ -91,28 +91,31 @@ class Acts:
 
     def project_here(self, named: str | None = None) -> str:
         """The project that is meant: named, told by the environment, or that of the current directory."""
-        told = named or os.environ.get("FLEET_PROJECT")
-        if told:
+        told = os.environ.get("FLEET_PROJECT") or None if named is None else named
+        if told is not None:
             return names.project(told)
-        here = os.path.realpath(os.getcwd())
-        ours = worktree_at(here)
-        if ours:
-            return ours[0]
-        path = here
+        path = here()
+        if path is None:
+            raise NoProject(where="the current directory, which was removed,")
+        ours = worktree_at(path)
+        return ours[0] if ours else self._project_at(path)
+
+    def _project_at(self, where: str) -> str:
+        path = where
         known = {row["path"]: row["name"] for row in self.store.read(lambda rows: rows.all(q.ALL_PROJECTS))}
         while path not in known:
             if path == "/":
-                raise NoProject(where=here)
+                raise NoProject(where=where)
             path = os.path.dirname(path)
         return str(known[path])
 
-    def task_here(self, verb: str) -> str:
-        """The task of the agent that is speaking."""
-        if self.speaker is None and worktree_at(os.path.realpath(os.getcwd())):
+    def task_here(self, usage: str) -> str:
+        """The task of the agent that is speaking; whoever is none is told how to name one."""
+        if self.speaker is None and worktree_at(here() or ""):
             raise NotInThisWorktree
         told = os.environ.get("FLEET_TASK")
         if not told:
-            raise NoTask(verb=verb)
+            raise NoTask(usage=usage)
         return names.slug(told)
 
     def commit(self, change: Change, key: str | None = None) -> Result:

@@ -13,6 +13,7 @@ from fleet.model.slugs import slug_from
 from fleet.model.times import duration
 from fleet.store import queries as q
 from fleet.verbs import examine, export, follow, ingest, register, rotate
+from fleet.world.checkout import main_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,8 +40,8 @@ class Fleet(Running):
     # projects -------------------------------------------------------------------------------------------------------
     def register(self, path: str, name: str | None = None, *, key: str | None = None) -> Document:
         """Register a repository; its name is that of its directory unless another is given."""
-        top = self.world.git.main_checkout(path)
-        chosen = name or slug_from(os.path.basename(top))[: names.PROJECT_LENGTH].strip("-")
+        top = main_checkout(self.world.programs, path)
+        chosen = name if name is not None else slug_from(os.path.basename(top))[: names.PROJECT_LENGTH].strip("-")
         return self.commit(register.register(name=chosen, path=top), key)
 
     def remove_project(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Document:

@@ -11,7 +11,7 @@ from fleet.store import queries as q
 from fleet.verbs import explain, follow, overview, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fleet.verbs.follow import Which
     from fleet.verbs.show import Filters
@@ -72,6 +72,6 @@ class Looking(Acts):
         """The newest sequence number."""
         return self.store.read(follow.newest)
 
-    def follow(self, which: Which, *, after: int) -> Iterator[Document]:
-        """Operations as they are committed."""
-        return follow.follow(self.store, self.clock, which, after)
+    def follow(self, which: Which, *, after: int, wanted: Callable[[], bool] = lambda: True) -> Iterator[Document]:
+        """Operations as they are committed, for as long as they are wanted."""
+        return follow.follow(self.store, self.clock, which, after, wanted)

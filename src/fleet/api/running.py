@@ -11,7 +11,7 @@ from fleet.errors import Absent, NoSuchDispatch
 from fleet.model.times import iso_or_none
 from fleet.resources import class_of
 from fleet.store import queries as q
-from fleet.verbs import agents, dispatch, end, find, launch, merge, reclaim, seat, settle, sweep
+from fleet.verbs import agents, dispatch, end, find, keep, launch, merge, prompts, prune, reclaim, seat, settle, sweep
 from fleet.verbs.ground import Ground
 from fleet.world.world import World
 
@@ -96,8 +96,9 @@ class Running(Planning):
 
     def journal(self, ident: str) -> Document:
         """One dispatch with its claims, live or archived alike; a live one is looked at anew."""
-        if self.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) is not None:
-            return self.store.read(lambda rows: reclaim.journal(rows, ident))
+        live = self.store.read(lambda rows: reclaim.journal(rows, ident))
+        if live:
+            return live
         found = find.archived(self.ground, ident)
         if found is None:
             raise NoSuchDispatch(dispatch=ident)
@@ -192,6 +193,39 @@ class Running(Planning):
     def sweep(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Finding]:
         """Look for what leaked, and release it if wanted."""
         return sweep.sweep(self.ground, kill=kill, phases=phases)
+
+    def kept_trees(self) -> list[Document]:
+        """Worktrees that nobody needs any more but that have uncommitted work."""
+        return keep.dirty(self.ground)
+
+    def keep(self, *, project: str, slug: str) -> Document:
+        """Commit the uncommitted work of a worktree to a ref of its own, and let the worktree go."""
+        return keep.keep(self.ground, project, slug)
+
+    def prune_archive(self, *, older_than: str | None = None) -> Document:
+        """Remove old journals from the archive; their ids stay given out."""
+        return prune.prune(self.ground, older_than=older_than)
+
+    # prompts, for programs --------------------------------------------------------------------------------------------
+    def acquire_prompt(self, ident: str, content: str, wanted: Document) -> Document:
+        """Publish a prompt for a dispatch."""
+        return prompts.acquire_prompt(self.ground, ident, content, wanted)
+
+    def release_prompt(self, ident: str, kind: str) -> Document:
+        """Let go of one thing of a dispatch."""
+        return prompts.release_prompt(self.ground, ident, kind)
+
+    def rewrite_prompt(self, new: str, old: str, content: str) -> Document:
+        """Hand an inbox over to a new owner."""
+        return prompts.rewrite_prompt(self.ground, new, old, content)
+
+    def inspect(self, ident: str) -> Document:
+        """What a dispatch holds."""
+        return prompts.inspect(self.ground, ident)
+
+    def disown(self, ident: str, kind: str, reason: str) -> Document:
+        """Give up a claim of another host or socket."""
+        return prompts.disown(self.ground, ident, kind, reason)
 
     # engines ----------------------------------------------------------------------------------------------------------
     def engines(self) -> dict[str, Engine]:

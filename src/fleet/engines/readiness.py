@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tomllib
 from typing import TYPE_CHECKING
 
 from fleet.engines.reader import python
@@ -61,16 +62,31 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
 
 
 def _holds(before: Before, repository: str) -> bool:
-    try:
-        with open(os.path.expanduser(before.file), encoding="utf-8") as file:
-            value: object = json.load(file)
-    except (OSError, ValueError):
-        return False
-    for part in before.path:
-        if not isinstance(value, dict):
+    """Whether the file says so, for the repository or for a directory above it: trust is inherited downwards."""
+    given = _content(os.path.expanduser(before.file))
+    here = repository
+    while True:
+        if _value(given, [_filled(part, {"{repository}": here}) for part in before.path]) == before.equals:
+            return True
+        if here == "/" or "{repository}" not in "".join(before.path):
             return False
-        value = value.get(_filled(part, {"{repository}": repository}))
-    return value == before.equals
+        here = os.path.dirname(here)
+
+
+def _content(path: str) -> object:
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file) if path.endswith(".toml") else json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
+def _value(given: object, path: list[str]) -> object:
+    for part in path:
+        if not isinstance(given, dict):
+            return None
+        given = given.get(part)
+    return given
 
 
 def _filled(text: str, facts: dict[str, str]) -> str:

@@ -21,8 +21,8 @@ class Caller:
 def acting(*, dispatch: str | None, named: str | None, person: str) -> tuple[str, names.DispatchId | None]:
     """The actor's name, and the dispatch it is, if it is one."""
     if dispatch:
-        if named:
+        if named is not None:
             raise ActorIsGiven(given=named, dispatch=dispatch)
-        ident = names.DispatchId(dispatch)
+        ident = names.DispatchId(dispatch, source="FLEET_DISPATCH_ID")
         return ident, ident
     return names.actor(named if named is not None else person), None

@@ -6,13 +6,14 @@ Everything becomes a `Node` of fleet's own form. Nothing is guessed: what cannot
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8 as BOM
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import FleetError
 from fleet.model import graph, names, tasks, texts
-from fleet.model.times import SECOND
+from fleet.model.times import LAST, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,6 +52,7 @@ _WORKGRAPH_STATUS = {
     "failed": "failed",
     "abandoned": "abandoned",
     "pending-review": "in_progress",
+    **dict.fromkeys(("waiting", "pending-validation", "pending-eval", "incomplete"), "open"),
 }
 _BEADS_STATUS = {
     "open": "open",
@@ -100,6 +102,7 @@ class Reading:
     nodes: list[Node] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     left_out: int = 0
+    deleted: set[str] = field(default_factory=set)
 
 
 class _Unusable(Exception):
@@ -110,14 +113,20 @@ def read_lines(lines: Iterable[bytes]) -> Reading:
     """Read a whole file."""
     reading = Reading()
     for number, raw in enumerate(lines, 1):
-        if raw.strip():
-            _read_line(reading, number, raw)
+        text = raw.removeprefix(BOM) if number == 1 else raw
+        if text.strip():
+            _read_line(reading, number, text)
+    for node in reading.nodes:
+        node.after = [needed for needed in node.after if needed not in reading.deleted]
     return reading
 
 
 def _read_line(reading: Reading, number: int, raw: bytes) -> None:
     try:
-        node = _node(number, _object(raw))
+        found = _object(raw)
+        if found.get("status") == "tombstone" and "id" in found:  # an issue that was deleted in beads
+            reading.deleted.add(str(found["id"]).lower())
+        node = _node(number, found)
     except (_Unusable, FleetError) as error:
         reading.findings.append(f"line {number}: {error}")
         return
@@ -169,8 +178,11 @@ def _from_workgraph(found: dict[str, Any]) -> dict[str, Any]:
         "assignee": found.get("assigned"),
         "attempts": found.get("retry_count") or 0,
         "reason": found.get("failure_reason"),
+        "priority": found["priority"] if isinstance(found.get("priority"), int) else 0,
         "paused": bool(found.get("paused", False)),
-        "log": [_said(each, at="timestamp", actor="actor", text="message") for each in found.get("log") or []],
+        "log": [
+            _said(each, at="timestamp", actors=("actor", "user"), text="message") for each in found.get("log") or []
+        ],
         "artifacts": [{"path": path} for path in found.get("artifacts") or []],
         "added_at": found.get("created_at"),
         "started_at": found.get("started_at"),
@@ -200,7 +212,7 @@ def _from_beads(found: dict[str, Any]) -> dict[str, Any]:
         "assignee": found.get("assignee") or None,
         "reason": found.get("close_reason") if status in {"failed", "blocked"} else None,
         "not_before": found.get("defer_until"),
-        "log": [_said(each, at="created_at", actor="author", text="text") for each in found.get("comments") or []],
+        "log": [_said(each, at="created_at", actors=("author",), text="text") for each in found.get("comments") or []],
         "added_at": found.get("created_at"),
         "changed_at": found.get("updated_at"),
         "ended_at": found.get("closed_at"),
@@ -208,8 +220,9 @@ def _from_beads(found: dict[str, Any]) -> dict[str, Any]:
     return _with_assignee(taken)
 
 
-def _said(each: dict[str, Any], *, at: str, actor: str, text: str) -> dict[str, Any]:
-    return {"at": each.get(at), "actor": each.get(actor) or "unknown", "message": each.get(text) or ""}
+def _said(each: dict[str, Any], *, at: str, actors: tuple[str, ...], text: str) -> dict[str, Any]:
+    actor = next((each[name] for name in actors if each.get(name)), "unknown")
+    return {"at": each.get(at), "actor": actor, "message": each.get(text) or ""}
 
 
 def _with_assignee(taken: dict[str, Any]) -> dict[str, Any]:
@@ -328,7 +341,11 @@ def _time(found: dict[str, Any], name: str) -> int | None:
     except (TypeError, ValueError):
         msg = f"{name} is not a time like 2026-11-15T18:00:00Z"
         raise _Unusable(msg) from None
-    return round((stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp() * SECOND)
+    at = round((stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp() * SECOND)
+    if not 0 <= at <= LAST:
+        msg = f"{name} is not a time between 1970 and 9999"
+        raise _Unusable(msg)
+    return at
 
 
 def check_graph(reading: Reading, known: set[str]) -> None:
@@ -354,7 +371,12 @@ def check_graph(reading: Reading, known: set[str]) -> None:
 def told(findings: list[str]) -> str:
     """The findings in one text."""
     more = len(findings) - FINDINGS_SHOWN
-    return "; ".join(sorted(findings, key=_line_number)[:FINDINGS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+    return "; ".join(findings[:FINDINGS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def in_order(findings: list[str]) -> list[str]:
+    """The findings by their lines."""
+    return sorted(findings, key=_line_number)
 
 
 def _line_number(finding: str) -> int:

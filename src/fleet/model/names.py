@@ -29,10 +29,10 @@ class DispatchId(str):
 
     __slots__ = ()
 
-    def __new__(cls, given: str) -> Self:
-        """Refuse anything else."""
+    def __new__(cls, given: str, source: str = "the id") -> Self:
+        """Refuse anything else, and say where it came from."""
         if not is_dispatch_id(given):
-            raise BadId(given=given)
+            raise BadId(given=given, source=source)
         return super().__new__(cls, given)
 
 

@@ -58,7 +58,7 @@ def _is_count(value: object) -> bool:
 
 
 def _is_autonomy(value: object) -> bool:
-    return value in {"ask", "edits", "allowlist", "full"}
+    return isinstance(value, str) and value in {"ask", "edits", "allowlist", "full"}
 
 
 def _is_name(value: object) -> bool:

@@ -39,10 +39,14 @@ def _parsed(path: str, text: str) -> dict[str, Any]:
 
 def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and (value or _is_table(f"{prefix}{key}.")):
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+def _is_table(prefix: str) -> bool:
+    return any(setting.name.startswith(prefix) for setting in SETTINGS)
 
 
 def _known(path: str, text: str, name: str, file: str) -> Setting:
@@ -58,16 +62,18 @@ def _known(path: str, text: str, name: str, file: str) -> Setting:
 
 
 def _line_of(text: str, name: str) -> int:
-    """The line that sets a key. tomllib does not tell, so look for it: the table's head, then the key."""
-    table, _, key = name.rpartition(".")
+    """The line that sets a key. tomllib does not tell, so look for it: the table's head, then the key, alone or inline."""
     here = ""
     for number, line in enumerate(text.splitlines(), 1):
-        head = re.match(r"\s*\[\s*([\w.\-\"' ]+?)\s*\]", line)
-        if head:
-            here = head[1].replace('"', "").replace("'", "").replace(" ", "")
-            continue
+        head = re.match(r"\s*\[\[?\s*([\w.\-\"' ]+?)\s*\]", line)
         said = re.match(r"\s*([\w.\-\"' ]+?)\s*=", line)
-        full = f"{here}.{said[1]}".strip(".").replace('"', "").replace("'", "") if said else ""
-        if full == name or (said and here == table and said[1] == key):
+        if head:
+            here = _plain(head[1])
+        full = here if head else f"{here}.{_plain(said[1])}".strip(".") if said else ""
+        if full == name or (said and not head and name.startswith(f"{full}.")):
             return number
     return 1
+
+
+def _plain(key: str) -> str:
+    return key.replace('"', "").replace("'", "").replace(" ", "")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fleet.errors import BadText
 
-TITLE = 300
+TITLE = 500
 LINE = 2_000
 MESSAGE = 64_000
 DESCRIPTION = 1_000_000
 
 _KEPT = frozenset("\n\t\r")
+_BREAKS = frozenset("\n\r\u2028\u2029")
 _FIRST_PRINTABLE = 0x20
 _DELETE = 0x7F
 _LAST_C1 = 0x9F
@@ -22,9 +23,9 @@ def title(given: str) -> str:
 
 def line(what: str, given: str, *, most: int = LINE) -> str:
     """One line, not empty."""
-    if "\n" in given.strip() or "\r" in given.strip():
+    if _BREAKS.intersection(given.strip()):
         raise BadText(what=what, why="has more than one line", advice="put the rest into --description")
-    return text(what, given.replace("\t", " ").strip(), most=most, advice=f"say it in {most} characters at most")
+    return text(what, given.strip(), most=most, advice=f"say it in {most} characters at most")
 
 
 def text(what: str, given: str, *, most: int = MESSAGE, advice: str = "") -> str:

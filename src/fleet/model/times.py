@@ -12,6 +12,10 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 _DIGITS = 6
+_FORMS = "30s, 45m, 2h, 3d or 1w"
+
+# What four digits of a year can tell: 1970 to 9999.
+LAST = 253_402_300_799_999
 
 
 def iso(at: int) -> str:
@@ -36,5 +40,5 @@ def duration(given: str) -> int:
     """`90s`, `30m`, `2h`, `3d`, `1w` in milliseconds."""
     number, unit = given.strip()[:-1], given.strip()[-1:]
     if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS and unit in UNITS):
-        raise BadTime(given=given)
+        raise BadTime(given=given, what="a time", forms=_FORMS)
     return int(number) * UNITS[unit]

@@ -60,7 +60,6 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
             made=existing.host,
             here=wanted.host,
             dispatch=wanted.data.get("for", ""),
-            kind=existing.kind,
         )
     if existing.state == "live":
         return None

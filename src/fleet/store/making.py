@@ -9,7 +9,7 @@ from fleet.errors import FleetError, HomeUnusable, StoreBusy, StoreNewer, StoreU
 from fleet.model.version import VERSION
 from fleet.store.csqlite import _sqlite3
 from fleet.store.migrations import MIGRATIONS, Migration
-from fleet.store.sqlite import FILE, LOCK, MARK, connected
+from fleet.store.sqlite import FILE, LOCK, MARK, connected, patiently
 from fleet.world.clock import Clock
 from fleet.world.files import move_into_place
 from fleet.world.locks import FileLock
@@ -35,12 +35,12 @@ def make_or_migrate(home: str, *, wait: float, migrations: tuple[Migration, ...]
 
 def _make_or_migrate(home: str, wait: float, migrations: tuple[Migration, ...]) -> None:
     path = f"{home}/{FILE}"
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
         _make(path, wait, migrations)
         return
-    db = connected(path, wait=wait)
+    db = connected(path)
     try:
-        _migrate(home, db, migrations)
+        _migrate(home, db, wait, migrations)
     finally:
         db.close()
 
@@ -51,16 +51,16 @@ def _make(path: str, wait: float, migrations: tuple[Migration, ...]) -> None:
     for left in (building, f"{building}-journal", f"{building}-wal", f"{building}-shm"):
         Path(left).unlink(missing_ok=True)
     os.close(os.open(building, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE))
-    db = connected(building, wait=wait)
+    db = connected(building)
     try:
-        _apply(db, migrations)
+        _apply(db, wait, migrations)
         db.execute("PRAGMA journal_mode = WAL")
     finally:
         db.close()
     move_into_place(building, path)
 
 
-def _migrate(home: str, db: _sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
+def _migrate(home: str, db: _sqlite3.Connection, wait: float, migrations: tuple[Migration, ...]) -> None:
     found: int = db.execute("PRAGMA user_version").fetchone()[0]
     known = migrations[-1].number
     if found > known:
@@ -69,12 +69,12 @@ def _migrate(home: str, db: _sqlite3.Connection, migrations: tuple[Migration, ..
     if not due:
         return
     _backup(home, db, found)
-    _apply(db, due)
+    _apply(db, wait, due)
 
 
-def _apply(db: _sqlite3.Connection, due: tuple[Migration, ...]) -> None:
+def _apply(db: _sqlite3.Connection, wait: float, due: tuple[Migration, ...]) -> None:
     """All in one transaction, the version included."""
-    db.execute("BEGIN IMMEDIATE")
+    patiently(lambda: db.execute("BEGIN IMMEDIATE"), wait)
     for migration in due:
         for statement in migration.statements():
             db.execute(statement)

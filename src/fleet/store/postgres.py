@@ -141,7 +141,7 @@ class PostgresStore(Store):
 
 def translated(error: psycopg.Error, url: str, doing: str, wait: float) -> FleetError:
     """Psycopg's error as one of fleet's."""
-    why = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    why = _first_line(error)
     if isinstance(error, psycopg.IntegrityError):
         return InvariantBroken(doing=doing, why=why)
     if isinstance(error, psycopg.errors.LockNotAvailable):
@@ -151,6 +151,10 @@ def translated(error: psycopg.Error, url: str, doing: str, wait: float) -> Fleet
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
         return StoreUnreachable(url=shown(url), why=why)
     return InvariantBroken(doing=doing, why=why)
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
 def shown(url: str) -> str:
@@ -169,7 +173,7 @@ def connected(url: str) -> Connection:
             url, autocommit=True, row_factory=dict_row, options="-c search_path=fleet", connect_timeout=10
         )
     except psycopg.Error as error:
-        raise translated(error, url, "connect", 0) from error
+        raise StoreUnreachable(url=shown(url), why=_first_line(error)) from error
 
 
 def open_postgres(url: str, funnel: Funnel, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> Store:

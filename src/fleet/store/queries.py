@@ -21,8 +21,8 @@ STEP_CLAIM = Query(
 # The intent to remove a thing, with who does it.
 LET_GO_CLAIM = Query(
     'let_go_claim',
-    "UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at WHERE id = :id AND state = :before",
-    "UPDATE claims SET state = 'releasing', actor = %(actor)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s",
+    "UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at WHERE id = :id AND state = :before AND actor = :was",
+    "UPDATE claims SET state = 'releasing', actor = %(actor)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s AND actor = %(was)s",
 )
 
 # A successor finishes what a dead creator began, or makes the thing anew.
@@ -163,6 +163,20 @@ CLAIMS_ON_TASK = Query(
     'claims_on_task',
     "SELECT COUNT(*) AS n FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NULL AND state <> 'released'",
     "SELECT COUNT(*) AS n FROM claims WHERE project = %(project)s AND slug = %(slug)s AND dispatch IS NULL AND state <> 'released'",
+)
+
+# Compare and set of a claim's owner, with what its new owner is to find.
+GIVE_CLAIM = Query(
+    'give_claim',
+    "UPDATE claims SET dispatch = :dispatch, data = :data, updated_at = :at WHERE id = :id AND dispatch = :was AND state = 'live'",
+    "UPDATE claims SET dispatch = %(dispatch)s, data = %(data)s, updated_at = %(at)s WHERE id = %(id)s AND dispatch = %(was)s AND state = 'live'",
+)
+
+# Inboxes that were handed over, and whose file may not say so yet.
+UNFINISHED_REWRITES = Query(
+    'unfinished_rewrites',
+    'SELECT * FROM claims WHERE kind = \'coord_prompt_inbox\' AND state = \'live\' AND data LIKE \'%"rewrite": %\' ORDER BY created_at, id',
+    'SELECT * FROM claims WHERE kind = \'coord_prompt_inbox\' AND state = \'live\' AND data LIKE \'%%"rewrite": %%\' ORDER BY created_at, id',
 )
 
 # Give out a dispatch id, once and for all time.
@@ -497,22 +511,22 @@ OPERATIONS_AFTER = Query(
 # The history of one task, newest first.
 OPERATIONS_OF_TASK = Query(
     'operations_of_task',
-    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE project = :project AND slug = :slug AND seq > :after AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) ORDER BY seq DESC LIMIT :most',
-    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE project = %(project)s AND slug = %(slug)s AND seq > %(after)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) ORDER BY seq DESC LIMIT %(most)s',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE project = :project AND slug = :slug AND seq <= :until AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) ORDER BY seq DESC LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE project = %(project)s AND slug = %(slug)s AND seq <= %(until)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) ORDER BY seq DESC LIMIT %(most)s',
 )
 
 # What one dispatch did or had done to it, newest first.
 OPERATIONS_OF_DISPATCH = Query(
     'operations_of_dispatch',
-    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = :dispatch AND seq > :after AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) ORDER BY seq DESC LIMIT :most',
-    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = %(dispatch)s AND seq > %(after)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) ORDER BY seq DESC LIMIT %(most)s',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = :dispatch AND seq <= :until AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) ORDER BY seq DESC LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = %(dispatch)s AND seq <= %(until)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) ORDER BY seq DESC LIMIT %(most)s',
 )
 
 # Operations of all or one project, newest first.
 OPERATIONS_MATCHING = Query(
     'operations_matching',
-    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq > :after AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY seq DESC LIMIT :most',
-    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq > %(after)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY seq DESC LIMIT %(most)s',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq <= :until AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY seq DESC LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq <= %(until)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY seq DESC LIMIT %(most)s',
 )
 
 # The oldest operations before a time, whole; never the newest one, which keeps the sequence going.
@@ -710,11 +724,11 @@ SHIFT_BLOCKERS = Query(
     'UPDATE tasks SET open_blockers = open_blockers + %(change)s WHERE project = %(project)s AND slug IN (SELECT slug FROM edges WHERE project = %(project)s AND needs = %(slug)s)',
 )
 
-# Open tasks that waited for this one and wait for nothing any more.
+# Open tasks that waited for this one and for nothing else any more, but perhaps for a time.
 FREED_BY = Query(
     'freed_by',
-    "SELECT t.slug FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = :project AND e.needs = :slug AND t.status = 'open' AND t.open_blockers = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT :most",
-    "SELECT t.slug FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = %(project)s AND e.needs = %(slug)s AND t.status = 'open' AND t.open_blockers = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT %(most)s",
+    "SELECT t.slug, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = :project AND e.needs = :slug AND t.status = 'open' AND t.open_blockers = 0 AND t.paused = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT :most",
+    "SELECT t.slug, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = %(project)s AND e.needs = %(slug)s AND t.status = 'open' AND t.open_blockers = 0 AND t.paused = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT %(most)s",
 )
 
 # Count a task's open blockers anew, after its edges changed.

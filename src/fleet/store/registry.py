@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 WAIT = 30.0
-# The settings of config.toml that do not concern the store.
+# The settings and tables of config.toml that do not concern the store.
 ELSEWHERE = frozenset(
     (b"keep_operations", b"agents", b"project_agents", b"failed_spawns", b"report_grace", b"exit_grace", b"git_limit")
 )
+TABLES = frozenset((b"[limits]",))
 
 
 def open_store(home: str, funnel: Funnel) -> Store:
@@ -49,17 +50,18 @@ def _chosen(home: str) -> tuple[str, float]:
     something else: the store, or a mistake.
     """
     path = f"{home}/config.toml"
-    if not os.path.exists(path):
+    if not os.path.lexists(path) or _says_nothing_of_the_store(path):
         return "sqlite", WAIT
-    with open(path, "rb") as file:
-        if _says_nothing_of_the_store(file.read()):
-            return "sqlite", WAIT
     from fleet.store.chosen import chosen_store
 
     return chosen_store(home)
 
 
-def _says_nothing_of_the_store(text: bytes) -> bool:
-    lines = [line.strip() for line in text.splitlines()]
-    said = [line for line in lines if line and not line.startswith((b"#", b"["))]
+def _says_nothing_of_the_store(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            lines = [line.strip() for line in file.read().splitlines()]
+    except OSError:
+        return False
+    said = [line for line in lines if line and not line.startswith(b"#") and line not in TABLES]
     return all(line.partition(b"=")[0].strip() in ELSEWHERE for line in said)

@@ -1,13 +1,14 @@
 """SQLite, through the C module itself: the sqlite3 package around it costs six milliseconds to import.
 
 Writers queue on a flock before BEGIN IMMEDIATE. SQLite's own busy handler starves some of fifty writers and gives up on
-others; it is left on only for programs that are not fleet.
+others; it is left on only for programs that are not fleet, and in short slices: while it waits, nothing else is heard.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from time import monotonic
 
 from fleet.errors import (
     FleetError,
@@ -38,6 +39,7 @@ FILE = "fleet.db"
 LOCK = "fleet.db.writer"
 MARK = 0x666C6565  # "flee", in the header of every database of ours
 SCHEMA = 1
+_SLICE = 0.1
 
 _UNWRITABLE = {
     "SQLITE_FULL": "the disk is full",
@@ -109,12 +111,16 @@ class SqliteStore(Store):
         """Look at one snapshot."""
         self._refuse_after_fork()
         try:
-            self._db.execute("BEGIN")
-            return work(SqliteRows(self._db))
+            return patiently(lambda: self._look(work), self._wait)
         except _sqlite3.Error as error:
             raise self._translated(error, "read") from error
         finally:
             self._undo()
+
+    def _look(self, work: Callable[[Rows], T]) -> T:
+        self._undo()
+        self._db.execute("BEGIN")
+        return work(SqliteRows(self._db))
 
     def close(self) -> None:
         """Let go of the database and its lock."""
@@ -124,11 +130,12 @@ class SqliteStore(Store):
             self._lock = None
 
     def _opened(self) -> _sqlite3.Connection:
-        if not os.path.exists(self.path):
+        if not os.path.lexists(self.path):
             raise MissingDatabase
+        if not os.path.exists(self.path):
+            raise self._unreadable("it is a link to a file that is not there")
         try:
-            db = connected(self.path, wait=self._wait)
-            found = db.execute("PRAGMA user_version").fetchone()[0], db.execute("PRAGMA application_id").fetchone()[0]
+            db, found = patiently(lambda: _looked_at(self.path), self._wait)
         except _sqlite3.Error as error:
             raise self._translated(error, "open") from error
         if found == (SCHEMA, MARK):
@@ -152,7 +159,7 @@ class SqliteStore(Store):
         if not self._lock.take(self._wait):
             raise StoreBusy(holder=self._lock.holder(), seconds=self._wait)
         try:
-            self._db.execute("BEGIN IMMEDIATE")
+            patiently(lambda: self._db.execute("BEGIN IMMEDIATE"), self._wait)
         except BaseException as error:
             self._lock.give()
             known = self._translated(error, "begin")
@@ -198,10 +205,28 @@ class SqliteStore(Store):
         return StoreUnreadable(path=self.path, why=why, backups=f"{self._home}/backups")
 
 
-def connected(path: str, *, wait: float) -> _sqlite3.Connection:
+def patiently(act: Callable[[], T], wait: float) -> T:
+    """Do it as soon as no other program holds the database, trying for so long. Ctrl-C is heard in between."""
+    until = monotonic() + wait
+    while True:
+        try:
+            return act()
+        except _sqlite3.OperationalError as error:
+            if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY") or monotonic() >= until:
+                raise
+
+
+def _looked_at(path: str) -> tuple[_sqlite3.Connection, tuple[int, int]]:
+    db = connected(path)
+    return db, (db.execute("PRAGMA user_version").fetchone()[0], db.execute("PRAGMA application_id").fetchone()[0])
+
+
+def connected(path: str) -> _sqlite3.Connection:
     """A connection that syncs what it commits. The file has to be there."""
     name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    db = _sqlite3.connect(f"file:{name}?mode=rw", timeout=wait, isolation_level=None, uri=True, check_same_thread=False)
+    db = _sqlite3.connect(
+        f"file:{name}?mode=rw", timeout=_SLICE, isolation_level=None, uri=True, check_same_thread=False
+    )
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")
     if sys.platform == "darwin":

@@ -64,7 +64,8 @@ def tell_dependents(tx: Tx, project: str, slug: str, *, before: str, after: str)
     change = blockers_change(before, after)
     if change == 0 or not tx.run(q.SHIFT_BLOCKERS, project=project, slug=slug, change=change) or change > 0:
         return []
-    return [row["slug"] for row in tx.all(q.FREED_BY, project=project, slug=slug, most=FREED_SHOWN)]
+    freed = tx.all(q.FREED_BY, project=project, slug=slug, most=FREED_SHOWN)
+    return [row["slug"] for row in freed if row["not_before"] is None or row["not_before"] <= tx.at]
 
 
 def say(tx: Tx, project: str, slug: str, message: str) -> None:

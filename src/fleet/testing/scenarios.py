@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -114,6 +115,49 @@ def _check_dispatch(scene: Scene) -> list[str]:
     return []
 
 
+# launch ---------------------------------------------------------------------------------------------------------------
+class _DieBefore:
+    """Kills the process before the first effect of a name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def before(self, effect: str) -> None:
+        """Die, if it is that one."""
+        if effect.startswith(self._name):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def during(self, _effect: str, _pid: int) -> None:
+        """Nothing to do."""
+
+    def after(self, _effect: str) -> None:
+        """Nothing to do."""
+
+
+def _no_session_yet(scene: Scene) -> None:
+    """A dispatch whose session comes late: its dispatcher died just before it was made."""
+    _add_task(scene)
+    child = os.fork()
+    if child == 0:
+        with scene.fleet() as fleet:
+            fleet.funnel.watcher = _DieBefore("tmux new-session")
+            _dispatch(fleet)
+    os.waitpid(child, 0)
+
+
+def _launch(fleet: Fleet) -> None:
+    fleet.launch(fleet.find("t"))
+
+
+def _check_launch(scene: Scene) -> list[str]:
+    """Nobody works, and the task can be tried again."""
+    with scene.fleet() as fleet:
+        task = fleet.task(project=PROJECT, slug="t")
+        if fleet.agents() or task["status"] not in {"open", "blocked"}:
+            return [f"agents {fleet.agents()}, task {task['status']}"]
+    return []
+
+
 # settle -----------------------------------------------------------------------------------------------------------------
 SCRIPT = "write a.txt hello\ncommit Add a\nlog half-way\ndone\n"
 
@@ -193,6 +237,7 @@ SCENARIOS = {
     scenario.name: scenario
     for scenario in (
         Scenario(name="dispatch", prepare=_add_task, act=_dispatch, check=_check_dispatch),
+        Scenario(name="launch", prepare=_no_session_yet, act=_launch, check=_check_launch),
         Scenario(name="settle", prepare=_finished_agent, act=_settle, check=_check_done),
         Scenario(name="kill", prepare=_working_agent, act=_kill),
         Scenario(name="merge", prepare=_done_task, act=_merge, check=_check_merge),

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from fleet.api.fleet import Fleet
 from fleet.verbs.dispatch import Wanted
@@ -29,12 +34,14 @@ class Scene:
     """Everything a test of dispatching needs, and nothing that outlives it."""
 
     def __init__(self, *, store: str = "sqlite", settings: str = "") -> None:
+        self._database = _Database(store) if store.startswith("postgres") else None
         self.root = tempfile.mkdtemp(prefix="fleet-scene-", dir="/tmp")
         self.home = f"{self.root}/home"
         self.repository = f"{self.root}/repository"
         os.mkdir(self.home, mode=0o700)
         Path(self.home, "config.toml").write_text(
-            f'store = "{store}"\nexit_grace = "1s"\nreport_grace = "1s"\n{settings}', encoding="utf-8"
+            f'store = "{self._database.url if self._database else store}"\nexit_grace = "1s"\nreport_grace = "1s"\n{settings}',
+            encoding="utf-8",
         )
         self._make_repository()
         with self.fleet() as fleet:
@@ -100,6 +107,8 @@ class Scene:
                 except ProcessLookupError:
                     continue
         shutil.rmtree(self.root, ignore_errors=True)
+        if self._database:
+            self._database.close()
 
     def __enter__(self) -> Self:
         """Be closed at the end."""
@@ -118,3 +127,29 @@ class Scene:
 
 
 _OUTSIDE = ("tmux_session", "worktree", "worker_dir", "coord_prompt_inbox", "merge_tree")
+
+
+class _Database:
+    """A PostgreSQL database of the scene's own, beside the one that is named."""
+
+    def __init__(self, beside: str) -> None:
+        self._beside = beside
+        self._name = f"scene_{secrets.token_hex(6)}"
+        self._do(f"CREATE DATABASE {self._name}")
+        self.url = make_conninfo(beside, dbname=self._name)
+        if not self.url.startswith("postgres"):
+            self.url = _as_address(self.url)
+
+    def close(self) -> None:
+        """Drop it."""
+        self._do(f"DROP DATABASE IF EXISTS {self._name} WITH (FORCE)")
+
+    def _do(self, sql: str) -> None:
+        with psycopg.connect(self._beside, autocommit=True) as connection:
+            connection.execute(sql.encode())
+
+
+def _as_address(conninfo: str) -> str:
+    parts = conninfo_to_dict(conninfo)
+    name = parts.pop("dbname")
+    return f"postgresql:///{name}?{urlencode({key: str(value) for key, value in parts.items()})}"

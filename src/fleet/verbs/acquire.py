@@ -66,9 +66,7 @@ def is_free(ground: Ground, claim: Claim) -> bool:
 def release(ground: Ground, claim: Claim) -> Left:
     """Let go of the thing, from whatever state its claim is in. Empty: released. Else why it is left."""
     if claim.host != ground.world.host.id:
-        raise OtherHost(
-            what=str(claim), made=claim.host, here=ground.world.host.id, dispatch=claim.dispatch or "", kind=claim.kind
-        )
+        raise OtherHost(what=str(claim), made=claim.host, here=ground.world.host.id, dispatch=claim.dispatch or "")
     kind = KINDS.get(claim.kind)
     if kind is None:
         return f"{claim}: unknown kind, left alone"
@@ -108,9 +106,14 @@ def _note_gone(ground: Ground, claim: Claim) -> Left:
 
 def _remove(ground: Ground, claim: Claim) -> Left:
     """Let go, remove, gone."""
-    ground.commit(_let_go(ground, claim))
     lock = ground.world.effect_lock(claim.id)
-    handle = lock.take()
+    try:
+        handle = lock.take()
+    except BlockingIOError:
+        return f"{claim}: somebody else is releasing it"
+    if not ground.commit(_let_go(ground, claim))["moved"]:
+        lock.give()
+        return ""  # somebody else has released it meanwhile
     try:
         KINDS[claim.kind].release(claim, ground.world, handle)
     except (FleetError, OSError) as error:
@@ -141,7 +144,7 @@ def _let_go(ground: Ground, claim: Claim) -> Change:
 
     def work(tx: Tx) -> Row:
         _about(tx, claim)
-        moved = tx.run(q.LET_GO_CLAIM, id=claim.id, before=claim.state, actor=me, at=tx.at)
+        moved = tx.run(q.LET_GO_CLAIM, id=claim.id, before=claim.state, was=claim.actor, actor=me, at=tx.at)
         tx.note(claim=str(claim), was=claim.state, now="releasing")
         return {"moved": moved}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fleet.errors import NoSuchProject, NoSuchTask, SlugTaken
-from fleet.model import names, slugs, texts
+from fleet.errors import DependencyCycle, NoSuchProject, NoSuchTask, SlugTaken
+from fleet.model import graph, names, slugs, texts
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 
@@ -47,13 +47,16 @@ def add(new: NewTask) -> Change:
             tx.run(q.ADD_TAG, project=new.project, slug=slug, tag=tag)
         tx.run(q.COUNT_BLOCKERS, project=new.project, slug=slug, at=tx.at)
         tx.note(title=row["title"], after=after, tags=tags)
-        return {"project": new.project, "slug": slug, "title": row["title"], "after": after, "status": "open"}
+        head = {"project": new.project, "task": slug, "slug": slug, "title": row["title"]}
+        return head | {"after": after, "status": "open"}
 
     return Change(f"add {new.project}/{new.slug or slugs.slug_from(row['title'])}", work, *new)
 
 
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
     """Let one task wait for another, which has to be there."""
+    if needs == slug:
+        raise DependencyCycle(cycle=graph.told([slug, slug]))
     if tx.one(q.TASK_EXISTS, project=project, slug=needs) is None:
         raise NoSuchTask(project=project, slug=needs)
     return tx.run(q.ADD_EDGE, project=project, slug=slug, needs=needs)

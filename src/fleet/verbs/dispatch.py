@@ -73,7 +73,7 @@ def dispatch(ground: Ground, wanted: Wanted) -> dict[str, Any]:
         for claim in plan:
             acquire(ground, claim, order)
     except (FleetError, OSError) as error:
-        settle(ground, order.dispatch, why=str(error))
+        settle(ground, order.dispatch, why=str(error), undo=True)
         raise
     return {
         "id": order.dispatch,

@@ -54,7 +54,7 @@ def edit(wanted: Edit) -> Change:
         changed += _write_edges(tx, wanted)
         changed += _write_tags(tx, wanted)
         tx.note(fields=sorted(fields), after=edges, tags=tags)
-        return {"project": project, "slug": slug, "changed": bool(changed), "fields": sorted(fields)}
+        return {"project": project, "task": slug, "slug": slug, "changed": bool(changed), "fields": sorted(fields)}
 
     return Change(f"edit {project}/{slug}", work, *wanted)
 

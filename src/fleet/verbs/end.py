@@ -27,8 +27,7 @@ def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str,
     if row["exec_state"] not in UNFINISHED:
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
     ground.commit(_ask(row, asked_for, reason))
-    if row["exec_state"] == "in_flight":
-        _end_processes(ground, row)
+    _end_processes(ground, row)
     return settle(ground, ident, why=reason)
 
 

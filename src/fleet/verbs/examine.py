@@ -60,7 +60,9 @@ def _privacy(machine: Machine, home: str) -> Finding:
 def _space(machine: Machine, home: str) -> Finding:
     free = machine.free_bytes(home)
     says = f"{free / 1e9:.1f} GB free"
-    return Finding(about="disk", ok=free > _LITTLE_SPACE, says=says, advice="free some space")
+    if free > _LITTLE_SPACE:
+        return Finding(about="disk", ok=True, says=says)
+    return Finding(about="disk", ok=False, says=says, advice="free some space")
 
 
 def _counts(store: Store) -> Finding:

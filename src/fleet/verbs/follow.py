@@ -9,7 +9,7 @@ from fleet.model.times import iso
 from fleet.store import queries as q
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fleet.store.transaction import Row, Rows, Store
     from fleet.world.clock import Clock
@@ -20,7 +20,7 @@ FOREVER = 1 << 60
 
 
 class Which(NamedTuple):
-    """Which operations."""
+    """Which operations: of whom, between which times, and up to which sequence number."""
 
     project: str | None = None
     slug: str | None = None
@@ -28,12 +28,13 @@ class Which(NamedTuple):
     actor: str | None = None
     since: int = 0
     before: int = FOREVER
+    until: int = FOREVER
 
     def wants(self, row: Row) -> bool:
         """Whether an operation is one of them."""
         pairs = (("project", self.project), ("slug", self.slug), ("dispatch", self.dispatch), ("actor", self.actor))
         same = all(wanted is None or row[name] == wanted for name, wanted in pairs)
-        return same and self.since <= row["at"] <= self.before
+        return same and self.since <= row["at"] <= self.before and row["seq"] <= self.until
 
 
 def document(row: Row) -> dict[str, Any]:
@@ -41,9 +42,9 @@ def document(row: Row) -> dict[str, Any]:
     return {**row, "at": iso(row["at"]), "what": jsontext.loads(row["what"])}
 
 
-def recent(rows: Rows, which: Which, limit: int, after: int = 0) -> list[dict[str, Any]]:
+def recent(rows: Rows, which: Which, limit: int) -> list[dict[str, Any]]:
     """The newest operations that fit, oldest first."""
-    common = {"after": after, "since": which.since, "before": which.before, "actor": which.actor, "most": limit}
+    common = {"until": which.until, "since": which.since, "before": which.before, "actor": which.actor, "most": limit}
     if which.dispatch is not None:
         found = rows.all(q.OPERATIONS_OF_DISPATCH, dispatch=which.dispatch, **common)
     elif which.slug is not None:
@@ -59,9 +60,11 @@ def newest(rows: Rows) -> int:
     return int(found["seq"]) if found else 0
 
 
-def follow(store: Store, clock: Clock, which: Which, after: int) -> Iterator[dict[str, Any]]:
-    """Operations as they are committed, for ever."""
-    while True:
+def follow(
+    store: Store, clock: Clock, which: Which, after: int, wanted: Callable[[], bool]
+) -> Iterator[dict[str, Any]]:
+    """Operations as they are committed, for as long as they are wanted."""
+    while wanted():
         page = store.read(lambda rows: rows.all(q.OPERATIONS_AFTER, after=after, until=FOREVER, most=PAGE))  # noqa: B023
         for row in page:
             after = row["seq"]

@@ -45,7 +45,8 @@ def ingest(*, project: str, lines: Iterable[bytes], name: str, progress: Progres
         known = {row["slug"] for row in tx.all(q.SLUGS_LIKE, project=project, prefix="", beyond="~", most=1 << 60)}
         interchange.check_graph(reading, known | _archived(tx, project))
         if reading.findings:
-            raise ImportRefused(findings=interchange.told(reading.findings))
+            findings = interchange.in_order(reading.findings)
+            raise ImportRefused(told=interchange.told(findings), findings=findings)
         _write(tx, project, reading, progress)
         edges = sum(len(node.after) for node in reading.nodes)
         tx.note(tasks=len(reading.nodes), edges=edges, file=name)
@@ -96,23 +97,26 @@ def _task(project: str, node: Node, now: int) -> dict[str, Any]:
         "paused": int(node.paused),
         "archived": int(node.archived),
         "open_blockers": 0,
-        "added_at": node.added_at or now,
-        "changed_at": node.changed_at or now,
-        "started_at": node.started_at or (now if node.status == "in_progress" else None),
-        "ended_at": node.ended_at or (now if ended else None),
+        "added_at": _or(node.added_at, now),
+        "changed_at": _or(node.changed_at, now),
+        "started_at": _or(node.started_at, now if node.status == "in_progress" else None),
+        "ended_at": _or(node.ended_at, now if ended else None),
     }
+
+
+def _or(at: int | None, otherwise: int | None) -> int | None:
+    return otherwise if at is None else at
 
 
 def _log(project: str, node: Node, tx: Tx) -> Iterator[dict[str, Any]]:
     """Messages are numbered downwards from this operation, so that they come before all later ones."""
     first = tx.seq - len(node.log)
     for number, said in enumerate(node.log, 1):
-        at = said["at"] if said["at"] is not None else tx.at
         place = {"project": project, "slug": node.slug, "seq": first + number}
-        yield place | {"at": at, "actor": said["actor"], "message": said["message"]}
+        yield place | {"at": _or(said["at"], tx.at), "actor": said["actor"], "message": said["message"]}
 
 
 def _artifacts(project: str, node: Node, tx: Tx) -> Iterator[dict[str, Any]]:
     for made in node.artifacts:
         place = {"project": project, "slug": node.slug, "path": made["path"]}
-        yield place | {"at": made["at"] if made["at"] is not None else tx.at, "actor": made["actor"]}
+        yield place | {"at": _or(made["at"], tx.at), "actor": made["actor"]}

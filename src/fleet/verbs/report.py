@@ -56,15 +56,14 @@ def _end(
         if attempt is not None:
             return _report(tx, attempt, outcome, why, said)
         if fence.is_repeated(project, slug, was, event, tx.caller):
-            tx.note(repeated=True)
-            return {"project": project, "task": slug, "status": outcome, "changed": False, "ready": []}
+            tx.note(repeated=True, **_said(tx, project, slug, said))
+            return _result(project, slug, outcome, changed=False, logged=said)
         fence.check_person(project, slug, was, tx.caller, override=override)
         after = fence.step(project, slug, was, event)
         freed = tasks.end(tx, project, slug, was, status=after, reason=why)
-        if said:
-            tasks.say(tx, project, slug, said)
+        _said(tx, project, slug, said)
         tx.note(status=after, was=was["status"], reason=why, message=said, ready=freed, superseded=_superseded(was, tx))
-        return {"project": project, "task": slug, "status": after, "changed": True, "ready": freed}
+        return _result(project, slug, after, changed=True, logged=said, ready=freed)
 
     return Change(f"{event} {project}/{slug}", work, why, said, override)
 
@@ -81,17 +80,30 @@ def _attempt(tx: Tx, project: str, slug: str, was: Row) -> Row | None:
 def _report(tx: Tx, attempt: Row, word: str, reason: str | None, said: str | None) -> Row:
     """A report is a word, not yet an end: the agent may still be writing. The first one counts."""
     project, slug = attempt["project"], attempt["slug"]
-    result = {"project": project, "task": slug, "status": f"reported {word}", "ready": []}
     if attempt["report"] is not None:
         if attempt["report"] != word:
             now = f"it was reported {attempt['report']} before"
             raise Superseded(who=f"dispatch {attempt['id']}", project=project, slug=slug, now=now)
-        return result | {"changed": False}
+        tx.note(repeated=True, **_said(tx, project, slug, said))
+        return _result(project, slug, f"reported {word}", changed=False, logged=said)
     tx.run(q.REPORT_DISPATCH, id=attempt["id"], report=word, reason=reason, at=tx.at)
-    if said:
-        tasks.say(tx, project, slug, said)
-    tx.note(report=word, reason=reason)
-    return result | {"changed": True}
+    tx.note(report=word, reason=reason, **_said(tx, project, slug, said))
+    return _result(project, slug, f"reported {word}", changed=True, logged=said)
+
+
+def _said(tx: Tx, project: str, slug: str, message: str | None) -> Row:
+    """Keep the message, and say so in the operation. A repeated report's is kept too: it adds, and changes nothing."""
+    if message is None:
+        return {}
+    tasks.say(tx, project, slug, message)
+    return {"message": message}
+
+
+def _result(
+    project: str, slug: str, status: str, *, changed: bool, logged: str | None, ready: list[str] | None = None
+) -> Row:
+    head = {"project": project, "task": slug, "status": status, "changed": changed}
+    return head | {"logged": logged, "ready": ready or []}
 
 
 def _superseded(was: Row, tx: Tx) -> str | None:

@@ -43,7 +43,7 @@ def _settle_or_veto(ground: Ground, project: str) -> None:
     holder = holder_of(ground, project)
     if holder is None or holder["exec_state"] not in UNFINISHED:
         return
-    if not why_alive(ground, holder):
+    if not why_alive(ground, holder, ground.world.tmux.listing()):
         settle(ground, holder["id"])
         return
     life = ground.world.processes.life(Identity.parse(holder["process"] or holder["spawner"]))

@@ -9,6 +9,7 @@ from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
 from fleet.model.settling import Evidence, Outcome, outcome
 from fleet.model.times import HOUR
+from fleet.resources import KINDS
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
@@ -22,12 +23,17 @@ if TYPE_CHECKING:
 LOG_BYTES = 2_000_000
 
 
-def settle(ground: Ground, ident: str, *, listing: Listing | None = None, why: str = "") -> dict[str, Any]:
-    """End a dispatch if its death is proven, and reclaim what it held; else say why not."""
+def settle(
+    ground: Ground, ident: str, *, listing: Listing | None = None, why: str = "", undo: bool = False
+) -> dict[str, Any]:
+    """End a dispatch if its death is proven, and reclaim what it held; else say why not.
+
+    Undo: its own dispatcher gives up. A session that is starting finds its dispatch ended and exits.
+    """
     row = ground.dispatch(ident)
     if row["exec_state"] in UNFINISHED:
         seen = listing or ground.world.tmux.listing()
-        alive = why_alive(ground, row)
+        alive = "" if undo and row["exec_state"] == "pending" else why_alive(ground, row, seen)
         if alive:
             return {"id": ident, "settled": False, "why": alive}
         _keep_output(ground, row, seen)
@@ -40,12 +46,12 @@ def settle(ground: Ground, ident: str, *, listing: Listing | None = None, why: s
     return {"id": ident, "settled": True, "exec_state": state, "left": left}
 
 
-def why_alive(ground: Ground, row: Row) -> str:
+def why_alive(ground: Ground, row: Row, listing: Listing) -> str:
     """Why the dispatch cannot be ended; empty when its death is proven."""
     if row["host"] != ground.world.host.id:
         return f"it belongs to host {row['host']}"
     if row["exec_state"] == "pending":
-        return _why_starting(ground, row)
+        return _why_starting(ground, row, listing)
     process = Identity.parse(row["process"] or "")
     life = ground.world.processes.life(process)
     if life != "dead":
@@ -56,14 +62,30 @@ def why_alive(ground: Ground, row: Row) -> str:
     return ""
 
 
-def _why_starting(ground: Ground, row: Row) -> str:
+def _why_starting(ground: Ground, row: Row, listing: Listing) -> str:
+    """Why a dispatch that was not launched yet may still be: its dispatcher, a program at work for it, or its session."""
     spawner = Identity.parse(row["spawner"])
-    mine = spawner == ground.world.processes.me()
-    if spawner is not None and not mine and ground.world.processes.life(spawner) != "dead":
+    held = [
+        Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
+    ]
+    busy = [claim for claim in held if not ground.world.effect_lock(claim.id).is_free()]
+    if busy:
+        return f"{busy[0]} is still being made"
+    pane = _pane(ground, row, listing)
+    if pane is not None and not pane.dead:
+        return "its session is starting"
+    session = next((claim for claim in held if claim.kind == "tmux_session" and claim.state == "live"), None)
+    if session is not None:
+        look = KINDS["tmux_session"].look(session, ground.world) if pane is None else "ours"
+        return "its session is unknown" if look == "unknown" else ""
+    if spawner is not None and ground.world.processes.life(spawner) != "dead" and not _gave_up(ground, spawner, row):
         return f"process {spawner.pid} is starting it"
-    held = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
-    busy = [claim for claim in map(Claim.of, held) if not ground.world.effect_lock(claim.id).is_free()]
-    return f"{busy[0]} is still being made" if busy else ""
+    return ""
+
+
+def _gave_up(ground: Ground, spawner: Identity, row: Row) -> bool:
+    """We are its dispatcher, and ask ourselves from outside the dispatch: it was asked to end."""
+    return spawner == ground.world.processes.me() and row["asked_for"] is not None
 
 
 def _evidence(ground: Ground, row: Row, listing: Listing, why: str) -> Evidence:

@@ -64,26 +64,44 @@ def ready(rows: Rows, project: str, now: int, limit: int = EVERYTHING) -> list[D
 def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[Document]:
     """Tasks that fit the filters, a page at a time, so that no snapshot is held for long."""
     store.read(lambda rows: check_project(rows, project))
-    pattern = None if filters.text is None else f"%{_escaped(filters.text.lower())}%"
-    last, left = "", filters.limit
-    while left > 0:
-        most = min(PAGE, left)
-        place = {"after_slug": last, "most": most, "text": pattern}
-        page = store.read(lambda rows: _page(rows, project, filters, place))  # noqa: B023
-        for row in page:
+    last: str | None = ""
+    left = filters.limit
+    while left > 0 and last is not None:
+        page, last = store.read(lambda rows: _page(rows, project, filters, (last, left)))  # noqa: B023
+        for row in page[:left]:
             yield document(row, now)
-        if len(page) < most:
-            return
-        last, left = page[-1]["slug"], left - len(page)
+        left -= len(page)
 
 
-def _page(rows: Rows, project: str, filters: Filters, place: dict[str, Any]) -> list[Row]:
-    wanted = {"status": filters.status, "assignee": filters.assignee, "tag": filters.tag}
-    return rows.all(q.LISTED_TASKS, project=project, archived=int(filters.archived), **wanted, **place)
+def _page(rows: Rows, project: str, filters: Filters, place: tuple[str | None, int]) -> tuple[list[Row], str | None]:
+    """The tasks of a page that fit, and the slug behind which the next page begins; None when this was the last."""
+    last, left = place
+    exact = filters.text is None or filters.text.isascii()
+    most = min(PAGE, left) if exact else PAGE
+    wanted = {
+        "status": filters.status,
+        "assignee": filters.assignee,
+        "tag": filters.tag,
+        "text": _pattern(filters.text),
+    }
+    found = rows.all(
+        q.LISTED_TASKS, project=project, archived=int(filters.archived), after_slug=last, most=most, **wanted
+    )
+    fitting = found if exact else [row for row in found if _has(rows, row, filters.text or "")]
+    return fitting, found[-1]["slug"] if len(found) == most else None
 
 
-def _escaped(text: str) -> str:
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+def _pattern(text: str | None) -> str | None:
+    """For LIKE. Both databases lower A to Z only, so that any other letter may be anything here; `_has` looks closer."""
+    if text is None:
+        return None
+    letters = [f"!{char}" if char in "!%_" else char.lower() if char.isascii() else "%" for char in text]
+    return f"%{''.join(letters)}%"
+
+
+def _has(rows: Rows, row: Row, text: str) -> bool:
+    whole = rows.one(q.TASK_WHOLE, project=row["project"], slug=row["slug"]) or row
+    return any(text.lower() in str(whole.get(name, "")).lower() for name in ("slug", "title", "description"))
 
 
 def check_project(rows: Rows, project: str) -> None:

@@ -22,6 +22,8 @@ from fleet.verbs.acquire import is_free
 from fleet.verbs.end import end, kill_processes
 from fleet.verbs.find import archived
 from fleet.verbs.merge import is_merged_by_git, note_merged
+from fleet.verbs.prompts import finish_rewrite
+from fleet.verbs.prune import prune_when_large
 from fleet.verbs.reclaim import archive, reclaim, release_bundle
 from fleet.verbs.reconcile import reconcile
 from fleet.verbs.settle import settle, why_alive
@@ -58,6 +60,7 @@ def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding
         found += _sessions(ground, ground.world.tmux.listing(), kill=kill)
         found += _processes(ground, kill=kill)
         found += _files(ground)
+        found += _rewrites(ground, kill=kill)
     if "retry-releases" in phases:
         found += _ended(ground, kill=kill)
         found += _bundles(ground, kill=kill)
@@ -65,6 +68,7 @@ def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding
         found += _derived(ground, kill=kill)
     if "orphans" in phases and kill:
         _stop_server(ground)
+        prune_when_large(ground)
     return found
 
 
@@ -84,7 +88,7 @@ def _one_unfinished(ground: Ground, row: Row, listing: Listing, *, kill: bool) -
     what = f"dispatch {row['id']} ({row['kind']} of {row['owner']})"
     process = Identity.parse(row["process"] or "")
     life = ground.world.processes.life(process)
-    alive = why_alive(ground, row)
+    alive = why_alive(ground, row, listing)
     if not alive:
         proof = "its process is dead" if process else "its spawner is dead and nobody is making its things"
         return _acted(
@@ -244,6 +248,14 @@ def _files(ground: Ground) -> Iterator[Finding]:
             if path not in held:
                 yield Finding(what=path, why="no claim speaks of it", proof="looked up in the store",
                               action="listed only", standing=True)  # fmt: skip
+
+
+def _rewrites(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Inboxes that were handed over by someone who died before the file said so."""
+    for row in ground.store.read(lambda rows: rows.all(q.UNFINISHED_REWRITES)):
+        claim = Claim.of(row)
+        yield _acted(f"{claim}", f"it was handed over to {claim.dispatch} and not rewritten", "its claim carries the content",
+                     "rewrite it", kill, lambda: finish_rewrite(ground, claim))  # fmt: skip # noqa: B023
 
 
 def _derived(ground: Ground, *, kill: bool) -> Iterator[Finding]:

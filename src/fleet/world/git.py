@@ -152,14 +152,20 @@ class Git:
         self._run("worktree unlock", repository, "worktree", "unlock", path)
         self._run("worktree prune", repository, "worktree", "prune", "--expire=now")
 
-    def commit_all(self, path: str, message: str) -> str:
-        """Commit everything in a worktree of fleet's, and say which commit it is."""
+    def keep_dirty(self, repository: str, path: str, slug: str) -> str:
+        """Commit everything in a worktree of fleet's to a ref of its own, then make the tree clean. Its branch is not moved."""
+        number = 1
+        while self.resolve(repository, f"refs/fleet/kept/{slug}/{number}") is not None:
+            number += 1
+        ref = f"refs/fleet/kept/{slug}/{number}"
         self._must_in("add", path, "add", "--all", limit=_LIMIT, lock=None)
-        self._must_in(
-            "commit", path, "commit", "--quiet", "--allow-empty", "--message", message, limit=_LIMIT, lock=None
-        )
-        done = self._run_in("rev-parse", path, "rev-parse", "HEAD")
-        return done.out.strip()
+        tree = self._run_in("write-tree", path, "write-tree").out.strip()
+        words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
+        commit = self._run_in("commit-tree", path, *words).out.strip()
+        if not commit or not self.set_ref(repository, ref, commit):
+            raise GitRefused(what=f"keep the work in {path}", why="no commit was made")
+        self._must_in("reset", path, "reset", "--hard", "--quiet", limit=_LIMIT, lock=None)
+        return ref
 
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
         """Merge into a worktree of fleet's own. None: merged. Else the files in conflict, and nothing half-merged is left."""

@@ -11,7 +11,18 @@ _PRIVATE = 0o700
 
 def home_path() -> str:
     """$FLEET_HOME, or ~/.fleet; absolute."""
-    return os.path.abspath(os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet"))
+    told = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
+    if not os.path.isabs(told) and here() is None:
+        raise HomeUnusable(path=told, why="the current directory was removed")
+    return os.path.abspath(told)
+
+
+def here() -> str | None:
+    """The current directory, links resolved; None when it was removed."""
+    try:
+        return os.path.realpath(os.getcwd())
+    except FileNotFoundError:
+        return None
 
 
 def ready_home(path: str) -> str:

@@ -10,7 +10,7 @@ UPDATE claims SET state = :after, updated_at = :at WHERE id = :id AND state = :b
 
 -- name: let_go_claim
 -- The intent to remove a thing, with who does it.
-UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at WHERE id = :id AND state = :before;
+UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at WHERE id = :id AND state = :before AND actor = :was;
 
 -- name: retake_claim
 -- A successor finishes what a dead creator began, or makes the thing anew.
@@ -96,3 +96,11 @@ WHERE c.dispatch IS NULL AND c.state <> 'released' AND t.archived = 1 ORDER BY c
 -- name: claims_on_task
 -- How many things of a bundle are not released.
 SELECT COUNT(*) AS n FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NULL AND state <> 'released';
+
+-- name: give_claim
+-- Compare and set of a claim's owner, with what its new owner is to find.
+UPDATE claims SET dispatch = :dispatch, data = :data, updated_at = :at WHERE id = :id AND dispatch = :was AND state = 'live';
+
+-- name: unfinished_rewrites
+-- Inboxes that were handed over, and whose file may not say so yet.
+SELECT * FROM claims WHERE kind = 'coord_prompt_inbox' AND state = 'live' AND data LIKE '%"rewrite": %' ORDER BY created_at, id;

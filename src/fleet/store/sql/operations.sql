@@ -26,21 +26,21 @@ WHERE seq > :after AND seq <= :until ORDER BY seq LIMIT :most;
 -- name: operations_of_task
 -- The history of one task, newest first.
 SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations
-WHERE project = :project AND slug = :slug AND seq > :after AND at >= :since AND at <= :before
+WHERE project = :project AND slug = :slug AND seq <= :until AND at >= :since AND at <= :before
   AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor)
 ORDER BY seq DESC LIMIT :most;
 
 -- name: operations_of_dispatch
 -- What one dispatch did or had done to it, newest first.
 SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations
-WHERE dispatch = :dispatch AND seq > :after AND at >= :since AND at <= :before
+WHERE dispatch = :dispatch AND seq <= :until AND at >= :since AND at <= :before
   AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor)
 ORDER BY seq DESC LIMIT :most;
 
 -- name: operations_matching
 -- Operations of all or one project, newest first.
 SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations
-WHERE seq > :after AND at >= :since AND at <= :before
+WHERE seq <= :until AND at >= :since AND at <= :before
   AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor)
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
 ORDER BY seq DESC LIMIT :most;

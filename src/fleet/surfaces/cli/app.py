@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import gc
 import importlib
-import sys
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleet.model import jsontext
 from fleet.model.version import VERSION
+from fleet.surfaces.cli import streams
 from fleet.surfaces.cli.table import GROUPS, HIDDEN, SECTIONS
 
 if TYPE_CHECKING:
     from fleet.surfaces.cli.table import Entry
 
 USAGE = 2
-INTERRUPTED = 130
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -91,15 +90,19 @@ def root(ctx: click.Context) -> None:
 
 def run_click(words: list[str]) -> int:
     """Run a command; usage errors are told in one line."""
+    if "_FLEET_COMPLETE" in os.environ:
+        root.main(prog_name="fleet")
     try:
-        outcome = root.main(args=words, prog_name="fleet", standalone_mode=False)
-    except click.UsageError as error:
-        return _misused(error, as_json="--json" in words)
+        # Not root.main: it has its own mind about closed pipes and Ctrl-C.
+        with root.make_context("fleet", list(words)) as context:
+            outcome = root.invoke(context)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help())
+        return 0
     except click.exceptions.Exit as error:
         return error.exit_code
-    except click.Abort:
-        sys.stderr.write("fleet: interrupted\n")
-        return INTERRUPTED
+    except click.Abort as error:
+        raise KeyboardInterrupt from error
     except click.ClickException as error:
         return _misused(error, as_json="--json" in words)
     return outcome if isinstance(outcome, int) else 0
@@ -111,7 +114,6 @@ def _misused(error: click.ClickException, *, as_json: bool) -> int:
     hint = f"`{path} --help` shows how"
     if as_json:
         document = {"code": USAGE, "kind": "usage", "name": "Usage", "message": message, "hint": hint}
-        click.echo(jsontext.dumps({"error": document}))
-    sys.stdout.flush()
-    sys.stderr.write(f"fleet: {message} — {hint}\n")
+        streams.answer({"error": document})
+    streams.tell(f"{message} — {hint}")
     return USAGE

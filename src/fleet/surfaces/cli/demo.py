@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +15,7 @@ import click
 
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import json_option
-from fleet.testing import crowd
+from fleet.testing import crowd, show
 
 if TYPE_CHECKING:
     from fleet.testing.crowd import Outcome
@@ -22,30 +24,111 @@ _WIDTH = 40
 
 
 @click.command("demo")
-@click.option("--processes", type=click.IntRange(1, 200), default=50, show_default=True, help="how many at once")
-@click.option("--tasks", type=click.IntRange(10, 10_000), default=200, show_default=True, help="how many tasks")
+@click.option(
+    "--crowd", is_flag=True, help="instead: fifty processes at one graph, and what was kept of what they were told"
+)
+@click.option(
+    "--processes", type=click.IntRange(1, 200), default=50, show_default=True, help="with --crowd: how many at once"
+)
+@click.option(
+    "--tasks", type=click.IntRange(10, 10_000), default=200, show_default=True, help="with --crowd: how many tasks"
+)
+@click.option("--keep", is_flag=True, help="keep the home and the repository, to look around")
 @json_option
-def demo(processes: int, tasks: int, **given: Any) -> int:
-    """Watch fifty real processes work through a graph at once, in a throw-away home.
+def demo(**given: Any) -> int:
+    """Watch scripted agents work through a graph in real tmux sessions and worktrees, with bad luck on the way.
 
-    Each takes whatever is ready, logs three messages and reports done. At the end what was acknowledged is compared with what
-    was kept.
+    One agent is killed, one hangs, one leaves uncommitted work, one dispatcher is killed half-way. At the end everything is
+    merged, nothing is lost and nothing is left. All of it happens in a throw-away home and repository.
 
     \b
     Examples:
       fleet demo
-      fleet demo --processes 20 --tasks 500
+      fleet demo --keep
+      fleet demo --crowd --processes 20 --tasks 500
     """
-    with tempfile.TemporaryDirectory(prefix="fleet-demo-") as scene:
-        repository = Path(scene, "repository")
-        subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
-        view = _View(tasks, quiet=given["json"])
-        outcome = crowd.run(f"{scene}/home", str(repository), processes=processes, tasks=tasks, show=view)
+    scene = tempfile.mkdtemp(prefix="fleet-demo-", dir="/tmp")
+    try:
+        return _crowd(scene, given) if given["crowd"] else _agents(scene, given)
+    finally:
+        if not given["keep"]:
+            shutil.rmtree(scene, ignore_errors=True)
+
+
+def _crowd(scene: str, given: dict[str, Any]) -> int:
+    repository = Path(scene, "repository")
+    subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
+    view = _View(given["tasks"], quiet=given["json"])
+    outcome = crowd.run(f"{scene}/home", str(repository), processes=given["processes"], tasks=given["tasks"], show=view)
     if given["json"]:
         terminal.say_json(asdict(outcome))
     else:
         _close(outcome)
     return 0 if _whole(outcome) else 1
+
+
+def _agents(scene: str, given: dict[str, Any]) -> int:
+    show.make_repository(f"{scene}/repository")
+    os.mkdir(f"{scene}/home", mode=0o700)
+    Path(scene, "home", "config.toml").write_text('exit_grace = "1s"\nreport_grace = "5s"\n', encoding="utf-8")
+    stage = _Stage(quiet=given["json"])
+    result = show.Play(f"{scene}/home", f"{scene}/repository", stage).run()
+    whole = result.merged == len(show.GRAPH) and not result.leaked
+    if given["json"]:
+        terminal.say_json(asdict(result))
+    else:
+        stage.close()
+        _curtain(result, scene, keep=given["keep"])
+    return 0 if whole else 1
+
+
+def _curtain(result: show.Show, scene: str, *, keep: bool) -> None:
+    rows = [("tasks done", str(result.done), ""), ("tasks merged", str(result.merged), "each once, by git's word")]
+    rows += [("recovered", "", each) for each in result.recovered]
+    rows += [("refused", "", each) for each in result.refused]
+    rows += [("leaked", str(len(result.leaked)), "; ".join(result.leaked)), ("seconds", f"{result.seconds:.1f}", "")]
+    terminal.say()
+    for line in terminal.table(("WHAT", "HOW MANY", ""), rows):
+        terminal.say(line)
+    verdict = f"{len(result.leaked)} leaked"
+    terminal.say(terminal.paint(verdict, "red" if result.leaked else "green"))
+    if keep:
+        terminal.say(
+            f"look around: export FLEET_HOME={scene}/home; cd {scene}/repository; fleet status; fleet ops; git log --graph fleet/main"
+        )
+    else:
+        terminal.say("look around: fleet demo --keep leaves the home and the repository for you")
+
+
+class _Stage:
+    """The live view: the tasks with their states, and the last events below. In a pipe only the events, a line each."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._live = sys.stdout.isatty() and not quiet
+        self._height = 0
+        self._told = 0
+
+    def __call__(self, tasks: list[dict[str, Any]], events: list[str]) -> None:
+        if self._live:
+            self._draw(tasks, events)
+            return
+        for event in () if self._quiet else events[self._told :]:
+            terminal.say(event)
+        self._told = len(events)
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        self._height = 0
+
+    def _draw(self, tasks: list[dict[str, Any]], events: list[str]) -> None:
+        shown = {task["slug"]: task["state"] for task in tasks}
+        lines = [f"  {terminal.state(shown.get(slug, 'done')):<28} {slug}" for slug in show.GRAPH]
+        lines += ["", *(f"  {terminal.paint(terminal.shortened(event, 110), 'dim')}" for event in events[-6:])]
+        back = f"\033[{self._height}A\033[J" if self._height else ""
+        sys.stdout.write(back + "\n".join(lines) + "\n")
+        sys.stdout.flush()
+        self._height = len(lines)
 
 
 class _View:

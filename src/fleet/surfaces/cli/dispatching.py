@@ -66,7 +66,8 @@ def _how(given: dict[str, Any], command: tuple[str, ...]) -> dict[str, Any]:
 
 @click.command("dispatch")
 @click.argument("slug", type=Slug(), required=False)
-@click.option("--kind", type=click.Choice(["worker", "reviewer", "fix", "rebase"]), default="worker", show_default=True)
+@click.option("--kind", type=click.Choice(["worker", "reviewer", "fix", "rebase"]), default="worker", show_default=True,
+              help="what it does with the task's work")  # fmt: skip
 @click.option("--coord-spawn", is_flag=True, help="start the project's coordinator instead")
 @click.option("--wait", type=click.FloatRange(min=0), default=WAIT, show_default=True, metavar="SECONDS",
               help="how long to wait for a worktree that somebody is letting go of")  # fmt: skip

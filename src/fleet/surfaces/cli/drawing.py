@@ -45,7 +45,7 @@ def mermaid(graph: Graph) -> Iterator[str]:
     yield "flowchart TD"
     ids = {node["slug"]: f"t{number}" for number, node in enumerate(graph["nodes"])}
     for node in graph["nodes"]:
-        title = node["title"].replace('"', "#quot;").replace("<", "#lt;")
+        title = node["title"].replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;")
         yield f'  {ids[node["slug"]]}["{title}"]:::{node["state"]}'
     for edge in graph["edges"]:
         yield f"  {ids[edge['needs']]} --> {ids[edge['slug']]}"

@@ -9,25 +9,31 @@ import gc
 import os
 import sys
 
-from fleet.errors import FleetError
-from fleet.model import jsontext
-from fleet.surfaces.cli import hot_table
+from fleet.errors import BadText, FleetError
+from fleet.surfaces.cli import hot_table, streams
 
+FAILED = 1
 INTERRUPTED = 130
 
 
 def main() -> int:
     """Run the command line and say how it went."""
-    words = sys.argv[1:]
+    streams.prepare()
     try:
-        code = run(words)
+        code = run(sys.argv[1:])
         sys.stdout.flush()
     except KeyboardInterrupt:
-        sys.stderr.write("fleet: interrupted\n")
+        streams.tell("interrupted")
         code = INTERRUPTED
     except BrokenPipeError:
-        _hush()
+        streams.hush(1)
         code = 0
+    except OSError as error:
+        if error.filename is not None:  # not a stream, but a file that somebody forgot to think of
+            raise
+        streams.hush(1)
+        streams.tell(f"the answer could not be printed: {str(error.strerror).lower()}")
+        code = FAILED
     _leave(code)
     return code
 
@@ -35,6 +41,7 @@ def main() -> int:
 def run(words: list[str]) -> int:
     """The exit code of a command; errors are told, not raised."""
     try:
+        _refuse_bytes(words)
         return _run(words)
     except FleetError as error:
         tell(error, as_json="--json" in words)
@@ -56,23 +63,25 @@ def _run(words: list[str]) -> int:
     return run_click(words)
 
 
+def _refuse_bytes(words: list[str]) -> None:
+    """Bytes that are no UTF-8 come as halves of surrogates, which no store, file or terminal takes."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            advice = "convert it, for example with `iconv -t utf-8`"
+            raise BadText(what=f"word {word!a}", why="is not valid UTF-8", advice=advice) from None
+
+
 def tell(error: FleetError, *, as_json: bool) -> None:
     """One line for people on stderr; for programs an object on stdout."""
     if as_json:
-        sys.stdout.write(jsontext.dumps(error.as_document()) + "\n")
-    sys.stdout.flush()
-    hint = f" — {error.next_step}" if error.next_step else ""
-    sys.stderr.write(f"fleet: {error}{hint}\n")
-
-
-def _hush() -> None:
-    """The reader went away (`fleet task list | head -1`): say nothing more, to anyone."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        streams.answer(error.as_document())
+    streams.tell(f"{error} — {error.next_step}" if error.next_step else str(error))
 
 
 def _leave(code: int) -> None:
     """Skip the interpreter's slow goodbye: everything is written, and nothing is left to close."""
     if sys.flags.interactive or "coverage" in sys.modules:
         return
-    sys.stderr.flush()
     os._exit(code)

@@ -63,9 +63,9 @@ def perform(hot: Hot, values: Values, *, short: bool) -> int:
     """Do it and say so."""
     as_json = values.pop("json", False)
     with Acts.open(actor=values.pop("as", None)) as acts:
-        values["project"] = acts.project_here(values.get("project"))
         if short:
-            values["slug"] = acts.task_here(hot.name)
+            values["slug"] = acts.task_here(hot.usage)
+        values["project"] = acts.project_here(values.get("project"))
         result = getattr(acts, hot.name)(**values)
     sys.stdout.write(f"{jsontext.dumps(result) if as_json else told(hot, result)}\n")
     return 0
@@ -75,6 +75,6 @@ def told(hot: Hot, result: Values) -> str:
     """What happened, for people."""
     line = hot.told.format(**result)
     if not result.get("changed", True):
-        return f"{line} (it was already)"
+        return f"{line} (it was already){'; the message is in its log' if result.get('logged') else ''}"
     freed = result.get("ready") or []
     return f"{line}; now ready: {', '.join(freed)}" if freed else line

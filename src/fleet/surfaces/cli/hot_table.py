@@ -47,6 +47,13 @@ class Hot:
         self.short = short
         self.examples = examples
 
+    @property
+    def usage(self) -> str:
+        """How the long form is written."""
+        given = [{"message": "TEXT"}.get(self.argument, self.argument.upper())] if self.argument else []
+        given += [f"{option.names[-1]} {option.metavar}" for option in self.options if option.required]
+        return " ".join([self.name, "SLUG", *given])
+
 
 REASON = Option("-r", "--reason", metavar="TEXT", required=True, help="why, for whoever reads it next")
 OVERRIDE = Option("--override", help="a person's word: take the task away from whoever works on it")

@@ -1,4 +1,4 @@
-"""fleet dispatches, fleet claims."""
+"""fleet dispatches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.model.claims import CLASSES
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import json_option, reading
 
@@ -86,42 +85,4 @@ def _archived(fleet: Fleet, agent: str) -> bool:
     return any(name.startswith(f"{agent}-") for name in fleet.files.names("dispatches/archive"))
 
 
-@click.group("claims")
-def claims() -> None:
-    """What is held outside the database, and by whom.
-
-    \b
-    fleet claims list
-    fleet claims list exclusive tmux_session
-    """
-
-
-@claims.command("list")
-@click.argument("klass", metavar="[CLASS]", type=click.Choice(CLASSES), required=False)
-@click.argument("kind", required=False)
-@json_option
-def list_claims(klass: str | None, kind: str | None, **given: Any) -> None:
-    """List claims across dispatches, of one class or kind if wanted.
-
-    \b
-    Examples:
-      fleet claims list
-      fleet claims list adoptable worktree --json
-    """
-    with Fleet.open() as fleet:
-        found = fleet.claims(klass, kind)
-    if given["json"]:
-        terminal.say_json(found)
-        return
-    rows = [
-        (c["class"], c["kind"], c["state"], c["dispatch"] or f"{c.get('project')}/{c.get('slug')}", c["name"])
-        for c in found
-    ]
-    if not rows:
-        terminal.say("nothing is held")
-        return
-    for line in terminal.table(("CLASS", "KIND", "STATE", "OWNER", "NAME"), rows):
-        terminal.say(line)
-
-
-COMMANDS = {"dispatches": dispatches, "claims": claims}
+COMMANDS = {"dispatches": dispatches}

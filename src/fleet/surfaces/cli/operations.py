@@ -9,9 +9,9 @@ import click
 
 from fleet.api.looking import Looking
 from fleet.model import jsontext
-from fleet.model.names import DispatchId
+from fleet.model.names import DispatchId, slug
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import ProjectName, Slug, json_option, reading, whole_fleet
+from fleet.surfaces.cli.options import COUNT, ProjectName, Slug, json_option, reading, whole_fleet
 from fleet.surfaces.cli.when import moment
 from fleet.verbs.follow import FOREVER, Which
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--actor", metavar="NAME", help="only those by this actor")
 @click.option("--since", metavar="TIME", help="only those after then: 2h, 18:00, 2026-11-15")
 @click.option("--until", metavar="TIME", help="only those before then")
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=100, show_default=True, help="the newest so many")
+@click.option("-n", "--limit", type=COUNT, default=100, show_default=True, help="the newest so many")
 @click.option("--archived", is_flag=True, help="those in the archive too")
 @click.option("-f", "--follow", is_flag=True, help="wait for more; Ctrl-C ends it")
 @json_option
@@ -41,33 +41,37 @@ def ops(**given: Any) -> None:
     """
     with (whole_fleet() if given["archived"] else Looking).open() as fleet:
         which = _which(fleet, given)
-        newest = fleet.newest()
+        newest = fleet.newest() if given["follow"] else FOREVER
         listed = getattr(fleet, "all_operations", fleet.operations)
-        _print(listed(which, limit=given["limit"]), as_json=given["json"])
+        _print(listed(which._replace(until=newest), limit=given["limit"]), as_json=given["json"])
         if given["follow"]:
-            _print(fleet.follow(which, after=newest), as_json=given["json"])
+            _print(fleet.follow(which, after=newest, wanted=terminal.has_reader), as_json=given["json"])
 
 
 def _which(fleet: Looking, given: dict[str, Any]) -> Which:
-    project = fleet.project_here(given["project"]) if given["task"] else given["project"]
+    named = given["project"] is not None or given["task"] is not None
     return Which(
-        project=project,
-        slug=given["task"],
-        dispatch=DispatchId(given["dispatch"]) if given["dispatch"] else None,
+        project=fleet.project_here(given["project"]) if named else None,
+        slug=None if given["task"] is None else slug(given["task"]),
+        dispatch=None if given["dispatch"] is None else DispatchId(given["dispatch"]),
         actor=given["actor"],
-        since=moment(given["since"], fleet, back=True) or 0,
-        before=moment(given["until"], fleet, back=True) or FOREVER,
+        since=_or(moment(given["since"], fleet, back=True), 0),
+        before=_or(moment(given["until"], fleet, back=True), FOREVER),
     )
 
 
+def _or(at: int | None, otherwise: int) -> int:
+    return otherwise if at is None else at
+
+
 @click.command("watch")
-@click.argument("slug", required=False, type=Slug())
+@click.argument("task", metavar="[SLUG]", required=False, type=Slug())
 @click.option(
-    "--after", type=click.IntRange(min=0), metavar="SEQ", help="begin after this sequence number (default: now)"
+    "--after", type=click.IntRange(0, FOREVER), metavar="SEQ", help="begin after this sequence number (default: now)"
 )
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="end after so many changes")
+@click.option("-n", "--limit", type=COUNT, metavar="N", help="end after so many changes")
 @reading
-def watch(slug: str | None, **given: Any) -> None:
+def watch(task: str | None, **given: Any) -> None:
     """Follow changes of tasks as they happen; Ctrl-C ends it. With --json: one object a line.
 
     \b
@@ -78,10 +82,10 @@ def watch(slug: str | None, **given: Any) -> None:
     """
     with Looking.open() as fleet:
         project = fleet.project_here(given["project"])
-        if slug:
-            fleet.task(project=project, slug=slug)
+        if task is not None:
+            fleet.task(project=project, slug=task)
         start = fleet.newest() if given["after"] is None else given["after"]
-        found = fleet.follow(Which(project=project, slug=slug), after=start)
+        found = fleet.follow(Which(project=project, slug=task), after=start, wanted=terminal.has_reader)
         if given["limit"]:
             found = (each for _, each in zip(range(given["limit"]), found, strict=False))
         _print(found, as_json=given["json"])

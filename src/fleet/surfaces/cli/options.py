@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fleet.surfaces.cli.hot_table import Option
 
 Decorated = Any
+COUNT = click.IntRange(1, 1 << 60)
 
 
 def click_option(option: Option) -> Callable[[Decorated], Decorated]:
@@ -111,7 +112,7 @@ def whole_fleet() -> type[Fleet]:
 
 
 def from_stdin(given: str | None) -> str | None:
-    """The text itself, or with `-` what comes on standard input."""
+    """The text itself, or with `-` what comes on standard input, without the newline at its end."""
     if given != "-":
         return given
-    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")

@@ -73,6 +73,23 @@ def sweep_leaks(phases: tuple[str, ...], **given: Any) -> None:
         _told(found)
 
 
+@maintenance.command("prune-dispatch-archive")
+@click.option("--older-than", metavar="AGE", default="90d", show_default=True, help="remove journals older than this")
+@unkeyed
+def prune_dispatch_archive(older_than: str, **given: Any) -> None:
+    """Remove old journals from the archive. The archive also prunes itself above 100 MB.
+
+    \b
+    Examples:
+      fleet maintenance prune-dispatch-archive --older-than 90d
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.prune_archive(older_than=older_than)
+    terminal.say_json(done) if given["json"] else terminal.say(
+        f"{done['pruned']} journal(s) removed, {done['kept']} kept"
+    )
+
+
 def _told(found: list[Finding]) -> None:
     moving = [each for each in found if not each.standing]
     standing = [each for each in found if each.standing]

@@ -26,7 +26,7 @@ EVERY_DAY = (
     Entry("stop", "dispatching", "End an agent so that it can be resumed."),
     Entry("land", "work", "Move your branch to the merged work."),
     Entry("clean", "sweeping", "Sweep up what leaked, asking once."),
-    Entry("demo", "demo", "Watch fifty processes work through a graph at once."),
+    Entry("demo", "demo", "Watch agents work through a graph, with bad luck."),
 )
 AGENTS = tuple(Entry(hot.name, "hot_click", hot.summary) for hot in HOT if hot.short)
 PLUMBING = (
@@ -39,7 +39,7 @@ PLUMBING = (
     Entry("kill", "dispatching", "End an attempt."),
     Entry("merge", "work", "Merge a task's work."),
     Entry("dispatches", "journals", "The journals of attempts."),
-    Entry("claims", "journals", "What is held, and by whom."),
+    Entry("claims", "claims", "What is held, and by whom."),
     Entry("engine", "engines", "The programs that agents run on."),
     Entry("ops", "operations", "What was done, by whom and why."),
     Entry("config", "config", "Settings and where they come from."),

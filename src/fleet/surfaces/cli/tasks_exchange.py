@@ -12,6 +12,7 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import reading, writing
+from fleet.world.output import replacing
 
 
 @click.command("import")
@@ -43,14 +44,14 @@ def import_(file: Any, **given: Any) -> None:
         terminal.say_json(done)
         return
     left = f", {done['left_out']} line(s) left out (no tasks)" if done["left_out"] else ""
-    terminal.say(f"imported {done['tasks']} tasks with {done['edges']} dependencies into {project}{left}")
+    terminal.say(f"imported {done['tasks']} task(s) and {done['edges']} dependencies into {project}{left}")
 
 
 @click.command("export")
 @click.option("--markdown", is_flag=True, help="a readable tasks.md instead")
-@click.option("-o", "--output", type=click.File("w", encoding="utf-8", lazy=False, atomic=True), help="write to a file")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="write to a file")
 @reading
-def export(output: Any, **given: Any) -> None:
+def export(output: str | None, **given: Any) -> None:
     """Write the graph as JSON Lines, one task a line, as `import` reads them; or as tasks.md.
 
     \b
@@ -58,18 +59,17 @@ def export(output: Any, **given: Any) -> None:
       fleet task export > tasks.jsonl
       fleet task export --markdown -o tasks.md
     """
-    out = output or sys.stdout
     with Fleet.open() as fleet:
         project = fleet.project_here(given["project"])
-        if given["json"]:
-            terminal.say_json_list(fleet.export(project=project), out)
-            return
-        if given["markdown"]:
+        if given["markdown"] and not given["json"]:
             lines = fleet.markdown(project=project)
         else:
             lines = (json.dumps(node, ensure_ascii=False) for node in fleet.export(project=project))
-        for line in lines:
-            out.write(f"{line}\n")
+        if output in {None, "-"}:
+            sys.stdout.writelines(f"{line}\n" for line in lines)
+            return
+        with replacing(str(output)) as file:
+            file.writelines(f"{line}\n" for line in lines)
 
 
 COMMANDS = {"task import": import_, "task export": export}

@@ -9,10 +9,9 @@ import click
 from fleet.api.looking import Looking
 from fleet.model.tasks import STATUSES
 from fleet.surfaces.cli import drawing, terminal
-from fleet.surfaces.cli.options import reading, slug_argument
+from fleet.surfaces.cli.options import COUNT, reading, slug_argument
 from fleet.verbs.show import EVERYTHING, PAGE, Filters
 
-_LIMIT = click.IntRange(min=1)
 _LABELS = (
     ("priority", "priority"),
     ("assignee", "assignee"),
@@ -73,7 +72,7 @@ def _show(found: dict[str, Any]) -> None:
 @click.option("--text", metavar="TEXT", help="only tasks that have this in slug, title or description")
 @click.option("--assignee", metavar="NAME", help="only tasks of this assignee")
 @click.option("--archived", is_flag=True, help="archived ones too")
-@click.option("-n", "--limit", type=_LIMIT, default=EVERYTHING, show_default=False, metavar="N", help="at most so many")
+@click.option("-n", "--limit", type=COUNT, default=EVERYTHING, show_default=False, metavar="N", help="at most so many")
 @reading
 def list_(**given: Any) -> None:
     """List tasks, by status, tag, text or assignee.
@@ -121,7 +120,7 @@ def _who(task: dict[str, Any]) -> str:
 
 
 @click.command("ready")
-@click.option("-n", "--limit", type=_LIMIT, default=EVERYTHING, show_default=False, metavar="N", help="at most so many")
+@click.option("-n", "--limit", type=COUNT, default=EVERYTHING, show_default=False, metavar="N", help="at most so many")
 @reading
 def ready(limit: int, **given: Any) -> None:
     """What could be started now, most urgent first.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 import unicodedata
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,6 @@ from fleet.model import jsontext
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import TextIO
 
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "dim": 2, "bold": 1}
 STATE_COLOURS = {
@@ -35,12 +35,23 @@ STATE_MARKS = {
     "abandoned": "–",
 }
 _GAP = 2
+_COLUMNS = 80
 _NARROWEST = 8
 
 
 def is_terminal() -> bool:
     """Whether a person is looking."""
     return sys.stdout.isatty()
+
+
+def has_reader() -> bool:
+    """Whether somebody still reads what is printed: false when the other end of the pipe is closed."""
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return not poll.poll(0)
+    except (OSError, ValueError):
+        return True
 
 
 def colourful() -> bool:
@@ -70,14 +81,13 @@ def say_json(value: Any) -> None:
     sys.stdout.write(jsontext.dumps(value) + "\n")
 
 
-def say_json_list(values: Iterable[Any], out: TextIO | None = None) -> None:
+def say_json_list(values: Iterable[Any]) -> None:
     """A list for programs, written as it comes."""
-    target = out or sys.stdout
     before = "["
     for value in values:
-        target.write(f"{before}\n{jsontext.dumps(value)}")
+        sys.stdout.write(f"{before}\n{jsontext.dumps(value)}")
         before = ","
-    target.write("[]\n" if before == "[" else "\n]\n")
+    sys.stdout.write("[]\n" if before == "[" else "\n]\n")
 
 
 def width_of(text: str) -> int:
@@ -98,11 +108,11 @@ def shortened(text: str, room: int) -> str:
 
 def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """Rows in columns. The last column is cut to the terminal; a cell that names a state gets its colour."""
-    cells = [tuple(cell.replace("\n", " ") for cell in row) for row in rows]
+    cells = [tuple(cell.replace("\n", " ").replace("\t", " ") for cell in row) for row in rows]
     widths = [max(width_of(row[n]) for row in [heads, *cells]) for n in range(len(heads))]
     taken = sum(width + _GAP for width in widths[:-1])
     if is_terminal():
-        widths[-1] = max(min(widths[-1], os.get_terminal_size().columns - taken), _NARROWEST)
+        widths[-1] = max(min(widths[-1], (os.get_terminal_size().columns or _COLUMNS) - taken), _NARROWEST)
     yield paint(_row(heads, widths).rstrip(), "bold")
     for row in cells:
         shown = [shortened(cell, width) for cell, width in zip(row, widths, strict=True)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from fleet.model import moments
@@ -15,5 +14,4 @@ def moment(given: str | None, fleet: Acts, *, back: bool = False) -> int | None:
     """A time as people write it, in their own time zone."""
     if given is None:
         return None
-    local = datetime.now().astimezone().tzinfo
-    return moments.moment(given, now=fleet.clock.now(), local=local, back=back)
+    return moments.moment(given, now=fleet.clock.now(), local=None, back=back)

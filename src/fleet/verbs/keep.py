@@ -1,0 +1,39 @@
+"""Keep: uncommitted work in a worktree that nobody needs any more. Never deleted; committed to a ref of its own if the person says so."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import Absent
+from fleet.model.claim import Claim
+from fleet.store import queries as q
+from fleet.verbs.reclaim import reclaim, release_bundle
+
+if TYPE_CHECKING:
+    from fleet.verbs.ground import Ground
+
+
+def dirty(ground: Ground) -> list[dict[str, Any]]:
+    """Worktrees of archived tasks that are kept because of uncommitted work."""
+    claims = [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
+    trees = [claim for claim in claims if claim.kind == "worktree" and os.path.isdir(claim.name)]
+    return [
+        {"project": claim.project, "task": claim.slug, "path": claim.name}
+        for claim in trees
+        if ground.world.git.is_dirty(claim.name)
+    ]
+
+
+def keep(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+    """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle."""
+    mine = [each for each in dirty(ground) if (each["project"], each["task"]) == (project, slug)]
+    if not mine:
+        raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
+    repository = ground.project(project)["path"]
+    ref = ground.world.git.keep_dirty(repository, mine[0]["path"], slug)
+    left = release_bundle(ground, project, slug)
+    last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
+    if last is not None:
+        reclaim(ground, last["id"])
+    return {"project": project, "task": slug, "ref": ref, "left": left}

@@ -1,0 +1,208 @@
+"""Prompts for programs: acquire, release, rewrite and inspect the inbox of a dispatch. Each answers with one outcome.
+
+A rewrite moves the inbox to a new owner: the intent (owner and content) is committed, the file replaced, the fact committed. From
+the intent on the old owner's release is a no-op; killed anywhere, it is finished from the store.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import Absent, BadInput, NotOwned, OtherHost, Superseded
+from fleet.model import jsontext, names
+from fleet.model.claim import Claim
+from fleet.model.dispatches import UNFINISHED, owner
+from fleet.resources import KINDS
+from fleet.resources.kind import Order
+from fleet.store import bundles
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.acquire import acquire, intent, release
+from fleet.verbs.reclaim import journal
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.ground import Ground
+
+KIND = "coord_prompt_inbox"
+Answer = dict[str, Any]
+
+
+def acquire_prompt(ground: Ground, ident: str, content: str, wanted: dict[str, Any]) -> Answer:
+    """Publish a prompt for a dispatch, which is made pending if there is none."""
+    names.DispatchId(ident)
+    _refuse_elsewhere(ground, ident, host=wanted.get("host_id"), socket=wanted.get("tmux_socket"))
+    held = _claim_of(ground, ident)
+    if held is not None and held.state == "live":
+        return _answer("already_acquired", ident, ground, held)
+    project, slug = _owned(wanted["owner"])
+    order = Order(dispatch=ident, kind=wanted.get("kind") or ("worker" if slug else "coord"), project=project, slug=slug,
+                  repository=ground.project(project)["path"], prompt=content)  # fmt: skip
+    claim = intent(ground, KINDS[KIND], order)
+    claim.data["preserve"] = bool(wanted.get("preserve"))
+    ground.commit(_intend(ground, order, claim))
+    acquire(ground, claim, order)
+    return _answer("acquired", ident, ground, claim)
+
+
+def _intend(ground: Ground, order: Order, claim: Claim) -> Change:
+    # Whoever called this program goes on to start the agent: its death, not ours, means that nobody will.
+    caller = ground.world.processes.identify(os.getppid())
+
+    def work(tx: Tx) -> Row:
+        tx.about(order.project, order.slug)
+        tx.dispatch = order.dispatch
+        row = tx.one(q.DISPATCH_BY_ID, id=order.dispatch)
+        if row is None:
+            _add_pending(tx, ground, order, str(caller or ground.world.processes.me()))
+        elif row["exec_state"] not in UNFINISHED:
+            raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
+                             now=f"it is {row['exec_state']}")  # fmt: skip
+        elif row["owner"] != owner(project=order.project, slug=order.slug):
+            raise NotOwned(what=f"dispatch {order.dispatch}", owner=row["owner"])
+        bundles.add_claim(tx, claim)
+        return {"id": order.dispatch}
+
+    return Change(f"intend the prompt of {order.dispatch}", work, order.prompt)
+
+
+def _add_pending(tx: Tx, ground: Ground, order: Order, spawner: str) -> None:
+    if order.slug is not None and tx.one(q.TASK_EXISTS, project=order.project, slug=order.slug) is None:
+        raise Absent(what=f"task {order.project}/{order.slug}")
+    if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
+        raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
+                         now="its id was used before")  # fmt: skip
+    blank = dict.fromkeys(("predecessor", "engine", "autonomy", "model", "command", "base", "server"))
+    place = {"host": ground.world.host.id, "tmux_socket": ground.world.tmux.socket, "spawner": spawner}
+    who = {"id": order.dispatch, "kind": order.kind, "project": order.project, "slug": order.slug}
+    tx.run(q.ADD_DISPATCH, **who, **place, **blank, owner=owner(project=order.project, slug=order.slug), at=tx.at)
+
+
+def release_prompt(ground: Ground, ident: str, kind: str) -> Answer:
+    """Let go of one thing of a dispatch. What was given to another owner meanwhile is not touched."""
+    names.DispatchId(ident)
+    _refuse_elsewhere(ground, ident)
+    if kind not in KINDS:
+        raise BadInput(what=f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
+    known = ground.store.read(lambda rows: rows.one(q.ID_GIVEN, id=ident))
+    if known is None:
+        raise Absent(what=f"dispatch {ident}")
+    claims = [claim for claim in _claims(ground, ident) if claim.kind == kind]
+    held = [claim for claim in claims if claim.state != "released"]
+    if not held:
+        return {"outcome": "already_released", "dispatch_id": ident, "kind": kind, "path": None}
+    left = release(ground, held[-1])
+    if left:
+        raise NotOwned(what=left, owner="someone else")
+    return _answer("released", ident, ground, held[-1])
+
+
+def rewrite_prompt(ground: Ground, new: str, old: str, content: str) -> Answer:
+    """Hand an inbox over to a new owner, with new content."""
+    names.DispatchId(new)
+    names.DispatchId(old)
+    successor = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=new))
+    if successor is None:
+        raise Absent(what=f"dispatch {new}")
+    mine = [each for each in _claims(ground, new) if each.data.get("rewritten_from") == old]
+    if mine:
+        return _answer("already_rewritten", new, ground, mine[0])
+    claim = _claim_of(ground, old)
+    if claim is None or claim.state != "live":
+        raise Absent(what=f"prompt of {old}")
+    ground.commit(_hand_over(claim, new, old, content))
+    moved = next(each for each in _claims(ground, new) if each.id == claim.id)
+    finish_rewrite(ground, moved)
+    return _answer("rewritten", new, ground, moved)
+
+
+def _hand_over(claim: Claim, new: str, old: str, content: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.dispatch = new
+        data = {**claim.data, "rewritten_from": old, "rewrite": content}
+        moved = tx.run(q.GIVE_CLAIM, id=claim.id, was=old, dispatch=new, data=jsontext.dumps(data), at=tx.at)
+        if not moved:
+            raise NotOwned(what=f"the prompt of {old}", owner="someone else")
+        return {"moved": moved}
+
+    return Change(f"hand the inbox of {old} over to {new}", work, content)
+
+
+def finish_rewrite(ground: Ground, claim: Claim) -> None:
+    """Put the content of a rewrite's intent into the file, and write down that it is there."""
+    content = claim.data.get("rewrite")
+    if content is None:
+        return
+    ground.world.files.publish(claim.name, content.encode())
+    data = {name: value for name, value in claim.data.items() if name != "rewrite"}
+
+    def work(tx: Tx) -> Row:
+        tx.dispatch = claim.dispatch
+        return {"done": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps(data), at=tx.at)}
+
+    ground.commit(Change(f"the inbox of {claim.dispatch} is rewritten", work))
+
+
+def inspect(ground: Ground, ident: str) -> Answer:
+    """What a dispatch holds, each thing looked at anew."""
+    names.DispatchId(ident)
+    if ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) is None:
+        raise Absent(what=f"dispatch {ident}")
+    shown = ground.store.read(lambda rows: journal(rows, ident))["claims"]
+    seen = {
+        claim.kind: KINDS[claim.kind].look(claim, ground.world)
+        for claim in _claims(ground, ident)
+        if claim.kind in KINDS
+    }
+    claims = [{**each, "look": seen.get(each["kind"])} for each in shown]
+    return {"outcome": "inspected", "dispatch_id": ident, "kind": None, "path": None, "claims": claims}
+
+
+def disown(ground: Ground, ident: str, kind: str, reason: str) -> Answer:
+    """Give up a claim that another host or socket made: the operator's word, recorded. The thing itself is not touched."""
+    claims = [
+        claim for claim in _claims(ground, names.DispatchId(ident)) if claim.kind == kind and claim.state != "released"
+    ]
+    if not claims:
+        raise Absent(what=f"{kind} of {ident}")
+
+    def work(tx: Tx) -> Row:
+        tx.dispatch = ident
+        gone = sum(
+            tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after="released", at=tx.at) for claim in claims
+        )
+        tx.note(disowned=[str(claim) for claim in claims], reason=reason)
+        return {"outcome": "disowned", "dispatch_id": ident, "kind": kind, "path": None, "count": gone}
+
+    return ground.commit(Change(f"disown {kind} of {ident}: {reason}", work))
+
+
+def _owned(given: str) -> tuple[str, str | None]:
+    parts = given.split("/")
+    if len(parts) == 2 and parts[0] == "coord":  # noqa: PLR2004
+        return names.project(parts[1]), None
+    if len(parts) == 4 and parts[0] == "project" and parts[2] == "slug":  # noqa: PLR2004
+        return names.project(parts[1]), names.slug(parts[3])
+    raise BadInput(what=f"--owner {given!r} is neither project/P/slug/S nor coord/P")
+
+
+def _claims(ground: Ground, ident: str) -> list[Claim]:
+    return [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))]
+
+
+def _claim_of(ground: Ground, ident: str) -> Claim | None:
+    return next((claim for claim in _claims(ground, ident) if claim.kind == KIND and claim.state != "released"), None)
+
+
+def _answer(outcome: str, ident: str, ground: Ground, claim: Claim) -> Answer:
+    return {"outcome": outcome, "dispatch_id": ident, "kind": claim.kind, "path": f"{ground.world.home}/{claim.name}"}
+
+
+def _refuse_elsewhere(ground: Ground, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
+    """Only the host and the socket that made a thing touch it."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or {}
+    here = (ground.world.host.id, ground.world.tmux.socket)
+    for made, mine in ((host or row.get("host"), here[0]), (socket or row.get("tmux_socket"), here[1])):
+        if made and made != mine:
+            raise OtherHost(what=f"dispatch {ident}", made=made, here=mine, dispatch=ident)

@@ -1,0 +1,44 @@
+"""Which checkout a place belongs to, asked of git without touching it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet.errors import BadText, NotARepository
+
+if TYPE_CHECKING:
+    from fleet.world.programs import Programs
+
+_LIMIT = 60.0
+
+
+def main_checkout(programs: Programs, path: str) -> str:
+    """The top of the repository's main checkout, wherever in the repository (or a worktree of it) the path is."""
+    found = _ask(programs, path, "--absolute-git-dir", "--git-common-dir", "--is-bare-repository")
+    if found is None:
+        raise NotARepository(path=path)
+    own, common, bare = found
+    return _text(os.path.realpath(common if bare == "true" else _top(programs, path, own, common)))
+
+
+def _top(programs: Programs, path: str, own: str, common: str) -> str:
+    # From a worktree the repository itself is asked: a submodule's knows its checkout, another's lies inside it.
+    place = path if os.path.realpath(own) == os.path.realpath(common) else common
+    found = _ask(programs, place, "--show-toplevel")
+    return found[0] if found else os.path.dirname(common)
+
+
+def _ask(programs: Programs, path: str, *questions: str) -> list[str] | None:
+    asked = ["git", "-C", path, "rev-parse", "--path-format=absolute", *questions]
+    done = programs.run("git rev-parse", asked, limit=_LIMIT)
+    return done.out.splitlines() if done.ok else None
+
+
+def _text(path: str) -> str:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        advice = "give the directory another name"
+        raise BadText(what=f"path {path!a}", why="is not valid UTF-8", advice=advice) from None
+    return path

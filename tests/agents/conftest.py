@@ -1,0 +1,14 @@
+"""The stage on which the real Claude Code plays. Opt-in: `make test-agents` installs it and runs these tests."""
+
+from collections.abc import Iterator
+
+import pytest
+from agents.stage import Stage, needs_claude
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    needs_claude()
+    made = Stage(monkeypatch)
+    yield made
+    made.close()

@@ -1,0 +1,65 @@
+"""A process that acts as fleet does and stops itself at one effect.
+
+python halting.py before|during|after|never EFFECT VERB WORD…
+
+It prints `halted PID` (during: of the program that performs the effect, which is stopped too), stops, and goes on when it is continued.
+"""
+
+import os
+import signal
+import sys
+
+import fleet.world.world as world
+from fleet.api.fleet import Fleet
+from fleet.verbs.dispatch import Wanted
+
+SLEEP = ("sleep", "1000")
+
+
+class Halt:
+    """Stops at the first effect that begins so."""
+
+    def __init__(self, where: str, effect: str) -> None:
+        self.where = where
+        self.effect = effect
+
+    def before(self, effect: str) -> None:
+        self._at("before", effect, os.getpid())
+
+    def during(self, effect: str, pid: int) -> None:
+        self._at("during", effect, pid)
+
+    def after(self, effect: str) -> None:
+        self._at("after", effect, os.getpid())
+
+    def _at(self, where: str, effect: str, pid: int) -> None:
+        if where == self.where and effect.startswith(self.effect):
+            self.where = "never"
+            if pid != os.getpid():
+                os.kill(pid, signal.SIGSTOP)
+            print(f"halted {pid}", flush=True)
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+
+VERBS = {
+    "dispatch": lambda f, slug: f.dispatch(Wanted(project="p", slug=slug, engine="shell", command=SLEEP))["id"],
+    "coord": lambda f: f.coord_spawn(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP))["id"],
+    "sweep": lambda f: f.sweep(kill=True),
+    "kill": lambda f, ident: f.kill(ident, "halted"),
+    "settle": lambda f, ident: f.settle(ident),
+    "merge": lambda f, slug: f.merge(project="p", slug=slug)["commit"],
+}
+
+
+def main() -> None:
+    where, effect, verb, *words = sys.argv[1:]
+    told = os.environ.get("TEST_FLEET_PROGRAM")
+    if told:
+        world.fleet_program = lambda: told
+    with Fleet.open(actor="halting") as fleet:
+        fleet.funnel.watcher = Halt(where, effect)
+        print(VERBS[verb](fleet, *words), flush=True)
+
+
+if __name__ == "__main__":
+    main()

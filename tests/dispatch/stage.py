@@ -1,0 +1,209 @@
+"""A scene with hands: fleet as a program, tmux and signals, and a strict account of what survives it."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from e2e.commandline import Answer
+
+from fleet.api.fleet import Fleet
+from fleet.errors import FleetError
+from fleet.model.claim import Claim
+from fleet.model.identity import Identity
+from fleet.store import queries as q
+from fleet.testing.scenarios import until
+from fleet.testing.scene import PROJECT, Scene
+
+FLEET = str(Path(sys.executable).parent / "fleet")
+HALTING = str(Path(__file__).with_name("halting.py"))
+PATIENCE = 90
+
+
+class Stage(Scene):
+    """One test's home, repository and server."""
+
+    def __init__(self, *, store: str = "sqlite", settings: str = "") -> None:
+        super().__init__(store=store, settings=settings)
+        self.forgiven: set[str] = set()
+        self.started: list[subprocess.Popen[str]] = []
+
+    # fleet ------------------------------------------------------------------------------------------------------------
+    def around(self, **more: str) -> dict[str, str]:
+        return {**os.environ, "FLEET_HOME": self.home, "USER": "ann", **more}
+
+    def start(self, *words: str, env: dict[str, str] | None = None, cwd: str | None = None) -> "subprocess.Popen[str]":
+        """A process of this test, ended with it."""
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        child = subprocess.Popen(words, env=env or self.around(), cwd=cwd or self.repository, text=True, **pipes)
+        self.started.append(child)
+        return child
+
+    def program(self, *words: str, env: dict[str, str] | None = None) -> Answer:
+        """fleet, as a process of its own."""
+        return answer(self.start(FLEET, *words, env=env))
+
+    def halted(self, where: str, effect: str, verb: str, *words: str, **more: str) -> "subprocess.Popen[str]":
+        """A process that acts and has stopped itself before, during or after an effect."""
+        child = self.start(sys.executable, HALTING, where, effect, verb, *words, env=self.around(**more))
+        line = child.stdout.readline() if child.stdout else ""
+        assert line.startswith("halted"), (line, child.communicate())
+        return child
+
+    def dispatch_and_leave(self, *words: str, verb: str = "dispatch", **more: str) -> str:
+        """Dispatched by a process that is dead when this returns."""
+        said = answer(self.start(sys.executable, HALTING, "never", "", verb, *words, env=self.around(**more)))
+        assert said.code == 0, said
+        return said.out.strip()
+
+    def killed(self, fleet: Fleet, slug: str) -> str:
+        """A task that failed because its agent was killed at work."""
+        ident = self.dispatch(fleet, slug, "sleep", "1000")
+        self.launched(fleet, ident)
+        fleet.kill(ident, "a test")
+        return ident
+
+    def swept(self, fleet: Fleet) -> None:
+        """Swept until there is nothing more to do."""
+        until(lambda: not [each for each in fleet.sweep(kill=True) if each.done])
+
+    # looking ----------------------------------------------------------------------------------------------------------
+    def launched(self, fleet: Fleet, ident: str) -> Identity:
+        """The agent's process, once it is its own."""
+        until(lambda: fleet.ground.dispatch(ident)["process"])
+        return process_of(fleet, ident)
+
+    def shows(self, fleet: Fleet, ident: str, text: str) -> None:
+        until(lambda: text in fleet.screen(ident, history=True))
+
+    def exited(self, fleet: Fleet, ident: str) -> None:
+        """Its process is proven dead; nobody has settled it."""
+        who = self.launched(fleet, ident)
+        until(lambda: fleet.world.processes.life(who) == "dead")
+
+    # the outside ------------------------------------------------------------------------------------------------------
+    def tmux(self, *words: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-N", "-S", f"{self.home}/tmux.sock", *words], capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def without_hint(self, fleet: Fleet) -> None:
+        """tmux tells nobody that a pane died: the test settles by itself."""
+        fleet.world.tmux.ensure_server()
+        self.tmux("set-hook", "-gu", "pane-died")
+
+    def server(self, fleet: Fleet) -> int:
+        found = fleet.world.tmux.listing().server
+        assert found is not None
+        return found.pid
+
+    def servers(self) -> list[int]:
+        """Every tmux server that was started on this home's socket."""
+        return [pid for pid in self.processes() if _command(pid)[:1] == ["tmux"] and "start-server" in _command(pid)]
+
+    def processes(self) -> list[int]:
+        """Every process that has this home in its environment."""
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        return [pid for pid in pids if pid != os.getpid() and self._is_ours(pid)]
+
+    def tree(self, slug: str) -> Path:
+        return Path(self.home, "projects", PROJECT, "worktrees", slug)
+
+    def shim(self, program: str, when: str) -> str:
+        """A PATH on which a real program fails in one case and is itself in all others."""
+        folder = Path(self.root, f"shim-{program}")
+        folder.mkdir()
+        found = subprocess.run(["which", program], capture_output=True, text=True, check=True).stdout.strip()
+        text = f'#!/bin/sh\ncase " $* " in *"{when}"*) echo "{program}: refused by the test" >&2; exit 1;; esac\nexec {found} "$@"\n'
+        (folder / program).write_text(text)
+        (folder / program).chmod(0o700)
+        return f"{folder}:{os.environ['PATH']}"
+
+    # the end ----------------------------------------------------------------------------------------------------------
+    def end(self) -> None:
+        """End all work, archive, sweep; whatever is left then, and was not forgiven, fails the test."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        for child in self.started:
+            with child:
+                child.kill()
+        left = [] if "everything" in self.forgiven else self._wound_up()
+        self.close()
+        until(lambda: not self.processes())
+        shutil.rmtree(self.root, ignore_errors=True)  # a hint that was still running may have written once more
+        assert left == []
+
+    def _wound_up(self) -> list[str]:
+        with self.fleet("finisher") as fleet:
+            for agent in fleet.agents():
+                with contextlib.suppress(FleetError, OSError):
+                    fleet.kill(agent["id"], "the test is over")
+            for project in [each["name"] for each in fleet.projects()]:
+                for task in list(fleet.tasks(project=project)):
+                    if task["status"] not in {"done", "failed", "abandoned"}:
+                        fleet.abandon(project=project, slug=task["slug"], override=True)
+                    fleet.archive(project=project, slug=task["slug"])
+            self.swept(fleet)
+        return [each for each in self.leftovers() if not each.startswith(tuple(self.forgiven or {"-"}))]
+
+
+def answer(child: "subprocess.Popen[str]") -> Answer:
+    out, err = child.communicate(timeout=PATIENCE)
+    return Answer(child.returncode, out, err)
+
+
+def process_of(fleet: Fleet, ident: str) -> Identity:
+    found = Identity.parse(fleet.ground.dispatch(ident)["process"] or "")
+    assert found is not None
+    return found
+
+
+def claim_of(fleet: Fleet, kind: str, ident: str = "", slug: str = "") -> Claim:
+    """The newest claim of a kind, of a dispatch or a task's bundle."""
+    rows = fleet.store.read(
+        lambda snapshot: (
+            snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)
+            if ident
+            else snapshot.all(q.CLAIMS_OF_BUNDLE, project=PROJECT, slug=slug)
+        )
+    )
+    return [claim for claim in map(Claim.of, rows) if claim.kind == kind][-1]
+
+
+def bundle_of(fleet: Fleet, slug: str) -> dict[str, Any]:
+    found = fleet.store.read(lambda rows: rows.one(q.BUNDLE_OF, project=PROJECT, slug=slug))
+    assert found is not None
+    return found
+
+
+def status_of(fleet: Fleet, slug: str) -> tuple[str, str | None]:
+    task = fleet.task(project=PROJECT, slug=slug)
+    return task["status"], task["reason"]
+
+
+def acted(findings: list[Any]) -> list[str]:
+    return [f"{each.what}: {each.action}" for each in findings if each.done]
+
+
+def standing(findings: list[Any]) -> list[str]:
+    return [f"{each.what}: {each.why}" for each in findings if each.standing]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except OSError:
+        return False
+
+
+def _command(pid: int) -> list[str]:
+    try:
+        return [os.path.basename(word) for word in Path(f"/proc/{pid}/cmdline").read_text().split("\0")]
+    except OSError:
+        return []

@@ -1,0 +1,248 @@
+"""Bundles: one owner, one generation, never deleted dirty, never split, never used half-made."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from dispatch.stage import FLEET, HALTING, acted, answer, bundle_of, claim_of, is_alive, standing, status_of
+
+from fleet.errors import Contested, FleetError, GitRefused, WorktreeRefused
+from fleet.store import queries as q
+from fleet.testing.scenarios import until
+from fleet.verbs.acquire import release
+from fleet.verbs.dispatch import Wanted
+
+SLEEP = ("sleep", "1000")
+
+
+def wanted(slug: str = "t", **how) -> Wanted:
+    return Wanted(project="p", slug=slug, engine="shell", command=SLEEP, **how)
+
+
+def adoptions(fleet, slug: str) -> list[tuple]:
+    rows = fleet.store.read(lambda snapshot: snapshot.all(q.ADOPTIONS_OF, project="p", slug=slug))
+    return [(row["generation"], row["dispatch"], row["kind"], row["released_at"] is not None) for row in rows]
+
+
+@pytest.mark.req("ADO-2", "ADO-3", "ADO-4", "ADO-7")
+def test_the_next_dispatch_adopts_the_bundle_and_the_generation_never_resets(either):
+    with either.fleet() as fleet:
+        first = either.dispatch(fleet, "t", *SLEEP)
+        either.launched(fleet, first)
+        (either.tree("t") / "half.txt").write_text("work in progress")
+        fleet.stop(first)
+        fleet.retry(project="p", slug="t")
+        second = fleet.dispatch(wanted(kind="fix"))["id"]
+        assert (either.tree("t") / "half.txt").exists(), "the same tree, with what was in it"
+        assert (bundle_of(fleet, "t")["owner"], bundle_of(fleet, "t")["generation"]) == (second, 2)
+        assert adoptions(fleet, "t") == [(1, first, "worker", True), (2, second, "fix", False)]
+        (either.tree("t") / "half.txt").unlink()
+        either.launched(fleet, second)
+        fleet.kill(second, "enough")
+        fleet.archive(project="p", slug="t")
+        fleet.sweep(kill=True)
+        assert not either.tree("t").exists()
+        fleet.retry(project="p", slug="t")
+        third = fleet.dispatch(wanted())["id"]
+        assert (bundle_of(fleet, "t")["owner"], bundle_of(fleet, "t")["generation"]) == (third, 3)
+
+
+@pytest.mark.req("ADO-7", "OBS-1")
+def test_the_history_of_adoptions_is_shown(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", *SLEEP)
+        shown = fleet.journal(ident) | fleet.task(project="p", slug="t")
+    assert shown["adoptions"][0]["dispatch"] == ident
+    assert shown["adoptions"][0]["kind"] == "worker"
+
+
+@pytest.mark.req("ADO-2", "ADO-3", "ADO-5", "ADO-8", "GRAPH-8")
+def test_of_many_dispatches_of_one_task_at_once_one_gets_the_bundle_and_the_others_are_told_who(either):
+    with either.fleet() as fleet:
+        fleet.add(project="p", title="T", slug="t")
+    words = (FLEET, "dispatch", "t", "-p", "p", "--wait", "0", "--engine", "shell", "--", *SLEEP)
+    said = [answer(child) for child in [either.start(*words) for _ in range(6)]]
+    assert sorted(each.code for each in said) == [0, 12, 12, 12, 12, 12], said
+    with either.fleet() as fleet:
+        (agent,) = fleet.agents()
+        assert bundle_of(fleet, "t") | {"owner": agent["id"], "generation": 1} == bundle_of(fleet, "t")
+        assert all(agent["id"] in each.err for each in said if each.code)
+
+
+@pytest.mark.req("ADO-5", "ADO-6")
+def test_a_live_owner_is_never_dispossessed_and_is_named_at_once_when_waiting_is_zero(either):
+    with either.fleet() as fleet:
+        first = either.dispatch(fleet, "t", *SLEEP)
+        who = either.launched(fleet, first)
+        fleet.unclaim(project="p", slug="t", override=True)
+        with pytest.raises(Contested, match=first):
+            fleet.dispatch(wanted(wait=0))
+        assert is_alive(who.pid)
+        assert bundle_of(fleet, "t")["owner"] == first
+        assert status_of(fleet, "t")[0] == "open"
+
+
+@pytest.mark.req("ADO-6", "STORE-7")
+def test_a_bundle_that_somebody_is_letting_go_of_is_waited_for_and_then_contested_by_whom(either):
+    with either.fleet() as fleet:
+        either.killed(fleet, "t")
+        fleet.archive(project="p", slug="t")
+        releaser = either.halted("before", "git worktree remove", "sweep")
+        fleet.retry(project="p", slug="t")
+        with pytest.raises(Contested, match=str(releaser.pid)):
+            fleet.dispatch(wanted(wait=0))
+        os.kill(releaser.pid, signal.SIGCONT)
+        assert answer(releaser).code == 0
+        fleet.dispatch(wanted())
+        assert (either.tree("t") / "README").exists()
+
+
+@pytest.mark.req("ADO-5", "EXC-5", "SWEEP-8")
+def test_a_releaser_with_an_old_memory_does_not_take_the_new_owners_tree_away(either):
+    with either.fleet() as fleet:
+        either.killed(fleet, "t")
+        fleet.archive(project="p", slug="t")
+        remembered = claim_of(fleet, "worktree", slug="t")
+        fleet.sweep(kill=True)
+        fleet.retry(project="p", slug="t")
+        fleet.dispatch(wanted())
+        release(fleet.ground, remembered)
+        assert (either.tree("t") / "README").exists(), "a live agent's worktree was removed"
+
+
+@pytest.mark.req("ADO-9", "ADO-11")
+def test_a_tree_is_released_only_when_its_task_is_terminal_and_archived(either):
+    with either.fleet() as fleet:
+        either.killed(fleet, "t")
+        fleet.sweep(kill=True)
+        assert either.tree("t").exists(), "a dispatch ending alone releases nothing"
+        fleet.archive(project="p", slug="t")
+        fleet.sweep(kill=True)
+        assert not either.tree("t").exists()
+        assert fleet.claims("adoptable") == []
+        assert either.git("branch", "--list", "worker/t") == "", "it had nothing that is not merged"
+
+
+@pytest.mark.req("ADO-11", "SWEEP-7", "SWEEP-8")
+@pytest.mark.parametrize("how", ["untracked", "changed", "staged"])
+def test_a_dirty_worktree_is_kept_and_listed_every_time(scene, how):
+    scene.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
+    with scene.fleet() as fleet:
+        scene.killed(fleet, "t")
+        work = scene.tree("t") / ("new.txt" if how == "untracked" else "README")
+        work.write_text("precious")
+        if how == "staged":
+            scene.git("add", ".", cwd=str(scene.tree("t")))
+        fleet.archive(project="p", slug="t")
+        for _ in range(2):
+            found = fleet.sweep(kill=True)
+            assert any("uncommitted work" in line for line in standing(found))
+        assert work.read_text() == "precious"
+        assert acted(found) == []
+
+
+@pytest.mark.req("ADO-11")
+def test_a_branch_with_unmerged_commits_outlives_its_tree(scene):
+    with scene.fleet() as fleet:
+        scene.dispatch(fleet, "t", engine="scripted", script="write a.txt hello\ncommit Add a\nfail on purpose\n")
+        until(lambda: not fleet.agents())
+        fleet.archive(project="p", slug="t")
+        until(lambda: fleet.sweep(kill=True) == [])
+        assert not scene.tree("t").exists()
+        assert scene.git("show", "worker/t:a.txt") == "hello"
+
+
+@pytest.mark.req("ADO-10", "ADO-12", "STORE-7")
+@pytest.mark.parametrize("where", ["git worktree add", "git checkout"])
+def test_a_worktree_half_made_when_fleet_and_git_were_killed_is_completed(scene, where):
+    with scene.fleet() as fleet:
+        fleet.add(project="p", title="T", slug="t")
+        child = scene.start(sys.executable, HALTING, "during", where, "dispatch", "t")
+        git = int(child.stdout.readline().split()[1])
+        for pid in (child.pid, git):
+            os.kill(pid, signal.SIGKILL)
+        child.wait(60)
+        until(lambda: not fleet.sweep(kill=True) and status_of(fleet, "t")[0] == "open")
+        fleet.dispatch(wanted())
+        assert (scene.tree("t") / "README").exists()
+        assert scene.git("status", "--porcelain", cwd=str(scene.tree("t"))) == ""
+
+
+@pytest.mark.req("ADO-10", "ADO-12")
+@pytest.mark.parametrize("where", ["git worktree add", "git checkout"])
+def test_a_worktree_half_made_when_only_git_was_killed_is_completed_by_the_next_dispatch(scene, once, where):
+    with scene.fleet() as fleet:
+        fleet.funnel.watcher = once("during", where, lambda pid: os.kill(pid, signal.SIGKILL))
+        with pytest.raises(GitRefused):
+            scene.dispatch(fleet, "t", *SLEEP)
+        fleet.funnel.watcher = None
+        fleet.dispatch(wanted())
+        assert (scene.tree("t") / "README").exists()
+
+
+@pytest.mark.req("ADO-10")
+def test_a_branch_that_already_exists_is_refused_every_time_and_stays_as_it_was(scene):
+    scene.git("branch", "worker/t")
+    before = scene.git("rev-parse", "worker/t")
+    with scene.fleet() as fleet:
+        fleet.add(project="p", title="T", slug="t")
+        for _ in range(2):
+            with pytest.raises(WorktreeRefused, match="not fleet's"):
+                fleet.dispatch(wanted())
+            assert status_of(fleet, "t")[0] == "open"
+        fleet.abandon(project="p", slug="t")
+        fleet.archive(project="p", slug="t")
+        fleet.sweep(kill=True)
+    assert scene.git("rev-parse", "worker/t") == before
+
+
+@pytest.mark.req("ADO-10")
+@pytest.mark.parametrize("what", ["a directory", "another branch", "gone"])
+def test_a_tree_that_is_not_what_the_journal_says_is_never_silently_used(scene, what):
+    scene.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
+    with scene.fleet() as fleet:
+        if what == "a directory":
+            scene.tree("t").mkdir(parents=True)
+            (scene.tree("t") / "mine.txt").write_text("mine")
+            fleet.add(project="p", title="T", slug="t")
+        else:
+            scene.killed(fleet, "t")
+            fleet.retry(project="p", slug="t")
+        if what == "another branch":
+            scene.git("checkout", "--quiet", "-b", "elsewhere", cwd=str(scene.tree("t")))
+        elif what == "gone":
+            subprocess.run(["rm", "-r", str(scene.tree("t"))], check=True)
+        with pytest.raises(FleetError):
+            fleet.dispatch(wanted())
+        assert fleet.agents() == []
+        assert what != "a directory" or (scene.tree("t") / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.req("ADO-13", "ADO-8", "AGENT-2")
+def test_twenty_dispatches_at_once_in_one_repository_all_get_their_worktrees(scene):
+    slugs = [f"t{number:02d}" for number in range(20)]
+    wrong: list[str] = []
+
+    def one(slug: str) -> None:
+        try:
+            with scene.fleet() as mine:
+                mine.dispatch(wanted(slug))
+        except (FleetError, OSError) as error:
+            wrong.append(f"{slug}: {error!r}")
+
+    with scene.fleet() as fleet:
+        for slug in slugs:
+            fleet.add(project="p", title=slug, slug=slug)
+        threads = [threading.Thread(target=one, args=(slug,)) for slug in slugs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(90)
+        assert wrong == []
+        assert [agent["task"] for agent in sorted(fleet.agents(), key=lambda each: each["task"])] == slugs
+        assert all((scene.tree(slug) / "README").exists() for slug in slugs)
+        for agent in fleet.agents():
+            scene.launched(fleet, agent["id"])
