@@ -57,6 +57,6 @@ ready: .venv/ready
 	@$(BIN)/python -m compileall -q src/fleet
 	@command -v tmux >/dev/null || sh checks/tmux.sh
 
-.venv/ready: pyproject.toml requirements.lock checks/setup.sh
+.venv/ready: pyproject.toml requirements.lock checks/setup.sh scripts/fleet
 	@sh checks/setup.sh
 	@touch $@

@@ -12,7 +12,7 @@ from time import perf_counter
 
 from benchmarks.processes import ROOT, compile_bytecode
 
-NAMES = ("start", "mutations", "crowd", "documents", "scale")
+NAMES = ("start", "mutations", "crowd", "documents", "scale", "dispatching")
 
 
 def main() -> int:

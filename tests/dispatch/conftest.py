@@ -32,6 +32,16 @@ def crowded(store_url: str) -> Iterator[Stage]:
     stage.end()
 
 
+@pytest.fixture
+def patient() -> Iterator[Stage]:
+    """An agent may live on for an hour after its report."""
+    stage = Stage()
+    config = Path(stage.home, "config.toml")
+    config.write_text(config.read_text().replace('report_grace = "1s"', 'report_grace = "1h"'))
+    yield stage
+    stage.end()
+
+
 class Once:
     """Does something at the first effect that begins so."""
 

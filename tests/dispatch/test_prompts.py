@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from dispatch.stage import FLEET, answer, claim_of, standing
+from dispatch.stage import FLEET, acted, answer, claim_of, standing
 
 from fleet.testing.scenarios import until
 
@@ -107,7 +107,7 @@ def test_a_kill_around_the_publishing_of_a_prompt_is_repaired_by_the_next_sweep(
         child = either.halted(where, "publish inbox/", "dispatch", "t")
         ident = fleet.dispatches()[0]["id"]
         assert claim_of(fleet, "coord_prompt_inbox", ident).state == "allocating"
-        assert fleet.sweep(kill=True) == [], "its actor lives"
+        assert acted(fleet.sweep(kill=True)) == [], "its actor lives"
         os.kill(child.pid, signal.SIGKILL)
         child.wait(60)
         either.swept(fleet)

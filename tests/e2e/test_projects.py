@@ -88,6 +88,7 @@ def test_a_repository_whose_path_is_no_text_is_refused_in_one_line(fleet, progra
     strange = os.fsencode(tmp_path) + b"/caf\xe9"
     subprocess.run(["git", "init", "--quiet", strange], check=True)
     program("init", strange, "--name", "cafe").refused(2)
+    program("init", "--name", "cafe", where=strange).refused(2, "not valid UTF-8")
 
 
 def test_a_project_with_tasks_is_forgotten_only_when_that_is_said_and_they_are_kept(fleet):

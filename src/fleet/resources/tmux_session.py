@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from fleet.world.world import World
 
 
+_GATE_WAIT = 60.0
+
+
 class TmuxSession:
     """fleet-<id>"""
 
@@ -49,16 +52,15 @@ class TmuxSession:
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Make it, stamped, on the server that the intent names."""
         gate = world.gate("tmux")
-        gate.take(wait=60)
+        gate.take(wait=_GATE_WAIT)
         try:
-            server = world.tmux.ensure_server()
-            if str(server) != claim.data["server"]:
-                raise TmuxRefused(what=f"make session {claim.name}", why="its server was replaced meanwhile")
-            world.tmux.create(
+            server = world.tmux.create(
                 claim.name, dispatch=order.dispatch, cwd=order.cwd, env=order.env, words=order.words, lock=lock
             )
         finally:
             gate.give()
+        if str(server) != claim.data["server"]:
+            raise TmuxRefused(what=f"make session {claim.name}", why="its server was replaced meanwhile")
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
         """Kill it, by its id, if it is ours. Its processes were proven dead before."""

@@ -14,6 +14,7 @@ from fleet.errors import GitRefused, WorktreeRefused
 if TYPE_CHECKING:
     from fleet.model.claim import Claim, Look
     from fleet.resources.kind import Order
+    from fleet.world.git import Worktree as Listed
     from fleet.world.world import World
 
 _GATE_WAIT = 600.0
@@ -35,10 +36,12 @@ class Worktree:
 
     def look(self, claim: Claim, world: World) -> Look:
         """Ours only if git registers it, on the right branch."""
-        known = world.git.worktrees(claim.data["repository"])
+        return self._judge(claim, world.git.worktrees(claim.data["repository"]))
+
+    def _judge(self, claim: Claim, known: list[Listed] | None) -> Look:
         if known is None:
             return "unknown"
-        here = next((each for each in known if os.path.realpath(each.path) == os.path.realpath(claim.name)), None)
+        here = _registered(claim, known)
         if here is None or here.prunable:
             return "absent" if not os.path.lexists(claim.name) else "foreign"
         return "ours" if here.branch == claim.data["branch"] else "foreign"
@@ -48,28 +51,48 @@ class Worktree:
         gate = world.git_gate(order.repository)
         gate.take(wait=_GATE_WAIT)
         try:
-            found = self.look(claim, world)
-            if found == "ours":
-                world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
-            elif found == "absent":
-                self._make(claim, order, world, lock)
-            else:
-                advice = "look at it with git worktree list; move it away or repair it"
-                raise WorktreeRefused(path=claim.name, why=f"it is {found}", advice=advice)
+            if os.path.lexists(claim.name) or not self._made_at_once(claim, order, world, lock):
+                self._acquire_with_care(claim, order, world, lock)
         finally:
             gate.give()
 
+    def _made_at_once(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
+        """Where nothing is, git need not be asked first; if it refuses, it is."""
+        try:
+            self._make(claim, order, world, lock)
+        except GitRefused:
+            return False
+        return True
+
+    def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
+        known = world.git.worktrees(order.repository)
+        found = self._judge(claim, known)
+        if found == "ours":
+            world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
+        elif found == "absent":
+            if _registered(claim, known or []) is not None:
+                world.git.prune(order.repository, claim.name)
+            self._make(claim, order, world, lock)
+        else:
+            advice = "look at it with git worktree list; move it away or repair it"
+            raise WorktreeRefused(path=claim.name, why=f"it is {found}", advice=advice)
+
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        world.git.prune(order.repository, claim.name)
+        """On a new branch; on the one that is there only if it is fleet's own, from an earlier attempt."""
         os.makedirs(os.path.dirname(claim.name), mode=0o700, exist_ok=True)
-        there = world.git.resolve(order.repository, f"refs/heads/{order.branch}")
-        if there is not None and not claim.data.get("branch_is_ours"):
-            advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
-            raise WorktreeRefused(
-                path=claim.name, why=f"branch {order.branch} exists and is not fleet's", advice=advice
-            )
-        base = None if there is not None else order.base
         reason = f"fleet {world.tmux.home_id} {order.dispatch}"
+        try:
+            self._add(claim, order, world, lock, reason, base=order.base)
+        except GitRefused:
+            if world.git.resolve(order.repository, f"refs/heads/{order.branch}") is None:
+                raise
+            if not claim.data.get("branch_is_ours"):
+                advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
+                why = f"branch {order.branch} exists and is not fleet's"
+                raise WorktreeRefused(path=claim.name, why=why, advice=advice) from None
+            self._add(claim, order, world, lock, reason, base=None)
+
+    def _add(self, claim: Claim, order: Order, world: World, lock: int, reason: str, *, base: str | None) -> None:
         world.git.add_worktree(
             order.repository,
             claim.name,
@@ -99,3 +122,7 @@ class Worktree:
         commit = world.git.resolve(repository, f"refs/heads/{branch}")
         if commit and integration and world.git.contains(repository, integration, commit):
             world.git.drop_branch(repository, branch, old=commit)
+
+
+def _registered(claim: Claim, known: list[Listed]) -> Listed | None:
+    return next((each for each in known if os.path.realpath(each.path) == os.path.realpath(claim.name)), None)

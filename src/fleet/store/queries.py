@@ -179,6 +179,12 @@ UNFINISHED_REWRITES = Query(
     'SELECT * FROM claims WHERE kind = \'coord_prompt_inbox\' AND state = \'live\' AND data LIKE \'%%"rewrite": %%\' ORDER BY created_at, id',
 )
 
+ALL_BUNDLES = Query(
+    'all_bundles',
+    'SELECT * FROM bundles',
+    'SELECT * FROM bundles',
+)
+
 # Give out a dispatch id, once and for all time.
 RESERVE_ID = Query(
     'reserve_id',
@@ -387,6 +393,13 @@ DISPOSABLE_TASKS = Query(
     'disposable_tasks',
     'SELECT t.project, t.slug, t.status, t.archived, t.merged FROM tasks t JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE t.archived = 1 ORDER BY t.project, t.slug',
     'SELECT t.project, t.slug, t.status, t.archived, t.merged FROM tasks t JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE t.archived = 1 ORDER BY t.project, t.slug',
+)
+
+# The tmux server that the newest dispatch on a socket was made on.
+LAST_SERVER = Query(
+    'last_server',
+    'SELECT server FROM dispatches WHERE tmux_socket = :socket AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1',
+    'SELECT server FROM dispatches WHERE tmux_socket = %(socket)s AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1',
 )
 
 # What could be started now: most urgent first, then oldest.
@@ -724,11 +737,11 @@ SHIFT_BLOCKERS = Query(
     'UPDATE tasks SET open_blockers = open_blockers + %(change)s WHERE project = %(project)s AND slug IN (SELECT slug FROM edges WHERE project = %(project)s AND needs = %(slug)s)',
 )
 
-# Open tasks that waited for this one and for nothing else any more, but perhaps for a time.
+# Open tasks that waited for this one and for no other any more. Whether they are held back otherwise is told, not asked: with more conditions SQLite would go through all ready tasks instead of the few that waited.
 FREED_BY = Query(
     'freed_by',
-    "SELECT t.slug, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = :project AND e.needs = :slug AND t.status = 'open' AND t.open_blockers = 0 AND t.paused = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT :most",
-    "SELECT t.slug, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = %(project)s AND e.needs = %(slug)s AND t.status = 'open' AND t.open_blockers = 0 AND t.paused = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT %(most)s",
+    "SELECT t.slug, t.paused, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = :project AND e.needs = :slug AND t.status = 'open' AND t.open_blockers = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT :most",
+    "SELECT t.slug, t.paused, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = %(project)s AND e.needs = %(slug)s AND t.status = 'open' AND t.open_blockers = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT %(most)s",
 )
 
 # Count a task's open blockers anew, after its edges changed.

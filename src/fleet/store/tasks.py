@@ -65,7 +65,7 @@ def tell_dependents(tx: Tx, project: str, slug: str, *, before: str, after: str)
     if change == 0 or not tx.run(q.SHIFT_BLOCKERS, project=project, slug=slug, change=change) or change > 0:
         return []
     freed = tx.all(q.FREED_BY, project=project, slug=slug, most=FREED_SHOWN)
-    return [row["slug"] for row in freed if row["not_before"] is None or row["not_before"] <= tx.at]
+    return [row["slug"] for row in freed if not row["paused"] and (row["not_before"] or 0) <= tx.at]
 
 
 def say(tx: Tx, project: str, slug: str, message: str) -> None:

@@ -89,9 +89,23 @@ def _release_unmade(ground: Ground, claim: Claim, *, present: bool) -> Left:
     if claim.state == "allocating":
         ground.commit(step(claim, "not_made"))
     elif present:
-        KINDS[claim.kind].release(claim, ground.world, -1)
+        left = _undo_half_made(ground, claim)
+        if left:
+            return left
     ground.world.forget_effect_lock(claim.id)  # nobody else looks at it while we live, and a missing lock is a free one
     ground.commit(step(_in(claim, "failed_alloc"), "found_absent"))
+    return ""
+
+
+def _undo_half_made(ground: Ground, claim: Claim) -> Left:
+    """What was left by a creation that failed goes like anything else, under its lock."""
+    lock = ground.world.effect_lock(claim.id)
+    try:
+        KINDS[claim.kind].release(claim, ground.world, lock.take())
+    except (FleetError, OSError) as error:
+        return f"{claim}: {error}"
+    finally:
+        lock.give()
     return ""
 
 

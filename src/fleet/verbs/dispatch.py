@@ -8,6 +8,7 @@ same journal that recovery uses.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from fleet.errors import (
 from fleet.model import fence, times
 from fleet.model.dispatches import KINDS as DISPATCH_KINDS
 from fleet.model.dispatches import UNFINISHED, owner
+from fleet.model.identity import Identity
 from fleet.model.times import SECOND, duration
 from fleet.resources import KINDS
 from fleet.resources.kind import Order
@@ -40,7 +42,6 @@ from fleet.verbs.settle import settle
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.model.claim import Claim
-    from fleet.model.identity import Identity
     from fleet.store.transaction import Row, Rows, Tx
     from fleet.verbs.ground import Ground
 
@@ -184,6 +185,11 @@ def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str,
 
 
 def _server(ground: Ground) -> Identity:
+    """The tmux server to use: the one of the last dispatch while it lives; making the session tells whether it still answers."""
+    last = ground.store.read(lambda rows: rows.one(q.LAST_SERVER, socket=ground.world.tmux.socket))
+    known = Identity.parse(last["server"]) if last else None
+    if known is not None and ground.world.processes.life(known) == "alive" and os.path.exists(ground.world.tmux.socket):
+        return known
     gate = ground.world.gate("tmux")
     gate.take(wait=60)
     try:

@@ -17,6 +17,7 @@ from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
 from fleet.model.times import SECOND, duration
 from fleet.resources import KINDS, RELEASED_AT_END, class_of
+from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.verbs.acquire import is_free
 from fleet.verbs.end import end, kill_processes
@@ -134,48 +135,69 @@ def _kill_rest(ground: Ground, row: Row) -> object:
     return settle(ground, row["id"])
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the store and tmux say, asked for once for all journals."""
+
+    claims: dict[str, list[Claim]]
+    owners: frozenset[tuple[str, str, str]]
+    listing: Listing
+
+    @classmethod
+    def of(cls, ground: Ground) -> _Known:
+        claims: dict[str, list[Claim]] = {}
+        bundled = set()
+        for claim in (Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))):
+            if claim.dispatch is not None:
+                claims.setdefault(claim.dispatch, []).append(claim)
+            else:
+                bundled.add((claim.project, claim.slug))
+        bundles = ground.store.read(lambda rows: rows.all(q.ALL_BUNDLES))
+        owners = {
+            (row["project"], row["slug"], row["owner"]) for row in bundles if (row["project"], row["slug"]) in bundled
+        }
+        return cls(claims, frozenset(owners), ground.world.tmux.listing())
+
+
 def _ended(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """Ended dispatches that still hold something, or could be archived."""
+    known = _Known.of(ground)
     for row in _rows(ground, ended=True):
-        what = f"dispatch {row['id']} ({row['kind']} of {row['owner']})"
-        proof = f"its exec state is {row['exec_state']}"
-        held = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))  # noqa: B023
-        open_claims = [claim for claim in map(Claim.of, held) if claim.state != "released"]
-        due = [claim for claim in open_claims if class_of(claim.kind) in RELEASED_AT_END]
-        if due:
-            stuck = [why for why in (_why_stuck(ground, claim) for claim in due) if why]
-            if len(stuck) == len(due):
-                yield Finding(what=what, why="; ".join(stuck), proof=proof, action="left alone", standing=True)
-                continue
-            names = ", ".join(str(claim) for claim in due)
-            yield _acted(what, f"it has ended and still holds {names}", proof, "release them", kill,
-                         lambda: reclaim(ground, row["id"]))  # fmt: skip # noqa: B023
-        elif row["recl_state"] == "complete":
-            yield _acted(what, "it is reclaimed and not archived", proof, "archive it", kill,
-                         lambda: archive(ground, row["id"]))  # fmt: skip # noqa: B023
-        elif _is_reclaimed(ground, row):
-            yield _acted(what, "nothing of it is left", proof, "archive it", kill,
-                         lambda: reclaim(ground, row["id"]))  # fmt: skip # noqa: B023
+        finding = _one_ended(ground, row, known, kill=kill)
+        if finding is not None:
+            yield finding
 
 
-def _is_reclaimed(ground: Ground, row: Row) -> bool:
-    if row["slug"] is None:
-        return True
-    place = {"project": row["project"], "slug": row["slug"]}
-    bundle = ground.store.read(lambda rows: rows.one(q.BUNDLE_OF, **place))
-    held = ground.store.read(lambda rows: rows.one(q.CLAIMS_ON_TASK, **place)) or {"n": 0}
-    return bundle is None or bundle["owner"] != row["id"] or not held["n"]
+def _one_ended(ground: Ground, row: Row, known: _Known, *, kill: bool) -> Finding | None:
+    what = f"dispatch {row['id']} ({row['kind']} of {row['owner']})"
+    proof = f"its exec state is {row['exec_state']}"
+    due = [claim for claim in known.claims.get(row["id"], ()) if class_of(claim.kind) in RELEASED_AT_END]
+    if due:
+        stuck = [why for why in (_why_stuck(ground, claim, known.listing) for claim in due) if why]
+        if len(stuck) == len(due):
+            return Finding(what=what, why="; ".join(stuck), proof=proof, action="left alone", standing=True)
+        names = ", ".join(str(claim) for claim in due)
+        return _acted(what, f"it has ended and still holds {names}", proof, "release them", kill,
+                      lambda: reclaim(ground, row["id"]))  # fmt: skip
+    if row["recl_state"] == "complete":
+        return _acted(
+            what, "it is reclaimed and not archived", proof, "archive it", kill, lambda: archive(ground, row["id"])
+        )
+    if (row["project"], row["slug"], row["id"]) in known.owners:
+        return None
+    return _acted(what, "nothing of it is left", proof, "archive it", kill, lambda: reclaim(ground, row["id"]))
 
 
-def _why_stuck(ground: Ground, claim: Claim) -> str:
+def _why_stuck(ground: Ground, claim: Claim, listing: Listing) -> str:
     """Why a claim of an ended dispatch is left alone; empty when it can be released."""
     if claim.host != ground.world.host.id:
         return f"{claim} belongs to host {claim.host}"
-    if claim.kind not in KINDS:
+    kind = KINDS.get(claim.kind)
+    if kind is None:
         return f"{claim} is of an unknown kind"
     if claim.state != "live" and not is_free(ground, claim):
         return f"{claim} is in the hands of {claim.actor}"
-    look = KINDS[claim.kind].look(claim, ground.world)
+    look = kind.judge(claim, listing, ground.world) if isinstance(kind, TmuxSession) else kind.look(claim, ground.world)
     return f"{claim} is {look}" if look in {"unknown", "foreign"} else ""
 
 
@@ -183,10 +205,11 @@ def _bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """Worktrees of tasks that are terminal and archived."""
     lone = [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
     tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
+    listing = ground.world.tmux.listing()
     for project, slug in tasks:
         mine = [claim for claim in lone if (claim.project, claim.slug) == (project, slug)]
         what, proof = f"the bundle of {project}/{slug}", "the task is ended and archived"
-        stuck = [why for why in (_why_kept(ground, claim) for claim in mine) if why]
+        stuck = [why for why in (_why_kept(ground, claim, listing) for claim in mine) if why]
         if stuck:
             yield Finding(what=what, why="; ".join(stuck), proof=proof, action="kept", standing=True)
         else:
@@ -194,8 +217,8 @@ def _bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
                          lambda: release_bundle(ground, project, slug))  # fmt: skip # noqa: B023
 
 
-def _why_kept(ground: Ground, claim: Claim) -> str:
-    stuck = _why_stuck(ground, claim)
+def _why_kept(ground: Ground, claim: Claim, listing: Listing) -> str:
+    stuck = _why_stuck(ground, claim, listing)
     if stuck or claim.kind != "worktree":
         return stuck
     dirty = os.path.isdir(claim.name) and ground.world.git.is_dirty(claim.name)

@@ -36,9 +36,8 @@ def _ask(programs: Programs, path: str, *questions: str) -> list[str] | None:
 
 
 def _text(path: str) -> str:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
+    """The path, unless it has bytes that are no UTF-8: what git said was read with signs in their place."""
+    if "\N{REPLACEMENT CHARACTER}" in path and not os.path.lexists(path):
         advice = "give the directory another name"
-        raise BadText(what=f"path {path!a}", why="is not valid UTF-8", advice=advice) from None
+        raise BadText(what=f"path {path!r}", why="is not valid UTF-8", advice=advice)
     return path

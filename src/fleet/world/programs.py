@@ -119,7 +119,7 @@ class Programs:
                     cwd=cwd,
                     pass_fds=inherited,
                     encoding="utf-8",
-                    errors="surrogateescape",
+                    errors="replace",
                     start_new_session=True,
                 )
             except OSError as error:

@@ -127,16 +127,18 @@ class Tmux:
 
     def create(
         self, session: str, *, dispatch: str, cwd: str, env: Mapping[str, str], words: Sequence[str], lock: int
-    ) -> None:
-        """Make a stamped session that runs the words. The server has to be there: this never starts one."""
+    ) -> Identity | None:
+        """Make a stamped session that runs the words, and say on which server. This never starts a server."""
         given = [part for name, value in env.items() for part in ("-e", f"{name}={value}")]
         exact = f"={session}:"
         stamps = [";", "set-option", "-t", exact, "@fleet_dispatch", dispatch]
         stamps += [";", "set-option", "-t", exact, "@fleet_home", self.home_id]
         make = ["new-session", "-d", "-s", session, "-x", "200", "-y", "50", "-c", cwd, *given, "--", *words]
-        done = self._ask("new-session", *make, *stamps, ";", "set-option", "-s", "exit-empty", "on", lock=lock)
+        rest = [";", "set-option", "-s", "exit-empty", "on", ";", "display-message", "-p", "#{pid}"]
+        done = self._ask("new-session", *make, *stamps, *rest, lock=lock)
         if not done.ok:
             raise TmuxRefused(what=f"make session {session}", why=done.err.strip() or "no answer")
+        return self._processes.identify(int(done.out)) if done.out.strip().isdigit() else None
 
     def kill(self, session_id: str) -> bool:
         """Kill a session by its id."""

@@ -174,6 +174,7 @@ CREATE TABLE dispatches (
 CREATE UNIQUE INDEX dispatches_one_attempt ON dispatches (project, slug) WHERE exec_state IN ('pending', 'in_flight');
 CREATE INDEX dispatches_unfinished ON dispatches (exec_state, project) WHERE exec_state IN ('pending', 'in_flight');
 CREATE INDEX dispatches_unreclaimed ON dispatches (recl_state, created_at);
+CREATE INDEX dispatches_by_age ON dispatches (created_at);
 CREATE INDEX dispatches_by_task ON dispatches (project, slug, created_at);
 
 -- An agent's record, archived when its dispatch ends.

@@ -104,3 +104,6 @@ UPDATE claims SET dispatch = :dispatch, data = :data, updated_at = :at WHERE id 
 -- name: unfinished_rewrites
 -- Inboxes that were handed over, and whose file may not say so yet.
 SELECT * FROM claims WHERE kind = 'coord_prompt_inbox' AND state = 'live' AND data LIKE '%"rewrite": %' ORDER BY created_at, id;
+
+-- name: all_bundles
+SELECT * FROM bundles;

@@ -137,3 +137,7 @@ SELECT slug FROM tasks WHERE project = :project AND status = 'done' AND merged I
 SELECT t.project, t.slug, t.status, t.archived, t.merged FROM tasks t
 JOIN bundles b ON b.project = t.project AND b.slug = t.slug
 WHERE t.archived = 1 ORDER BY t.project, t.slug;
+
+-- name: last_server
+-- The tmux server that the newest dispatch on a socket was made on.
+SELECT server FROM dispatches WHERE tmux_socket = :socket AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1;

@@ -56,9 +56,10 @@ UPDATE tasks SET open_blockers = open_blockers + :change
 WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :project AND needs = :slug);
 
 -- name: freed_by
--- Open tasks that waited for this one and for nothing else any more, but perhaps for a time.
-SELECT t.slug, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug
-WHERE e.project = :project AND e.needs = :slug AND t.status = 'open' AND t.open_blockers = 0 AND t.paused = 0
+-- Open tasks that waited for this one and for no other any more. Whether they are held back otherwise is told, not asked: with
+-- more conditions SQLite would go through all ready tasks instead of the few that waited.
+SELECT t.slug, t.paused, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug
+WHERE e.project = :project AND e.needs = :slug AND t.status = 'open' AND t.open_blockers = 0
 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT :most;
 
 -- name: count_blockers

@@ -1,0 +1,195 @@
+"""Dispatch beside the same `git worktree add` and `tmux new-session` run bare; fifty at once; the sweep of many journals."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from benchmarks.table import Table, at_most
+from fleet.model.actors import Caller
+from fleet.store import queries as q
+from fleet.testing.scene import PROJECT, Scene
+from fleet.verbs.dispatch import Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.api.fleet import Fleet
+
+ROUNDS = 15
+LARGE_ROUNDS = 3
+FILES = 20_000
+JOURNALS = 10_000
+SESSIONS = 200
+TARGET = at_most(1.25)
+
+
+def run(_directory: Path) -> Iterator[Table]:
+    """All three."""
+    table = Table(
+        title="dispatch, in-process, beside bare git and tmux", columns=("repository", "fleet", "bare", "ratio")
+    )
+    for name, files, rounds in (("small", 0, ROUNDS), (f"{FILES} files", FILES, LARGE_ROUNDS)):
+        ours, bare = _dispatches(files, rounds)
+        ratio = ours / bare
+        table.add(name, f"{ours * 1000:.0f} ms", f"{bare * 1000:.0f} ms", f"{ratio:.2f}", judged=ratio, target=TARGET)
+    yield table
+    yield _fifty()
+    yield _sweep()
+
+
+def _dispatches(files: int, rounds: int) -> tuple[float, float]:
+    with Scene(settings="[limits]\nagents = 1000\nproject_agents = 1000\n") as scene:
+        _fill(scene, files)
+        other = tempfile.mkdtemp(prefix="fleet-bare-", dir=scene.root)
+        ours, bare = [], []
+        with scene.fleet() as fleet:
+            for number in range(rounds + 1):
+                fleet.add(project=PROJECT, title="T", slug=f"t{number}")
+                ours.append(_timed(lambda: _ours(fleet, f"t{number}")))  # noqa: B023
+                bare.append(_timed(lambda: _bare(scene, other, number)))  # noqa: B023
+        subprocess.run(["tmux", "-S", f"{other}/sock", "kill-server"], capture_output=True, check=False)
+        return median(ours[1:]), median(bare[1:])
+
+
+def _ours(fleet: Fleet, slug: str) -> None:
+    fleet.dispatch(Wanted(project=PROJECT, slug=slug, engine="shell", command=("sleep", "1000")))
+
+
+def _bare(scene: Scene, other: str, number: int) -> None:
+    path, branch = f"{other}/tree-{number}", f"bare/{number}"
+    scene.git("worktree", "add", "--quiet", "-b", branch, path, "main")
+    words = [
+        "tmux",
+        "-S",
+        f"{other}/sock",
+        "-f",
+        "/dev/null",
+        "new-session",
+        "-d",
+        "-s",
+        f"s{number}",
+        "-c",
+        path,
+        "sleep",
+        "1000",
+    ]
+    subprocess.run(words, check=True, capture_output=True)
+
+
+def _timed(act: object) -> float:
+    started = perf_counter()
+    act()  # type: ignore[operator]
+    return perf_counter() - started
+
+
+def _fill(scene: Scene, files: int) -> None:
+    for number in range(files):
+        path = Path(scene.repository, "many", str(number // 200), f"{number}.txt")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"file {number}\n")
+    if files:
+        scene.git("add", ".")
+        scene.git("commit", "--quiet", "--message=many")
+
+
+def _fifty() -> Table:
+    table = Table(title="fifty dispatches side by side, as processes", columns=("what", "value"))
+    with Scene(settings="[limits]\nagents = 1000\nproject_agents = 1000\n") as scene:
+        with scene.fleet() as fleet:
+            for number in range(50):
+                fleet.add(project=PROJECT, title="T", slug=f"t{number}")
+            program = fleet.world.fleet_program
+        env = {"FLEET_HOME": scene.home, "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": scene.root}
+
+        def one(number: int) -> int:
+            words = [program, "dispatch", f"t{number}", "-p", PROJECT, "--engine", "shell", "--", "sleep", "1000"]
+            return subprocess.run(words, env=env, capture_output=True, check=False).returncode
+
+        started = perf_counter()
+        with ThreadPoolExecutor(50) as pool:
+            codes = list(pool.map(one, range(50)))
+        table.add("seconds for all", f"{perf_counter() - started:.1f}")
+        table.add(
+            "that failed",
+            str(sum(code != 0 for code in codes)),
+            judged=sum(code != 0 for code in codes),
+            target=at_most(0),
+        )
+    return table
+
+
+def _sweep() -> Table:
+    """Ten thousand ended journals, two hundred live sessions: one look at all of them."""
+    table = Table(title=f"sweep of {JOURNALS} journals beside {SESSIONS} live sessions", columns=("what", "value"))
+    with Scene() as scene, scene.fleet() as fleet:
+        fleet.world.tmux.ensure_server()
+        for number in range(SESSIONS):
+            words = [
+                "tmux",
+                "-N",
+                "-S",
+                fleet.world.tmux.socket,
+                "new-session",
+                "-d",
+                "-s",
+                f"by-{number}",
+                "sleep",
+                "1000",
+            ]
+            subprocess.run(words, check=True, capture_output=True)
+        _journals(fleet)
+        calls: list[str] = []
+        fleet.funnel.watcher = _Counter(calls)
+        started = perf_counter()
+        fleet.sweep(kill=False)
+        seconds = perf_counter() - started
+        table.add("seconds", f"{seconds:.2f}", judged=seconds, target=at_most(1))
+        table.add("calls of tmux", str(sum(each.startswith("tmux") for each in calls)))
+    shutil.rmtree(scene.root, ignore_errors=True)
+    return table
+
+
+class _Counter:
+    """Counts effects."""
+
+    def __init__(self, calls: list[str]) -> None:
+        self._calls = calls
+
+    def before(self, effect: str) -> None:
+        """Count it."""
+        self._calls.append(effect)
+
+    def during(self, _effect: str, _pid: int) -> None:
+        """Nothing to do."""
+
+    def after(self, _effect: str) -> None:
+        """Nothing to do."""
+
+
+def _journals(fleet: Fleet) -> None:
+    """Ended dispatches that own the bundle of a task that is not archived: all that can pile up in the tables."""
+    lines = [json.dumps({"slug": f"t{n}", "title": "T", "status": "failed"}).encode() for n in range(JOURNALS)]
+    fleet.ingest(project=PROJECT, lines=lines, name="journals")
+
+    def work(tx: object) -> dict[str, int]:
+        for number in range(JOURNALS):
+            ident, slug = f"{number:08x}", f"t{number}"
+            tx.run(q.RESERVE_ID, id=ident, at=1)  # type: ignore[attr-defined]
+            blank = dict.fromkeys(("predecessor", "engine", "autonomy", "model", "command", "base", "server"))
+            who = {"id": ident, "kind": "worker", "project": PROJECT, "slug": slug, "owner": f"project/p/slug/{slug}"}
+            tx.run(q.ADD_DISPATCH, **who, **blank, host=fleet.world.host.id, tmux_socket="s", at=1, spawner="")  # type: ignore[attr-defined]
+            tx.run(q.STEP_EXEC, id=ident, before="pending", after="failed", at=1)  # type: ignore[attr-defined]
+            tx.run(q.ADD_BUNDLE, project=PROJECT, slug=slug, host="h", owner=ident)  # type: ignore[attr-defined]
+            tx.run(q.ADD_CLAIM, id=ident, dispatch=None, project=PROJECT, slug=slug, host=fleet.world.host.id, kind="worker_dir",
+                   name=f"n{number}", actor="", effect_lock="", data="{}", at=1)  # type: ignore[attr-defined] # fmt: skip
+        return {"n": JOURNALS}
+
+    fleet.store.transact("fill", work, Caller(actor="bench", at=1, key="fill"))  # type: ignore[arg-type]

@@ -1,0 +1,115 @@
+"""The archive: written and synced before the rows go; the journal reads the same, live or archived."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from dispatch.stage import FLEET, answer
+
+from fleet.testing.scenarios import until
+
+FIELDS = {
+    "id", "kind", "owner", "host_id", "tmux_socket", "schema", "created_at", "updated_at", "exec_state", "recl_state",
+    "blocked_reason", "claims",
+}  # fmt: skip
+
+
+def shown(scene, ident: str) -> dict:
+    return answer(scene.start(FLEET, "dispatches", "show", ident, "--json")).json
+
+
+@pytest.mark.req("OBS-1", "AUD-2", "EXC-3")
+def test_the_journal_has_one_shape_live_and_archived(either):
+    with either.fleet() as fleet:
+        ident = either.dispatch(fleet, "t", "sleep", "1000")
+        either.launched(fleet, ident)
+        live = shown(either, ident)
+        fleet.kill(ident, "a test")
+        fleet.archive(project="p", slug="t")
+        either.swept(fleet)
+        (name,) = fleet.files.names("dispatches/archive")
+        assert name.startswith(f"{ident}-")
+        assert (Path(either.home, "dispatches/archive", name).stat().st_mode & 0o777) == 0o600
+    old = shown(either, ident)
+    for journal in (live, old):
+        assert set(journal) >= FIELDS
+        assert all(set(claim) >= {"class", "kind", "state", "data"} for claim in journal["claims"])
+    assert set(live) - set(old) == set()
+    assert (live["exec_state"], old["exec_state"], old["recl_state"]) == ("in_flight", "failed", "complete")
+    states = {claim["kind"]: claim["state"] for claim in old["claims"]}
+    assert (states["tmux_session"], states["coord_prompt_inbox"], states["agent_record"]) == ("released", "released", "archived")
+
+
+@pytest.mark.req("OBS-1")
+def test_a_live_journal_shows_its_bundle_and_a_fresh_look_at_each_claim(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", "sleep", "1000")
+        scene.launched(fleet, ident)
+    claims = {claim["kind"]: claim for claim in shown(scene, ident)["claims"]}
+    assert {"worktree", "worker_dir", "coord_prompt_inbox", "tmux_session", "agent_record"} <= set(claims)
+    assert "ours" in json.dumps(claims["tmux_session"]), "inspected anew"
+
+
+@pytest.mark.req("AUD-2")
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_a_kill_around_the_archiving_loses_no_journal_and_keeps_it_once(either, where):
+    with either.fleet() as fleet:
+        ident = either.killed(fleet, "t")
+        fleet.archive(project="p", slug="t")
+        child = either.halted(where, "publish dispatches/archive", "sweep")
+        assert fleet.dispatches()[0]["id"] == ident, "the rows are there until the file is"
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait(60)
+        either.swept(fleet)
+        assert fleet.dispatches() == []
+        assert len([name for name in fleet.files.names("dispatches/archive") if name.startswith(ident)]) >= 1
+        assert fleet.journal(ident)["exec_state"] == "failed"
+
+
+@pytest.mark.req("OBS-1", "OBS-2")
+def test_journals_and_claims_are_listed_across_dispatches_by_class_and_kind(either):
+    with either.fleet() as fleet:
+        idents = {either.dispatch(fleet, slug, "sleep", "1000") for slug in ("a", "b")}
+    listed = answer(either.start(FLEET, "dispatches", "list", "--json")).json
+    assert {each["id"] for each in listed} == idents
+    assert all({"exec_state", "recl_state", "claims", "created_at", "kind"} <= set(each) for each in listed)
+    sessions = answer(either.start(FLEET, "claims", "list", "exclusive", "tmux_session", "--json")).json
+    assert {each["name"] for each in sessions} == {f"fleet-{ident}" for ident in idents}
+    assert len(answer(either.start(FLEET, "claims", "list", "adoptable", "--json")).json) == 4
+    assert len(answer(either.start(FLEET, "claims", "list", "exclusive", "agent_record", "--json")).json) == 2
+
+
+@pytest.mark.req("OBS-3")
+def test_status_counts_active_dispatches_and_says_reclaim_trouble_in_words(scene):
+    scene.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
+    with scene.fleet() as fleet:
+        scene.killed(fleet, "dirty")
+        (scene.tree("dirty") / "x").write_text("x")
+        fleet.archive(project="p", slug="dirty")
+        fleet.sweep(kill=True)
+        scene.dispatch(fleet, "t", "sleep", "1000")
+    said = scene.program("status").out
+    assert "dispatches: 1 active, 0 blocked-reclaim" in said
+    assert "1 worktree kept: uncommitted work" in said
+
+
+@pytest.mark.req("OBS-4", "AUD-1")
+def test_old_journals_are_pruned_only_when_asked(scene):
+    with scene.fleet() as fleet:
+        ident = scene.killed(fleet, "t")
+        fleet.archive(project="p", slug="t")
+        until(lambda: scene.swept(fleet) or not fleet.dispatches())
+        (name,) = fleet.files.names("dispatches/archive")
+    assert scene.program("maintenance", "prune-dispatch-archive", "--older-than", "90d").code == 0
+    assert os.path.exists(f"{scene.home}/dispatches/archive/{name}")
+    old = f"{scene.home}/dispatches/archive/00000001-1000000.json"
+    os.link(f"{scene.home}/dispatches/archive/{name}", old)
+    os.utime(old, (1, 1))
+    os.unlink(f"{scene.home}/dispatches/archive/{name}")
+    Path(f"{scene.home}/dispatches/archive/{name}").write_text(Path(old).read_text())
+    assert scene.program("maintenance", "prune-dispatch-archive", "--older-than", "90d").code == 0
+    with scene.fleet() as fleet:
+        assert fleet.files.names("dispatches/archive") == [name]
+        assert fleet.journal(ident)["id"] == ident

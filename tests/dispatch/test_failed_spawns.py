@@ -1,0 +1,60 @@
+"""A failed start gives the task back; too many within an hour park it."""
+
+import pytest
+from dispatch.stage import claim_of, status_of
+
+from fleet.errors import EngineMissing, FleetError, TmuxRefused
+from fleet.verbs.dispatch import Wanted
+
+WANTED = Wanted(project="p", slug="t", engine="shell", command=("sleep", "1000"))
+
+
+@pytest.mark.req("GRAPH-8", "STORE-7", "STORE-8")
+def test_a_failed_start_gives_the_task_back_and_the_third_within_an_hour_parks_it(either, monkeypatch):
+    with either.fleet() as fleet:
+        fleet.add(project="p", title="T", slug="t")
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", either.shim("tmux", "new-session"))
+            for number in range(3):
+                with pytest.raises(TmuxRefused, match="refused by the test"):
+                    fleet.dispatch(WANTED)
+                assert status_of(fleet, "t")[0] == ("open" if number < 2 else "blocked")
+            assert "3 failed starts within an hour" in status_of(fleet, "t")[1]
+            assert "refused by the test" in status_of(fleet, "t")[1]
+            with pytest.raises(FleetError):
+                fleet.dispatch(WANTED)
+        assert fleet.agents() == []
+        assert fleet.files.names("inbox") == []
+        fleet.retry(project="p", slug="t")
+        either.launched(fleet, fleet.dispatch(WANTED)["id"])
+
+
+@pytest.mark.req("GRAPH-8", "STORE-7")
+@pytest.mark.parametrize(("program", "when"), [("git", " worktree add "), ("git", " reset --hard "), ("tmux", "new-session")])
+def test_a_start_that_fails_at_one_step_undoes_the_steps_before_it(scene, monkeypatch, program, when):
+    with scene.fleet() as fleet:
+        fleet.add(project="p", title="T", slug="t")
+        fleet.world.tmux.ensure_server()
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", scene.shim(program, when))
+            with pytest.raises(FleetError, match="refused by the test"):
+                fleet.dispatch(WANTED)
+        assert status_of(fleet, "t")[0] == "open"
+        assert fleet.world.tmux.listing().panes == ()
+        assert fleet.files.names("inbox") == []
+        ident = fleet.dispatch(WANTED)["id"]
+        assert (scene.tree("t") / "README").exists()
+        assert claim_of(fleet, "worktree", slug="t").state == "live"
+        scene.launched(fleet, ident)
+
+
+@pytest.mark.req("GRAPH-8")
+def test_an_engine_that_is_missing_is_said_before_anything_is_made_and_counts_as_no_failure(either):
+    with either.fleet() as fleet:
+        fleet.add(project="p", title="T", slug="t")
+        before = fleet.newest()
+        for _ in range(4):
+            with pytest.raises(EngineMissing):
+                fleet.dispatch(Wanted(project="p", slug="t", engine="shell", command=("no-such-program",)))
+        assert fleet.newest() == before
+        assert status_of(fleet, "t")[0] == "open"
