@@ -1,8 +1,10 @@
 """A scene with the real Claude Code in it: a person's throw-away home that trusts the main repository, and a stub as its model."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -160,6 +162,19 @@ class Stage:
     def journal(self, ident: str) -> dict[str, Any]:
         with self.scene.fleet() as fleet:
             return fleet.journal(ident)
+
+    def until_settled(self, slug: str) -> str:
+        """Wait until nobody works on a task any more; what became of it."""
+        until(lambda: self._wake_tmux() or self.task(slug)["status"] != "in_progress", lambda: str(self.task(slug)))
+        return self.task(slug)["status"]
+
+    def _wake_tmux(self) -> None:
+        """tmux before 3.5 may lose a SIGCHLD: the pane is dead, but its status and its hook come with the next one only."""
+        with self.scene.fleet() as fleet:
+            listing = fleet.world.tmux.listing()
+        if listing.server and any(pane.dead and pane.status is None for pane in listing.panes):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(listing.server.pid, signal.SIGCHLD)
 
     def ended_sessions(self) -> list[str]:
         """The reasons that the program gave to its own SessionEnd hooks: it ended by itself, not by SIGKILL."""

@@ -34,7 +34,7 @@ def reported_and_swept(stage, ident, slug):
     assert stage.task(slug)["status"] == "done"
 
 
-@pytest.mark.req("ENG-2", "ENG-5", "ENG-6", "AGENT-1", "MERGE-1")
+@pytest.mark.req("ENG-2", "ENG-5", "ENG-6", "SWEEP-9", "MERGE-1")
 @pytest.mark.parametrize("autonomy", ["allowlist", "full"])
 def test_it_works_unasked_reports_is_ended_by_the_sweep_and_merged(stage, autonomy):
     stage.play(stage.writes("t"), COMMIT, LOG, REPORT, SAY)
@@ -83,7 +83,7 @@ def test_what_is_not_on_the_allowlist_is_refused_without_a_question(stage):
     assert not (stage.worktree("t") / "unlisted.txt").exists()
 
 
-@pytest.mark.req("ENG-2", "ENG-6")
+@pytest.mark.req("ENG-2", "ENG-6", "AGENT-9")
 def test_it_is_read_as_working_then_finished_and_stopped_with_its_own_signal(stage):
     hold = threading.Event()
     stage.play(stage.writes("t"), COMMIT, SAY | {"hold": hold})
@@ -112,12 +112,12 @@ def test_an_error_of_the_api_is_never_read_as_finished(stage, status, state):
     assert stage.task("t")["status"] == "blocked"
 
 
-@pytest.mark.req("ENG-2")
+@pytest.mark.req("AGENT-3", "AGENT-5")
 def test_an_agent_that_is_killed_from_outside_is_settled_without_a_sweep(stage):
     hold = threading.Event()
     stage.play(SAY | {"hold": hold})
     ident = stage.full_screen("t", "full")
     stage.until_state(ident, "working")
     os.kill(stage.pid(ident), signal.SIGKILL)
-    until(lambda: stage.task("t")["status"] == "failed")
+    assert stage.until_settled("t") == "failed"
     assert stage.processes_of(ident) == []

@@ -9,9 +9,9 @@ import os
 import signal
 import sys
 
-import fleet.world.world as world
 from fleet.api.fleet import Fleet
 from fleet.verbs.dispatch import Wanted
+from fleet.world import world
 
 SLEEP = ("sleep", "1000")
 

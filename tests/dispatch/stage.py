@@ -86,6 +86,10 @@ class Stage(Scene):
         who = self.launched(fleet, ident)
         until(lambda: fleet.world.processes.life(who) == "dead")
 
+    def ended(self, fleet: Fleet) -> None:
+        """Every dispatch was settled by whoever noticed. Only the store is asked: tmux is left in peace."""
+        until(lambda: not fleet.dispatches(ended=False))
+
     # the outside ------------------------------------------------------------------------------------------------------
     def tmux(self, *words: str) -> str:
         done = subprocess.run(
@@ -150,7 +154,9 @@ class Stage(Scene):
                     if task["status"] not in {"done", "failed", "abandoned"}:
                         fleet.abandon(project=project, slug=task["slug"], override=True)
                     fleet.archive(project=project, slug=task["slug"])
-            restless = next((done for done in (acted(fleet.sweep(kill=True)) for _ in range(_SWEEPS)) if not done), None)
+            restless = next(
+                (done for done in (acted(fleet.sweep(kill=True)) for _ in range(_SWEEPS)) if not done), None
+            )
         found = [*self.leftovers(), *(["a sweep that never rests"] if restless is None else [])]
         return [each for each in found if not each.startswith(tuple(self.forgiven or {"-"}))]
 

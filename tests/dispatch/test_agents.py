@@ -8,6 +8,7 @@ import sys
 import pytest
 from dispatch.stage import FLEET, acted, answer, bundle_of, is_alive, process_of, status_of
 
+import fleet.world.tmux as tmux_module
 from fleet.model.identity import Identity
 from fleet.testing.scenarios import until
 from fleet.verbs.dispatch import Wanted
@@ -28,7 +29,7 @@ def test_a_report_is_not_an_end_and_grace_is_given_before_the_tree_is_killed(eit
         assert bundle_of(fleet, "t")["owner"] == ident
         who = process_of(fleet, ident)
         until(lambda: acted(fleet.sweep(kill=True)))
-        until(lambda: not fleet.agents())
+        either.ended(fleet)
         assert not is_alive(who.pid)
         assert status_of(fleet, "t")[0] == "done"
         assert either.git("show", "worker/t:a.txt") == "two", "what it wrote after its report is there"
@@ -88,8 +89,24 @@ def test_an_agent_that_exited_but_left_a_daemon_is_not_ended_until_a_sweep_has_k
 def test_an_exit_is_noticed_without_a_daemon_and_weighed_with_report_and_evidence(scene, steps, expected):
     with scene.fleet() as fleet:
         scripted(scene, fleet, *steps)
-        until(lambda: not fleet.agents())
+        scene.ended(fleet)
         assert status_of(fleet, "t") == expected
+
+
+@pytest.mark.req("AGENT-5", "AGENT-3", "EXC-7")
+def test_an_exit_status_that_a_stopped_server_cannot_tell_yet_is_waited_for_not_guessed(scene, monkeypatch):
+    monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
+    with scene.fleet() as fleet:
+        scene.without_hint(fleet)
+        ident = scene.dispatch(fleet, "t", "sleep", "1000")
+        who, server = scene.launched(fleet, ident), scene.server(fleet)
+        os.kill(server, signal.SIGSTOP)
+        os.kill(who.pid, signal.SIGTERM)
+        until(lambda: fleet.world.processes.life(who) == "dead")
+        assert fleet.settle(ident)["settled"] is False
+        os.kill(server, signal.SIGCONT)
+        scene.swept(fleet)
+        assert status_of(fleet, "t") == ("failed", "exit status 143, without a report")
 
 
 @pytest.mark.req("AGENT-5", "EXC-2")
@@ -223,7 +240,7 @@ def test_a_stopped_task_can_be_dispatched_again_in_its_own_tree(either):
         fleet.stop(ident)
         fleet.retry(project="p", slug="t")
         again = fleet.dispatch(Wanted(project="p", slug="t", engine="shell", command=("cat", "a.txt")))["id"]
-        until(lambda: not fleet.agents())
+        either.ended(fleet)
         assert "one" in fleet.output(again)
 
 

@@ -39,7 +39,11 @@ def test_the_journal_has_one_shape_live_and_archived(either):
     assert set(live) - set(old) == set()
     assert (live["exec_state"], old["exec_state"], old["recl_state"]) == ("in_flight", "failed", "complete")
     states = {claim["kind"]: claim["state"] for claim in old["claims"]}
-    assert (states["tmux_session"], states["coord_prompt_inbox"], states["agent_record"]) == ("released", "released", "archived")
+    assert (states["tmux_session"], states["coord_prompt_inbox"], states["agent_record"]) == (
+        "released",
+        "released",
+        "archived",
+    )
 
 
 @pytest.mark.req("OBS-1")
@@ -58,6 +62,7 @@ def test_a_kill_around_the_archiving_loses_no_journal_and_keeps_it_once(either, 
     with either.fleet() as fleet:
         ident = either.killed(fleet, "t")
         fleet.archive(project="p", slug="t")
+        fleet.sweep(kill=True, phases=frozenset({"retry-releases"}))
         child = either.halted(where, "publish dispatches/archive", "sweep")
         assert fleet.dispatches()[0]["id"] == ident, "the rows are there until the file is"
         os.kill(child.pid, signal.SIGKILL)

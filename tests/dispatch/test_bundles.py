@@ -123,6 +123,7 @@ def test_a_tree_is_released_only_when_its_task_is_terminal_and_archived(either):
         fleet.sweep(kill=True)
         assert not either.tree("t").exists()
         assert fleet.claims("adoptable") == []
+        assert acted(fleet.sweep(kill=True)) == [], "the second sweep takes no action"
         assert either.git("branch", "--list", "worker/t") == "", "it had nothing that is not merged"
 
 
@@ -148,7 +149,7 @@ def test_a_dirty_worktree_is_kept_and_listed_every_time(scene, how):
 def test_a_branch_with_unmerged_commits_outlives_its_tree(scene):
     with scene.fleet() as fleet:
         scene.dispatch(fleet, "t", engine="scripted", script="write a.txt hello\ncommit Add a\nfail on purpose\n")
-        until(lambda: not fleet.agents())
+        scene.ended(fleet)
         fleet.archive(project="p", slug="t")
         until(lambda: fleet.sweep(kill=True) == [])
         assert not scene.tree("t").exists()

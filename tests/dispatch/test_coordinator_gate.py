@@ -174,7 +174,9 @@ def test_projects_do_not_block_each_other(either):
     with either.fleet() as fleet:
         fleet.register(other, "q")
         either.halted("before", "publish inbox/", "coord")
-        ident = fleet.coord_spawn(Wanted(project="q", slug=None, kind="coord", engine="shell", command=("sleep", "1000")))["id"]
+        ident = fleet.coord_spawn(
+            Wanted(project="q", slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
+        )["id"]
         assert seat(fleet, "q")["holder"] == ident
 
 

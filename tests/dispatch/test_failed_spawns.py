@@ -30,7 +30,9 @@ def test_a_failed_start_gives_the_task_back_and_the_third_within_an_hour_parks_i
 
 
 @pytest.mark.req("GRAPH-8", "STORE-7")
-@pytest.mark.parametrize(("program", "when"), [("git", " worktree add "), ("git", " reset --hard "), ("tmux", "new-session")])
+@pytest.mark.parametrize(
+    ("program", "when"), [("git", " worktree add "), ("git", " reset --hard "), ("tmux", "new-session")]
+)
 def test_a_start_that_fails_at_one_step_undoes_the_steps_before_it(scene, monkeypatch, program, when):
     with scene.fleet() as fleet:
         fleet.add(project="p", title="T", slug="t")

@@ -33,7 +33,9 @@ def test_an_id_a_unique_prefix_a_slug_and_the_last_are_found_and_ambiguity_lists
 
 
 @pytest.mark.req("CLI-1")
-@pytest.mark.parametrize("words", [("peek",), ("logs",), ("dispatches", "show"), ("attach",), ("stop",), ("kill", "--reason", "x")])
+@pytest.mark.parametrize(
+    "words", [("peek",), ("logs",), ("dispatches", "show"), ("attach",), ("stop",), ("kill", "--reason", "x")]
+)
 def test_every_command_that_takes_an_agent_takes_a_slug_and_refuses_what_is_ambiguous(scene, ids, words):
     with scene.fleet() as fleet:
         for slug in ("one", "two"):

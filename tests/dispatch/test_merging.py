@@ -14,7 +14,9 @@ from fleet.testing.scenarios import until
 def done_task(scene, fleet, slug: str = "t", *, path: str = "a.txt", text: str = "hello") -> None:
     """A task whose agent committed a file and said done."""
     scene.dispatch(fleet, slug, engine="scripted", script=f"write {path} {text}\ncommit Add {slug}\ndone\n")
-    until(lambda: status_of(fleet, slug)[0] == "done" and not fleet.agents())
+    scene.ended(fleet)
+    assert status_of(fleet, slug)[0] == "done"
+    scene.swept(fleet)
 
 
 def checkout(scene) -> tuple:
@@ -37,7 +39,14 @@ def verify(scene, command: str) -> None:
 @pytest.mark.req("MERGE-1", "MERGE-3", "ADO-9")
 def test_a_merge_leaves_the_users_checkout_index_stash_and_hooks_alone(either):
     hooks = Path(either.repository, ".git", "hooks")
-    for name in ("post-checkout", "pre-merge-commit", "post-merge", "commit-msg", "pre-commit", "reference-transaction"):
+    for name in (
+        "post-checkout",
+        "pre-merge-commit",
+        "post-merge",
+        "commit-msg",
+        "pre-commit",
+        "reference-transaction",
+    ):
         (hooks / name).write_text(f"#!/bin/sh\ntouch {either.root}/hooked-$(basename $0)\nexit 1\n")
     Path(either.repository, "README").write_text("stashed\n")
     either.git("-c", "core.hooksPath=/dev/null", "stash")
@@ -111,7 +120,9 @@ def test_an_integration_branch_that_moved_meanwhile_is_not_overwritten(either, o
         done_task(either, fleet)
         tree = either.git("rev-parse", "fleet/main^{tree}")
         moved = either.git("commit-tree", tree, "-p", "fleet/main", "-m", "meanwhile")
-        fleet.funnel.watcher = once("before", "git update-ref", lambda: either.git("update-ref", "refs/heads/fleet/main", moved))
+        fleet.funnel.watcher = once(
+            "before", "git update-ref", lambda: either.git("update-ref", "refs/heads/fleet/main", moved)
+        )
         with pytest.raises(Refused, match="moved meanwhile"):
             fleet.merge(project="p", slug="t")
         fleet.funnel.watcher = None
@@ -145,7 +156,9 @@ def test_one_merge_at_a_time_and_the_second_is_told_who(either):
 
 
 @pytest.mark.req("MERGE-5")
-@pytest.mark.parametrize(("where", "effect"), [("before", "git update-ref"), ("after", "git update-ref"), ("after", "git merge")])
+@pytest.mark.parametrize(
+    ("where", "effect"), [("before", "git update-ref"), ("after", "git update-ref"), ("after", "git merge")]
+)
 def test_a_merge_that_was_killed_is_continued_and_counts_only_when_git_says_so(either, where, effect):
     with either.fleet() as fleet:
         done_task(either, fleet)
@@ -196,9 +209,14 @@ def test_land_never_moves_a_target_that_is_no_ancestor(scene):
 
 
 @pytest.mark.req("MERGE-5")
-def test_work_that_is_not_done_or_has_no_branch_is_not_merged(scene):
+@pytest.mark.parametrize("status", ["failed", "in_progress"])
+def test_a_branch_without_commits_of_a_task_that_is_not_done_is_no_merge(scene, status):
     with scene.fleet() as fleet:
-        scene.killed(fleet, "t")
+        if status == "failed":
+            scene.killed(fleet, "t")
+        else:
+            scene.launched(fleet, scene.dispatch(fleet, "t", "sleep", "1000"))
         with pytest.raises(FleetError):
             fleet.merge(project="p", slug="t")
-        assert not fleet.task(project="p", slug="t")["archived"], "an empty branch of a failed task is no merge"
+        assert not fleet.task(project="p", slug="t")["archived"]
+        assert status_of(fleet, "t")[0] == status

@@ -11,7 +11,7 @@ from dispatch.stage import FLEET, acted, answer, claim_of, standing
 
 from fleet.testing.scenarios import until
 
-NASTY = "it's \"quoted\" $(touch {root}/oops) `touch {root}/oops` \\n; & | > *\n\ttab\n{{slug}} {{title}} {{history}} %s äöü 🙂\n-- -x\n"
+NASTY = 'it\'s "quoted" $(touch {root}/oops) `touch {root}/oops` \\n; & | > *\n\ttab\n{{slug}} {{title}} {{history}} %s äöü 🙂\n-- -x\n'
 SHOW = 'cat "$FLEET_PROMPT_FILE" >prompt.txt && mv prompt.txt whole.txt; exec sleep 1000'
 
 
@@ -54,11 +54,13 @@ def test_quotes_newlines_and_braces_reach_the_agent_as_they_were_written(scene):
 def test_the_words_of_a_command_reach_the_agent_without_any_shell_seeing_them(scene):
     words = ["printf", "<%s>", "it's", '"two words"', "$HOME", "a\nb", ";", "*"]
     scene.program("task", "add", "T", "--slug", "t", "-p", "p").ok()
-    ident = answer(scene.start(FLEET, "dispatch", "t", "-p", "p", "--engine", "shell", "--json", "--", *words)).json["id"]
+    ident = answer(scene.start(FLEET, "dispatch", "t", "-p", "p", "--engine", "shell", "--json", "--", *words)).json[
+        "id"
+    ]
     with scene.fleet() as fleet:
         until(lambda: fleet.dispatches() and fleet.dispatches()[0]["exec_state"] not in {"pending", "in_flight"})
         said = fleet.output(ident)
-    assert "<it's><\"two words\"><$HOME><a\nb><;><*>" in said
+    assert '<it\'s><"two words"><$HOME><a\nb><;><*>' in said
 
 
 @pytest.mark.req("ENG-3")
@@ -73,7 +75,9 @@ def test_variables_of_a_parent_agent_do_not_leak_into_a_child(scene, server):
             fleet.world.tmux.ensure_server()
         fleet.add(project="p", title="T", slug="t")
         words = ("sh", "-c", f"env >{scene.root}/env.new; mv {scene.root}/env.new {scene.root}/env; exec sleep 1000")
-        done = answer(scene.start(FLEET, "dispatch", "t", "-p", "p", "--engine", "shell", "--json", "--", *words, env=leaky))
+        done = answer(
+            scene.start(FLEET, "dispatch", "t", "-p", "p", "--engine", "shell", "--json", "--", *words, env=leaky)
+        )
         assert done.code == 0, done
         until(lambda: os.path.exists(f"{scene.root}/env"))
         told = dict(line.split("=", 1) for line in Path(f"{scene.root}/env").read_text().splitlines() if "=" in line)

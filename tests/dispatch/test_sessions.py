@@ -141,7 +141,9 @@ def test_a_second_server_on_the_same_path_says_nothing_about_the_first_ones_sess
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         who, server = scene.launched(fleet, ident), scene.server(fleet)
         os.unlink(f"{scene.home}/tmux.sock")
-        scene.start("tmux", "-f", "/dev/null", "-S", f"{scene.home}/tmux.sock", "new-session", "-d", "sleep 1000").wait(60)
+        scene.start("tmux", "-f", "/dev/null", "-S", f"{scene.home}/tmux.sock", "new-session", "-d", "sleep 1000").wait(
+            60
+        )
         second = scene.server(fleet)
         assert second != server
         assert look(fleet, ident) == "unknown"
@@ -239,9 +241,26 @@ def test_a_claim_of_another_host_is_refused_naming_both_and_can_be_given_up(eith
 def test_a_pane_finds_fleet_though_it_is_not_on_tmuxs_path(scene):
     bare = scene.around(PATH="/usr/bin:/bin")
     scene.program("task", "add", "T", "--slug", "t", "-p", "p").ok()
-    done = answer(scene.start(FLEET, "dispatch", "t", "-p", "p", "--engine", "shell", "--", "fleet", "--version", env=bare))
+    done = answer(
+        scene.start(FLEET, "dispatch", "t", "-p", "p", "--engine", "shell", "--", "fleet", "--version", env=bare)
+    )
     assert done.code == 14, "fleet is not on that PATH, and an engine that is missing is said before anything is made"
-    done = answer(scene.start(FLEET, "dispatch", "t", "-p", "p", "--engine", "shell", "--", "sh", "-c", "fleet log hi; sleep 1000", env=bare))
+    done = answer(
+        scene.start(
+            FLEET,
+            "dispatch",
+            "t",
+            "-p",
+            "p",
+            "--engine",
+            "shell",
+            "--",
+            "sh",
+            "-c",
+            "fleet log hi; sleep 1000",
+            env=bare,
+        )
+    )
     assert done.code == 0, done
     with scene.fleet() as fleet:
         until(lambda: fleet.task(project="p", slug="t")["log"])

@@ -122,7 +122,7 @@ def test_a_database_that_cannot_be_read_is_an_error_and_nothing_is_killed(either
 
 def _spoil(scene, kind: str) -> None:
     if kind == "sqlite":
-        for name in ("fleet.db", "fleet.db-wal"):
+        for name in [name for name in ("fleet.db", "fleet.db-wal") if os.path.exists(f"{scene.home}/{name}")]:
             with open(f"{scene.home}/{name}", "r+b") as file:
                 file.write(b"not a database at all" * 5_000)
     else:
@@ -131,7 +131,8 @@ def _spoil(scene, kind: str) -> None:
 
 @pytest.mark.req("SWEEP-8")
 @pytest.mark.parametrize(
-    "where", ["commit dispatch", "mkdir worker_dir", "git worktree add", "git checkout", "publish inbox/", "tmux new-session"]
+    "where",
+    ["commit dispatch", "mkdir worker_dir", "git worktree add", "git checkout", "publish inbox/", "tmux new-session"],
 )
 def test_a_sweep_while_a_dispatch_is_starting_changes_nothing(scene, where):
     with scene.fleet() as fleet:
@@ -188,7 +189,9 @@ def test_three_failed_releases_block_the_reclamation_visibly_until_it_works(scen
         scene.exited(fleet, ident)
         with monkeypatch.context() as patch:
             patch.setenv("PATH", scene.shim("tmux", "kill-session"))
-            until(lambda: fleet.sweep(kill=True) and claim_of(fleet, "tmux_session", ident).state == "releasing_blocked")
+            until(
+                lambda: fleet.sweep(kill=True) and claim_of(fleet, "tmux_session", ident).state == "releasing_blocked"
+            )
             assert claim_of(fleet, "tmux_session", ident).failures >= 3
             assert fleet.dispatches()[0]["recl_state"] == "blocked"
             assert any(ident in line for line in standing(fleet.sweep(kill=False))), "blocked is a standing finding"
@@ -222,7 +225,9 @@ def test_processes_that_carry_the_mark_of_an_ended_dispatch_are_listed_and_ended
     with either.fleet() as fleet:
         ended = either.killed(fleet, "t")
         mine = subprocess.Popen(["sleep", "1000"], env=either.around(FLEET_DISPATCH_ID=ended))
-        foreign = subprocess.Popen(["sleep", "1000"], env={**os.environ, "FLEET_HOME": "/elsewhere", "FLEET_DISPATCH_ID": ended})
+        foreign = subprocess.Popen(
+            ["sleep", "1000"], env={**os.environ, "FLEET_HOME": "/elsewhere", "FLEET_DISPATCH_ID": ended}
+        )
         nobody = subprocess.Popen(["sleep", "1000"], env=either.around(FLEET_DISPATCH_ID="00000000"))
         try:
             dry = fleet.sweep(kill=False)

@@ -53,7 +53,7 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
         raise AutonomyRefused(
             engine=engine.name, autonomy=autonomy, why="it does not know it", advice=f"choose one of {known}"
         )
-    sandboxed = bool(engine.root_sandbox) and os.environ.get(engine.root_sandbox) not in {None, "", "0"}
+    sandboxed = bool(engine.root_sandbox) and os.environ.get(engine.root_sandbox) == "1"
     if autonomy == "full" and os.geteuid() == 0 and not sandboxed:
         advice = f"run as another user, or declare a sandbox with {engine.root_sandbox or 'a variable of the engine'}=1"
         raise AutonomyRefused(

@@ -667,6 +667,27 @@ REMOVE_SPAWN_FAILURES = Query(
     'DELETE FROM spawn_failures WHERE project = %(project)s',
 )
 
+# How many dispatches of each project are at work, and how many could not be reclaimed.
+DISPATCH_COUNTS = Query(
+    'dispatch_counts',
+    "SELECT project, SUM(CASE WHEN exec_state IN ('pending', 'in_flight') THEN 1 ELSE 0 END) AS active, SUM(CASE WHEN recl_state IN ('partial', 'blocked') THEN 1 ELSE 0 END) AS blocked FROM dispatches GROUP BY project",
+    "SELECT project, SUM(CASE WHEN exec_state IN ('pending', 'in_flight') THEN 1 ELSE 0 END) AS active, SUM(CASE WHEN recl_state IN ('partial', 'blocked') THEN 1 ELSE 0 END) AS blocked FROM dispatches GROUP BY project",
+)
+
+# Things that are still held although nobody needs them any more, counted by kind.
+RECLAIM_TROUBLE = Query(
+    'reclaim_trouble',
+    "SELECT c.kind, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir' GROUP BY c.kind ORDER BY c.kind",
+    "SELECT c.kind, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir' GROUP BY c.kind ORDER BY c.kind",
+)
+
+# The hosts that hold something.
+CLAIM_HOSTS = Query(
+    'claim_hosts',
+    "SELECT DISTINCT host FROM claims WHERE state <> 'released' ORDER BY host",
+    "SELECT DISTINCT host FROM claims WHERE state <> 'released' ORDER BY host",
+)
+
 # A new task. Its count of open blockers is set once its edges are there.
 ADD_TASK = Query(
     'add_task',

@@ -72,6 +72,8 @@ def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
     engine = read_engine(ground.world.home, row["engine"])
     given = tuple(json.loads(row["command"] or "[]"))
     program = readiness.program_of(engine, given)
+    # Once more, in the environment that the agent really gets: that of the tmux server.
+    readiness.check(engine, autonomy=row["autonomy"], repository=ground.project(row["project"])["path"])
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
     filling = command.Filling(

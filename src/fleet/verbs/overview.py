@@ -25,9 +25,19 @@ def overview(rows: Rows, now: int) -> dict[str, Any]:
             shown["tasks"][row["status"]] += row["n"]
     for row in rows.all(q.READY_COUNTS, now=now):
         projects[row["project"]]["ready"] = row["n"]
+    for row in rows.all(q.DISPATCH_COUNTS):
+        projects[row["project"]]["dispatches"] = {"active": int(row["active"]), "blocked_reclaim": int(row["blocked"])}
     working = [{**row, "started_at": iso(row["started_at"] or 0)} for row in rows.all(q.TASK_ON_HAND, most=SHOWN)]
     trouble = [{**row, "changed_at": iso(row["changed_at"])} for row in rows.all(q.TROUBLED_TASKS, most=SHOWN)]
-    return {"projects": list(projects.values()), "working": working, "trouble": trouble}
+    kept = [_in_words(row["kind"], row["n"]) for row in rows.all(q.RECLAIM_TROUBLE)]
+    return {"projects": list(projects.values()), "working": working, "trouble": trouble, "reclaim": kept}
+
+
+def _in_words(kind: str, count: int) -> str:
+    """2 worktrees kept: uncommitted work, or not reclaimed yet."""
+    if kind == "worktree":
+        return f"{count} worktree{'' if count == 1 else 's'} kept: uncommitted work, or not swept yet"
+    return f"{count} {kind.replace('_', ' ')}{'' if count == 1 else 's'} not released yet"
 
 
 def _empty(row: Row) -> dict[str, Any]:
@@ -38,4 +48,5 @@ def _empty(row: Row) -> dict[str, Any]:
         "ready": 0,
         "archived": 0,
         "tasks": dict.fromkeys(STATUSES, 0),
+        "dispatches": {"active": 0, "blocked_reclaim": 0},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Any
 
 from fleet.model.claim import Claim
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing, Pane
 
 LOG_BYTES = 2_000_000
+_LOOKS = 50
+_BETWEEN_LOOKS = 0.02
 
 
 def settle(
@@ -36,8 +39,9 @@ def settle(
         alive = "" if undo and row["exec_state"] == "pending" else why_alive(ground, row, seen)
         if alive:
             return {"id": ident, "settled": False, "why": alive}
-        _keep_output(ground, row, seen)
-        done = ground.commit(_end(row, outcome(_evidence(ground, row, seen, why)), ground))
+        pane = _last_look(ground, row)
+        _keep_output(ground, row, pane)
+        done = ground.commit(_end(row, outcome(_evidence(ground, row, pane, why)), pane, ground))
         if not done["settled"]:
             return {"id": ident, "settled": False, "why": "it changed meanwhile"}
     left = reclaim(ground, ident)
@@ -88,9 +92,24 @@ def _gave_up(ground: Ground, spawner: Identity, row: Row) -> bool:
     return spawner == ground.world.processes.me() and row["asked_for"] is not None
 
 
-def _evidence(ground: Ground, row: Row, listing: Listing, why: str) -> Evidence:
+def _last_look(ground: Ground, row: Row) -> Pane | None:
+    """The pane as tmux leaves it, with its exit status.
+
+    tmux notices a death a moment later than the kernel; and before 3.5 it sometimes loses the signal that tells it, and never
+    notices. So it is told again, for a bounded time.
+    """
+    for _ in range(_LOOKS):
+        listing = ground.world.tmux.listing()
+        pane = _pane(ground, row, listing)
+        if pane is None or pane.status is not None or listing.server is None or row["exec_state"] != "in_flight":
+            return pane
+        ground.world.processes.signal(listing.server, signal.SIGCHLD)
+        ground.world.clock.wait(_BETWEEN_LOOKS)
+    return pane
+
+
+def _evidence(ground: Ground, row: Row, pane: Pane | None, why: str) -> Evidence:
     process = Identity.parse(row["process"] or "")
-    pane = _pane(ground, row, listing)
     return Evidence(
         launched=row["exec_state"] == "in_flight",
         report=row["report"],
@@ -121,9 +140,8 @@ def _has_work(ground: Ground, row: Row) -> bool:
     return bool(row["base"] and ground.world.git.commits(repository, row["base"], f"refs/heads/worker/{row['slug']}"))
 
 
-def _keep_output(ground: Ground, row: Row, listing: Listing) -> None:
+def _keep_output(ground: Ground, row: Row, pane: Pane | None) -> None:
     """What the agent showed goes into a file before its session goes."""
-    pane = _pane(ground, row, listing)
     if pane is None:
         return
     text = ground.world.tmux.capture(pane.session_id, history=True)
@@ -132,9 +150,8 @@ def _keep_output(ground: Ground, row: Row, listing: Listing) -> None:
         ground.world.files.publish(f"logs/{row['id']}.log", f"{kept}\n".encode()[-LOG_BYTES:])
 
 
-def _end(row: Row, found: Outcome, ground: Ground) -> Change:
+def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground) -> Change:
     ident = row["id"]
-    pane = _pane(ground, row, ground.world.tmux.listing())
     status = pane.status if pane and pane.dead else None
     most = ground.setting("limits.failed_spawns")
 

@@ -56,3 +56,22 @@ DELETE FROM projects WHERE name = :project;
 
 -- name: remove_spawn_failures
 DELETE FROM spawn_failures WHERE project = :project;
+
+-- name: dispatch_counts
+-- How many dispatches of each project are at work, and how many could not be reclaimed.
+SELECT project,
+       SUM(CASE WHEN exec_state IN ('pending', 'in_flight') THEN 1 ELSE 0 END) AS active,
+       SUM(CASE WHEN recl_state IN ('partial', 'blocked') THEN 1 ELSE 0 END) AS blocked
+FROM dispatches GROUP BY project;
+
+-- name: reclaim_trouble
+-- Things that are still held although nobody needs them any more, counted by kind.
+SELECT c.kind, COUNT(*) AS n FROM claims c
+LEFT JOIN dispatches d ON d.id = c.dispatch
+LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug
+WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir'
+GROUP BY c.kind ORDER BY c.kind;
+
+-- name: claim_hosts
+-- The hosts that hold something.
+SELECT DISTINCT host FROM claims WHERE state <> 'released' ORDER BY host;

@@ -11,6 +11,7 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import Slug, json_option, reading
+from fleet.surfaces.cli.picking import picked
 
 _COLOURS = {"working": "cyan", "asks": "yellow", "idle": "yellow", "limit": "red", "exited": "red", "unknown": "red"}
 
@@ -58,8 +59,8 @@ agents.command("list", help=_HELP.replace("fleet ps", "fleet agents list"))(read
 
 
 @click.command("attach")
-@click.argument("agent")
-def attach(agent: str) -> None:
+@click.argument("agent", required=False)
+def attach(agent: str | None) -> None:
     """Join an agent's terminal. Ctrl+Q leaves it; the agent goes on.
 
     \b
@@ -68,17 +69,17 @@ def attach(agent: str) -> None:
       fleet attach fix-login
     """
     with Fleet.open() as fleet:
-        words = fleet.attach_words(fleet.find(agent))
+        words = fleet.attach_words(picked(fleet, agent))
     env = {name: value for name, value in os.environ.items() if name not in {"TMUX", "TMUX_PANE"}}
     sys.stdout.flush()
     os.execvpe(words[0], words, env)  # noqa: S606 - the terminal becomes tmux's
 
 
 @click.command("peek")
-@click.argument("agent", default="@last")
+@click.argument("agent", required=False)
 @click.option("--history", is_flag=True, help="all that the terminal remembers")
 @json_option
-def peek(agent: str, **given: Any) -> None:
+def peek(agent: str | None, **given: Any) -> None:
     """What an agent shows just now, without joining it.
 
     \b
@@ -87,7 +88,7 @@ def peek(agent: str, **given: Any) -> None:
       fleet peek fix-login --history
     """
     with Fleet.open() as fleet:
-        ident = fleet.find(agent)
+        ident = picked(fleet, agent)
         text = fleet.screen(ident, history=given["history"])
     terminal.say_json({"id": ident, "screen": text}) if given["json"] else sys.stdout.write(text)
 

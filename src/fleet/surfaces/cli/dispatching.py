@@ -11,6 +11,7 @@ from fleet.api.fleet import Fleet
 from fleet.errors import BadInput, Superseded
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import Slug, from_stdin, unkeyed, writing
+from fleet.surfaces.cli.picking import picked
 from fleet.verbs.dispatch import WAIT, Wanted
 from fleet.verbs.launch import become
 from fleet.world.programs import detached
@@ -129,9 +130,9 @@ def settle(given: str, *, hint: bool) -> int:
 
 
 @click.command("stop")
-@click.argument("agent")
+@click.argument("agent", required=False)
 @unkeyed
-def stop(agent: str, **given: Any) -> None:
+def stop(agent: str | None, **given: Any) -> None:
     """End an agent so that it can be resumed: it is asked the engine's own way, given grace, then killed.
 
     \b
@@ -140,14 +141,14 @@ def stop(agent: str, **given: Any) -> None:
       fleet stop fix-login
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _ended(fleet.stop(fleet.find(agent)), as_json=given["json"])
+        _ended(fleet.stop(picked(fleet, agent)), as_json=given["json"])
 
 
 @click.command("kill")
-@click.argument("agent")
+@click.argument("agent", required=False)
 @click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for whoever reads it next")
 @unkeyed
-def kill(agent: str, reason: str, **given: Any) -> None:
+def kill(agent: str | None, reason: str, **given: Any) -> None:
     """End an attempt: its task is failed, its processes are killed. Its worktree and commits stay.
 
     \b
@@ -155,7 +156,7 @@ def kill(agent: str, reason: str, **given: Any) -> None:
       fleet kill 3f2a9c01 --reason "it runs in circles"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _ended(fleet.kill(fleet.find(agent), reason), as_json=given["json"])
+        _ended(fleet.kill(picked(fleet, agent), reason), as_json=given["json"])
 
 
 def _ended(done: dict[str, Any], *, as_json: bool) -> None:

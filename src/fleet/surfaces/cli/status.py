@@ -32,15 +32,19 @@ def status(**given: Any) -> None:
     _trouble(found["trouble"])
     _working(found["working"])
     rows = [_row(each) for each in found["projects"]]
-    for line in terminal.table(("PROJECT", "READY", "WAITING", "WORKING", "TROUBLE", "DONE"), rows):
+    for line in terminal.table(("PROJECT", "READY", "WAITING", "WORKING", "TROUBLE", "DONE", "DISPATCHES"), rows):
         terminal.say(line)
+    for said in found["reclaim"]:
+        terminal.say(terminal.paint(f"{said} — `fleet clean` shows and offers what to do", "yellow"))
 
 
 def _row(project: dict[str, Any]) -> tuple[str, ...]:
     count = project["tasks"]
     waiting, trouble = count["open"] - project["ready"], count["failed"] + count["blocked"]
     numbers = (project["ready"], waiting, count["in_progress"], trouble, count["done"])
-    return (project["name"], *(str(number) for number in numbers))
+    count = project["dispatches"]
+    said = f"{count['active']} active, {count['blocked_reclaim']} blocked-reclaim"
+    return (project["name"], *(str(number) for number in numbers), said)
 
 
 def _trouble(found: list[dict[str, Any]]) -> None:

@@ -104,26 +104,43 @@ def _told(found: list[Finding]) -> None:
 
 
 @click.command("clean")
-@click.option("-y", "--yes", is_flag=True, help="do not ask")
+@click.option("-y", "--yes", is_flag=True, help="do not ask; worktrees with uncommitted work are kept")
 @unkeyed
 def clean(**given: Any) -> None:
-    """Sweep up: show what leaked, ask once, release it.
+    """Sweep up: show what leaked, ask once, release it. Uncommitted work is never deleted: for each worktree you choose.
 
     \b
     Examples:
       fleet clean
+      fleet clean --yes
     """
+    asking = not given["yes"] and not given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
         found = fleet.sweep(kill=False)
         moving = [each for each in found if not each.standing]
-        if moving and not given["json"]:
+        if moving and asking:
             _told(found)
-        if moving and (given["yes"] or click.confirm(f"{len(moving)} thing(s) to clean up. Go on?")):
+        if moving and (given["yes"] or (asking and click.confirm(f"{len(moving)} thing(s) to clean up. Go on?"))):
             found = fleet.sweep(kill=True)
+        if asking:
+            _offer(fleet)
     if given["json"]:
         terminal.say_json([asdict(each) for each in found])
     else:
         _told(found)
+
+
+def _offer(fleet: Fleet) -> None:
+    """Each worktree that nobody needs any more but that has uncommitted work."""
+    for tree in fleet.kept_trees():
+        terminal.say(f"{tree['path']} has uncommitted work of {tree['project']}/{tree['task']}, which is archived.")
+        said = "commit it to a ref of its own and remove the worktree, keep it, or open it (its path is printed)"
+        chosen = click.prompt(said, type=click.Choice(["commit", "keep", "open"]), default="keep")
+        if chosen == "commit":
+            done = fleet.keep(project=tree["project"], slug=tree["task"])
+            terminal.say(f"kept as {done['ref']}; `git show {done['ref']}` shows it")
+        elif chosen == "open":
+            terminal.say(f"cd {tree['path']}")
 
 
 COMMANDS = {"maintenance": maintenance, "clean": clean}
