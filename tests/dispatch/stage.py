@@ -132,12 +132,12 @@ class Stage(Scene):
     # the end ----------------------------------------------------------------------------------------------------------
     def end(self) -> None:
         """End all work, archive, sweep; whatever is left then, and was not forgiven, fails the test."""
-        for pid in self.processes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
         for child in self.started:
             with child:
                 child.kill()
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
         left = [] if "everything" in self.forgiven else self._wound_up()
         self.close()
         until(lambda: not self.processes())
@@ -154,6 +154,7 @@ class Stage(Scene):
                     if task["status"] not in {"done", "failed", "abandoned"}:
                         fleet.abandon(project=project, slug=task["slug"], override=True)
                     fleet.archive(project=project, slug=task["slug"])
+            until(lambda: not [pid for pid in self.processes() if "settle" in _command(pid)])  # hints under way
             restless = next(
                 (done for done in (acted(fleet.sweep(kill=True)) for _ in range(_SWEEPS)) if not done), None
             )

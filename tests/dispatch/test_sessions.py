@@ -6,7 +6,6 @@ import signal
 import pytest
 from dispatch.stage import FLEET, acted, answer, claim_of, is_alive, standing
 
-import fleet.world.tmux as tmux_module
 from fleet.errors import FleetError, TmuxRefused
 from fleet.resources import KINDS
 from fleet.testing.scenarios import until
@@ -21,12 +20,6 @@ IDENT = "aaaaaaaa"
 def known_id(monkeypatch) -> str:
     monkeypatch.setattr(Ids, "dispatch", lambda _ids: IDENT)
     return IDENT
-
-
-@pytest.fixture
-def impatient(monkeypatch) -> None:
-    """A server that does not answer is found out sooner."""
-    monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
 
 
 def look(fleet, ident: str) -> str:
@@ -97,65 +90,6 @@ def test_a_session_that_lost_our_mark_is_foreign_and_left_alone(scene):
         assert acted(fleet.sweep(kill=True)) == []
 
 
-@pytest.mark.req("EXC-2", "EXC-7", "SWEEP-7", "AGENT-3")
-def test_a_stopped_server_is_unknown_and_nothing_is_touched(scene, impatient):
-    with scene.fleet() as fleet:
-        ident = scene.dispatch(fleet, "t", "sleep", "1000")
-        who, server = scene.launched(fleet, ident), scene.server(fleet)
-        os.kill(server, signal.SIGSTOP)
-        assert look(fleet, ident) == "unknown"
-        assert acted(fleet.sweep(kill=True)) == []
-        with pytest.raises(TmuxRefused):
-            scene.dispatch(fleet, "other", "sleep", "1000")
-        os.kill(server, signal.SIGCONT)
-        until(lambda: look(fleet, ident) == "ours")
-        assert is_alive(who.pid)
-        assert fleet.task(project="p", slug="other")["status"] == "open"
-
-
-@pytest.mark.req("EXC-2", "EXC-7")
-@pytest.mark.parametrize("how", ["deleted", "renamed", "not a socket"])
-def test_a_socket_taken_away_under_a_live_server_is_unknown_and_no_second_server_is_started(scene, impatient, how):
-    with scene.fleet() as fleet:
-        ident = scene.dispatch(fleet, "t", "sleep", "1000")
-        who, server = scene.launched(fleet, ident), scene.server(fleet)
-        socket = f"{scene.home}/tmux.sock"
-        os.rename(socket, f"{socket}.away") if how == "renamed" else os.unlink(socket)
-        if how == "not a socket":
-            os.mkdir(socket)
-        assert look(fleet, ident) == "unknown"
-        assert acted(fleet.sweep(kill=True)) == []
-        with pytest.raises(TmuxRefused):
-            scene.dispatch(fleet, "other", "sleep", "1000")
-        assert scene.servers() == [server]
-        assert is_alive(who.pid)
-        if how == "not a socket":
-            os.rmdir(socket)
-        os.kill(server, signal.SIGUSR1)
-        until(lambda: look(fleet, ident) == "ours")
-
-
-@pytest.mark.req("EXC-2", "EXC-7")
-def test_a_second_server_on_the_same_path_says_nothing_about_the_first_ones_sessions(scene):
-    with scene.fleet() as fleet:
-        ident = scene.dispatch(fleet, "t", "sleep", "1000")
-        who, server = scene.launched(fleet, ident), scene.server(fleet)
-        os.unlink(f"{scene.home}/tmux.sock")
-        scene.start("tmux", "-f", "/dev/null", "-S", f"{scene.home}/tmux.sock", "new-session", "-d", "sleep 1000").wait(
-            60
-        )
-        second = scene.server(fleet)
-        assert second != server
-        assert look(fleet, ident) == "unknown"
-        assert acted(fleet.sweep(kill=True)) == []
-        with pytest.raises(TmuxRefused):
-            scene.dispatch(fleet, "other", "sleep", "1000")
-        assert is_alive(who.pid)
-        os.kill(second, signal.SIGKILL)
-        os.kill(server, signal.SIGUSR1)
-        until(lambda: look(fleet, ident) == "ours")
-
-
 @pytest.mark.req("EXC-2", "SWEEP-5", "AGENT-3")
 def test_with_the_server_and_the_panes_process_proven_dead_the_session_is_gone_and_released(either):
     with either.fleet() as fleet:
@@ -183,24 +117,6 @@ def test_one_launch_a_dispatch_and_a_late_one_exits_by_itself(either):
         assert late.code in {0, 11, 13}
         with open(f"{either.root}/launches") as file:
             assert len(file.readlines()) == 1
-
-
-@pytest.mark.req("EXC-11", "EXC-2", "SWEEP-4")
-def test_a_session_that_a_stopped_server_makes_later_finds_its_dispatch_ended(scene, impatient, once):
-    with scene.fleet() as fleet:
-        fleet.world.tmux.ensure_server()
-        server = scene.server(fleet)
-        fleet.funnel.watcher = once("before", "tmux new-session", lambda: os.kill(server, signal.SIGSTOP))
-        with pytest.raises(TmuxRefused):
-            scene.dispatch(fleet, "t", "sh", "-c", f"touch {scene.root}/launched; sleep 1000")
-        fleet.funnel.watcher = None
-        assert acted(fleet.sweep(kill=True)) == []
-        os.kill(server, signal.SIGCONT)
-        until(lambda: fleet.world.tmux.listing().server is not None)
-        until(lambda: all(pane.dead for pane in fleet.world.tmux.listing().panes))
-        until(lambda: fleet.sweep(kill=True) == [])
-        assert not os.path.exists(f"{scene.root}/launched")
-        assert fleet.task(project="p", slug="t")["status"] == "open"
 
 
 @pytest.mark.req("EXC-6", "EXC-5")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from dispatch.stage import FLEET, acted, answer, claim_of, is_alive, standing, status_of
 
-from fleet.store import queries as q
 from fleet.testing.scenarios import until
 
 SWEEP = (FLEET, "maintenance", "sweep-leaks", "--kill")
@@ -241,31 +240,3 @@ def test_processes_that_carry_the_mark_of_an_ended_dispatch_are_listed_and_ended
             for child in (mine, foreign, nobody):
                 child.kill()
                 child.wait(60)
-
-
-@pytest.mark.req("SWEEP-5")
-def test_a_live_claim_whose_thing_is_gone_is_released(either):
-    with either.fleet() as fleet:
-        either.without_hint(fleet)
-        ident = either.dispatch(fleet, "t", "true")
-        either.exited(fleet, ident)
-        either.tmux("kill-session", "-t", f"=fleet-{ident}")
-        os.unlink(f"{either.home}/inbox/{ident}.md")
-        either.swept(fleet)
-        rows = fleet.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
-        assert {row["state"] for row in rows} <= {"released"}
-
-
-@pytest.mark.req("DER-1", "DER-2", "SWEEP-1")
-def test_what_is_derived_is_computed_from_the_store_and_the_second_time_nothing_changes(either):
-    path = Path(either.home, "projects/p/coord-state.json")
-    with either.fleet() as fleet:
-        ident = either.dispatch(fleet, "t", "sleep", "1000")
-        path.write_text('{"supervisor": "ghost", "worker_agent_ids": {"old": "ghost"}}')
-        fleet.sweep(kill=True, phases=frozenset({"reconcile-derived"}))
-        text = path.read_text()
-        assert ident in text
-        assert "ghost" not in text
-        before = path.stat().st_mtime_ns
-        assert fleet.sweep(kill=True, phases=frozenset({"reconcile-derived"})) == []
-        assert path.stat().st_mtime_ns == before

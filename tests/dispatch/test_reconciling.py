@@ -1,0 +1,36 @@
+"""What the store knows is the measure: what is gone is released, what is derived is computed anew."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fleet.store import queries as q
+
+
+@pytest.mark.req("SWEEP-5")
+def test_a_live_claim_whose_thing_is_gone_is_released(either):
+    with either.fleet() as fleet:
+        either.without_hint(fleet)
+        ident = either.dispatch(fleet, "t", "true")
+        either.exited(fleet, ident)
+        either.tmux("kill-session", "-t", f"=fleet-{ident}")
+        os.unlink(f"{either.home}/inbox/{ident}.md")
+        either.swept(fleet)
+        rows = fleet.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
+        assert {row["state"] for row in rows} <= {"released"}
+
+
+@pytest.mark.req("DER-1", "DER-2", "SWEEP-1")
+def test_what_is_derived_is_computed_from_the_store_and_the_second_time_nothing_changes(either):
+    path = Path(either.home, "projects/p/coord-state.json")
+    with either.fleet() as fleet:
+        ident = either.dispatch(fleet, "t", "sleep", "1000")
+        path.write_text('{"supervisor": "ghost", "worker_agent_ids": {"old": "ghost"}}')
+        fleet.sweep(kill=True, phases=frozenset({"reconcile-derived"}))
+        text = path.read_text()
+        assert ident in text
+        assert "ghost" not in text
+        before = path.stat().st_mtime_ns
+        assert fleet.sweep(kill=True, phases=frozenset({"reconcile-derived"})) == []
+        assert path.stat().st_mtime_ns == before

@@ -1,0 +1,99 @@
+"""The server: one that does not answer, lost its socket or was replaced says nothing about its sessions."""
+
+import os
+import signal
+
+import pytest
+from dispatch.stage import acted, claim_of, is_alive
+
+import fleet.world.tmux as tmux_module
+from fleet.errors import TmuxRefused
+from fleet.resources import KINDS
+from fleet.testing.scenarios import until
+
+
+@pytest.fixture
+def impatient(monkeypatch) -> None:
+    """A server that does not answer is found out sooner."""
+    monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
+
+
+def look(fleet, ident: str) -> str:
+    return KINDS["tmux_session"].look(claim_of(fleet, "tmux_session", ident), fleet.world)
+
+
+@pytest.mark.req("EXC-2", "EXC-7", "SWEEP-7", "AGENT-3")
+def test_a_stopped_server_is_unknown_and_nothing_is_touched(scene, impatient):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", "sleep", "1000")
+        who, server = scene.launched(fleet, ident), scene.server(fleet)
+        os.kill(server, signal.SIGSTOP)
+        assert look(fleet, ident) == "unknown"
+        assert acted(fleet.sweep(kill=True)) == []
+        with pytest.raises(TmuxRefused):
+            scene.dispatch(fleet, "other", "sleep", "1000")
+        os.kill(server, signal.SIGCONT)
+        until(lambda: look(fleet, ident) == "ours")
+        assert is_alive(who.pid)
+        assert fleet.task(project="p", slug="other")["status"] == "open"
+
+
+@pytest.mark.req("EXC-2", "EXC-7")
+@pytest.mark.parametrize("how", ["deleted", "renamed", "not a socket"])
+def test_a_socket_taken_away_under_a_live_server_is_unknown_and_no_second_server_is_started(scene, impatient, how):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", "sleep", "1000")
+        who, server = scene.launched(fleet, ident), scene.server(fleet)
+        socket = f"{scene.home}/tmux.sock"
+        os.rename(socket, f"{socket}.away") if how == "renamed" else os.unlink(socket)
+        if how == "not a socket":
+            os.mkdir(socket)
+        assert look(fleet, ident) == "unknown"
+        assert acted(fleet.sweep(kill=True)) == []
+        with pytest.raises(TmuxRefused):
+            scene.dispatch(fleet, "other", "sleep", "1000")
+        assert scene.servers() == [server]
+        assert is_alive(who.pid)
+        if how == "not a socket":
+            os.rmdir(socket)
+        os.kill(server, signal.SIGUSR1)
+        until(lambda: look(fleet, ident) == "ours")
+
+
+@pytest.mark.req("EXC-2", "EXC-7")
+def test_a_second_server_on_the_same_path_says_nothing_about_the_first_ones_sessions(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", "sleep", "1000")
+        who, server = scene.launched(fleet, ident), scene.server(fleet)
+        os.unlink(f"{scene.home}/tmux.sock")
+        scene.start("tmux", "-f", "/dev/null", "-S", f"{scene.home}/tmux.sock", "new-session", "-d", "sleep 1000").wait(
+            60
+        )
+        second = scene.server(fleet)
+        assert second != server
+        assert look(fleet, ident) == "unknown"
+        assert acted(fleet.sweep(kill=True)) == []
+        with pytest.raises(TmuxRefused):
+            scene.dispatch(fleet, "other", "sleep", "1000")
+        assert is_alive(who.pid)
+        os.kill(second, signal.SIGKILL)
+        os.kill(server, signal.SIGUSR1)
+        until(lambda: look(fleet, ident) == "ours")
+
+
+@pytest.mark.req("EXC-11", "EXC-2", "SWEEP-4")
+def test_a_session_that_a_stopped_server_makes_later_finds_its_dispatch_ended(scene, impatient, once):
+    with scene.fleet() as fleet:
+        fleet.world.tmux.ensure_server()
+        server = scene.server(fleet)
+        fleet.funnel.watcher = once("before", "tmux new-session", lambda: os.kill(server, signal.SIGSTOP))
+        with pytest.raises(TmuxRefused):
+            scene.dispatch(fleet, "t", "sh", "-c", f"touch {scene.root}/launched; sleep 1000")
+        fleet.funnel.watcher = None
+        assert acted(fleet.sweep(kill=True)) == []
+        os.kill(server, signal.SIGCONT)
+        until(lambda: fleet.world.tmux.listing().server is not None)
+        until(lambda: all(pane.dead for pane in fleet.world.tmux.listing().panes))
+        until(lambda: fleet.sweep(kill=True) == [])
+        assert not os.path.exists(f"{scene.root}/launched")
+        assert fleet.task(project="p", slug="t")["status"] == "open"
