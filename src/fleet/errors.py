@@ -227,8 +227,10 @@ class GateHeld(Contested):
 class CoordSpawnInProgress(Contested):
     """One coordinator at a time is spawned."""
 
-    says = 'refusing to spawn coord for project "{project}": another coord-spawn is in progress (lock holder: {holder})'
-    hint = 'attach to the in-flight coord with "fleet coord attach -p {project}" once it finishes booting'
+    says = (
+        'refusing to spawn coord for project "{project}": another coord-spawn is in progress (lock holder: {holder}). '
+        'attach to the in-flight coord with "fleet coord attach -p {project}" once it finishes booting'
+    )
 
 
 class BundleHeld(Contested):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from fleet.api.planning import Planning
 from fleet.engines import reader
 from fleet.errors import Absent, NoSuchDispatch
-from fleet.model.times import iso_or_none
-from fleet.resources import class_of
+from fleet.model.claim import Claim
+from fleet.model.times import iso, iso_or_none
+from fleet.resources import KINDS, class_of
 from fleet.store import queries as q
 from fleet.verbs import agents, dispatch, end, find, keep, launch, merge, prompts, prune, reclaim, seat, settle, sweep
 from fleet.verbs.ground import Ground
@@ -98,11 +99,30 @@ class Running(Planning):
         """One dispatch with its claims, live or archived alike; a live one is looked at anew."""
         live = self.store.read(lambda rows: reclaim.journal(rows, ident))
         if live:
-            return live
+            return live | self._looked_at(live)
         found = find.archived(self.ground, ident)
         if found is None:
             raise NoSuchDispatch(dispatch=ident)
         return found | {"archived": True}
+
+    def _looked_at(self, live: Document) -> Document:
+        """The bundle that it owns among its claims, each claim looked at anew, and who had the bundle before."""
+        place = {"project": live["project"], "slug": live["slug"] or ""}
+        bundle = self.store.read(lambda rows: rows.one(q.BUNDLE_OF, **place))
+        owned = (
+            self.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place))
+            if bundle and bundle["owner"] == live["id"]
+            else []
+        )
+        held = owned + self.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=live["id"]))
+        seen = {row["kind"]: KINDS[row["kind"]].look(Claim.of(row), self.world) for row in held if row["kind"] in KINDS}
+        shown = [*live["claims"], *(reclaim.claim_document(row) for row in owned)]
+        history = self.store.read(lambda rows: rows.all(q.ADOPTIONS_OF, **place))
+        adoptions = [
+            {**row, "adopted_at": iso(row["adopted_at"]), "released_at": iso_or_none(row["released_at"])}
+            for row in history
+        ]
+        return {"claims": [{**each, "look": seen.get(each["kind"])} for each in shown], "adoptions": adoptions}
 
     def claims(self, klass: str | None = None, kind: str | None = None) -> list[Document]:
         """Every claim that is not released, the row kinds included."""

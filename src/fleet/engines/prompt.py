@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 BUILT_IN = Path(__file__).parent / "prompts"
@@ -9,10 +10,7 @@ BUILT_IN = Path(__file__).parent / "prompts"
 
 def prompt(home: str, kind: str, facts: dict[str, str]) -> str:
     """The prompt for a kind of dispatch."""
-    text = _template(home, kind)
-    for name, value in facts.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text
+    return re.sub(r"\{(\w+)\}", lambda found: facts.get(found[1], found[0]), _template(home, kind))
 
 
 def _template(home: str, kind: str) -> str:

@@ -42,7 +42,7 @@ class Worktree:
         if known is None:
             return "unknown"
         here = _registered(claim, known)
-        if here is None or here.prunable:
+        if here is None or here.prunable or not os.path.isdir(claim.name):
             return "absent" if not os.path.lexists(claim.name) else "foreign"
         return "ours" if here.branch == claim.data["branch"] else "foreign"
 
@@ -109,7 +109,10 @@ class Worktree:
         gate = world.git_gate(repository)
         gate.take(wait=_GATE_WAIT)
         try:
-            if self.look(claim, world) == "ours":
+            found = self.look(claim, world)
+            if found == "ours" and claim.state in {"allocating", "failed_alloc"}:
+                world.git.discard_scratch(repository, claim.name, lock=lock)  # half-made: nobody ever worked in it
+            elif found == "ours":
                 if world.git.is_dirty(claim.name) is not False:
                     raise GitRefused(what=f"remove {claim.name}", why="it has uncommitted work")
                 reason = f"fleet {world.tmux.home_id} released"

@@ -185,6 +185,20 @@ ALL_BUNDLES = Query(
     'SELECT * FROM bundles',
 )
 
+# The branch of this task was made by fleet.
+BRANCH_IS_OURS = Query(
+    'branch_is_ours',
+    'UPDATE bundles SET branch_is_ours = 1 WHERE project = :project AND slug = :slug',
+    'UPDATE bundles SET branch_is_ours = 1 WHERE project = %(project)s AND slug = %(slug)s',
+)
+
+# Things of a bundle whose making failed.
+UNMADE_OF_BUNDLE = Query(
+    'unmade_of_bundle',
+    "SELECT * FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NULL AND state = 'failed_alloc' ORDER BY created_at DESC, id",
+    "SELECT * FROM claims WHERE project = %(project)s AND slug = %(slug)s AND dispatch IS NULL AND state = 'failed_alloc' ORDER BY created_at DESC, id",
+)
+
 # Give out a dispatch id, once and for all time.
 RESERVE_ID = Query(
     'reserve_id',
@@ -258,8 +272,8 @@ COUNT_UNFINISHED = Query(
 # Compare and set: one launch a dispatch.
 LAUNCH_DISPATCH = Query(
     'launch_dispatch',
-    "UPDATE dispatches SET exec_state = 'in_flight', process = :process, launched_at = :at, updated_at = :at WHERE id = :id AND exec_state = 'pending'",
-    "UPDATE dispatches SET exec_state = 'in_flight', process = %(process)s, launched_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = 'pending'",
+    "UPDATE dispatches SET exec_state = 'in_flight', process = :process, launched_at = :at, updated_at = :at WHERE id = :id AND exec_state = 'pending' AND asked_for IS NULL",
+    "UPDATE dispatches SET exec_state = 'in_flight', process = %(process)s, launched_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = 'pending' AND asked_for IS NULL",
 )
 
 # The first report counts.
@@ -279,8 +293,8 @@ ASK_DISPATCH = Query(
 # Compare and set: the outcome, committed only by settle.
 END_DISPATCH = Query(
     'end_dispatch',
-    "UPDATE dispatches SET exec_state = :after, exit_status = :exit_status, blocked_reason = :reason, ended_at = :at, updated_at = :at WHERE id = :id AND exec_state = :before AND COALESCE(report, '') = COALESCE(CAST(:report AS TEXT), '')",
-    "UPDATE dispatches SET exec_state = %(after)s, exit_status = %(exit_status)s, blocked_reason = %(reason)s, ended_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = %(before)s AND COALESCE(report, '') = COALESCE(CAST(%(report)s AS TEXT), '')",
+    "UPDATE dispatches SET exec_state = :after, exit_status = :exit_status, blocked_reason = :reason, ended_at = :at, updated_at = :at WHERE id = :id AND exec_state = :before AND COALESCE(report, '') = COALESCE(CAST(:report AS TEXT), '') AND COALESCE(asked_for, '') = COALESCE(CAST(:asked_for AS TEXT), '')",
+    "UPDATE dispatches SET exec_state = %(after)s, exit_status = %(exit_status)s, blocked_reason = %(reason)s, ended_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = %(before)s AND COALESCE(report, '') = COALESCE(CAST(%(report)s AS TEXT), '') AND COALESCE(asked_for, '') = COALESCE(CAST(%(asked_for)s AS TEXT), '')",
 )
 
 # Compare and set of the exec state.

@@ -17,6 +17,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 
 if TYPE_CHECKING:
+    from fleet.model.claim import Look
     from fleet.resources.kind import Kind, Order
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.ground import Ground
@@ -67,33 +68,33 @@ def release(ground: Ground, claim: Claim) -> Left:
     """Let go of the thing, from whatever state its claim is in. Empty: released. Else why it is left."""
     if claim.host != ground.world.host.id:
         raise OtherHost(what=str(claim), made=claim.host, here=ground.world.host.id, dispatch=claim.dispatch or "")
-    kind = KINDS.get(claim.kind)
-    if kind is None:
+    if claim.state == "released":
+        return ""
+    if claim.kind not in KINDS:
         return f"{claim}: unknown kind, left alone"
     if claim.state != "live" and not is_free(ground, claim):
         return f"{claim}: {claim.actor} is still at it"
-    found = kind.look(claim, ground.world)
+    return _release(ground, claim, KINDS[claim.kind].look(claim, ground.world))
+
+
+def _release(ground: Ground, claim: Claim, found: Look) -> Left:
     if found in {"unknown", "foreign"}:
         return f"{claim}: {found}, left alone"
     if claim.state in {"allocating", "failed_alloc"}:
         return _release_unmade(ground, claim, present=found == "ours")
-    if found == "absent":
-        return _note_gone(ground, claim)
-    return _remove(ground, claim)
+    return _note_gone(ground, claim) if found == "absent" else _remove(ground, claim)
 
 
 def _release_unmade(ground: Ground, claim: Claim, *, present: bool) -> Left:
-    if claim.state == "allocating" and present:
-        ground.commit(step(claim, "made"))
-        return _remove(ground, _in(claim, "live"))
+    """Never live: what is there is half-made at most, and goes."""
     if claim.state == "allocating":
         ground.commit(step(claim, "not_made"))
-    elif present:
-        left = _undo_half_made(ground, claim)
-        if left:
-            return left
+    failed = _in(claim, "failed_alloc")
+    left = _undo_half_made(ground, failed) if present else ""
+    if left:
+        return left
     ground.world.forget_effect_lock(claim.id)  # nobody else looks at it while we live, and a missing lock is a free one
-    ground.commit(step(_in(claim, "failed_alloc"), "found_absent"))
+    ground.commit(step(failed, "found_absent"))
     return ""
 
 
@@ -147,6 +148,8 @@ def step(claim: Claim, event: str) -> Change:
     def work(tx: Tx) -> Row:
         _about(tx, claim)
         moved = tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after=after, at=tx.at)
+        if claim.kind == "worktree" and event == "made":
+            tx.run(q.BRANCH_IS_OURS, project=claim.project, slug=claim.slug)
         tx.note(claim=str(claim), was=claim.state, now=after)
         return {"moved": moved}
 

@@ -16,6 +16,7 @@ from fleet.engines import prompt, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.errors import (
     BadInput,
+    BundleHeld,
     Contested,
     FleetError,
     GitRefused,
@@ -72,7 +73,7 @@ def dispatch(ground: Ground, wanted: Wanted) -> dict[str, Any]:
     plan = _planned(ground, wanted, order, journal)
     try:
         for claim in plan:
-            acquire(ground, claim, order)
+            acquire(ground, _on_a_living_server(ground, claim), order)
     except (FleetError, OSError) as error:
         settle(ground, order.dispatch, why=str(error), undo=True)
         raise
@@ -188,14 +189,31 @@ def _server(ground: Ground) -> Identity:
     """The tmux server to use: the one of the last dispatch while it lives; making the session tells whether it still answers."""
     last = ground.store.read(lambda rows: rows.one(q.LAST_SERVER, socket=ground.world.tmux.socket))
     known = Identity.parse(last["server"]) if last else None
-    if known is not None and ground.world.processes.life(known) == "alive" and os.path.exists(ground.world.tmux.socket):
+    life = ground.world.processes.life(known)
+    if known is not None and life == "alive" and os.path.exists(ground.world.tmux.socket):
         return known
     gate = ground.world.gate("tmux")
     gate.take(wait=60)
     try:
+        if known is not None and life == "alive":
+            return ground.world.tmux.recalled(known)
         return ground.world.tmux.ensure_server()
     finally:
         gate.give()
+
+
+def _on_a_living_server(ground: Ground, claim: Claim) -> Claim:
+    """The server goes with its last session: if it went since the intent, the session is made on the next one."""
+    if claim.kind != "tmux_session" or ground.world.processes.life(Identity.parse(claim.data["server"])) != "dead":
+        return claim
+    renewed = replace(claim, data={**claim.data, "server": str(_server(ground))})
+
+    def work(tx: Tx) -> Row:
+        tx.dispatch = claim.dispatch
+        return {"moved": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=json.dumps(renewed.data), at=tx.at)}
+
+    ground.commit(Change(f"{claim}: its server is another one now", work))
+    return renewed
 
 
 def _prompt(ground: Ground, order: Order, task: Row) -> str:
@@ -314,7 +332,8 @@ def _write_journal(tx: Tx, ground: Ground, order: Order, journal: dict[str, Any]
         **journal,
     )
     if not written:
-        raise Contested(what=f"{order.project}/{order.slug} has an unfinished dispatch already")
+        held = tx.one(q.UNFINISHED_OF_TASK, project=order.project, slug=order.slug) or {"id": "someone"}
+        raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
     if order.slug is None:
         _take_seat(tx, order)
     tx.run(q.ADD_AGENT, id=order.dispatch, engine=journal["engine"], session=f"fleet-{order.dispatch}", at=tx.at)

@@ -35,11 +35,11 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
         integration, base = integration_branch(ground, project, repository)
         state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
         tip = ground.world.git.resolve(repository, f"refs/heads/worker/{slug}")
-        if tip is not None and ground.world.git.contains(repository, integration, tip):
-            return _merged(ground, project, slug, base)
         if state["status"] != "done":
             advice = "only work that is done is merged"
             raise IllegalStep(event="merge", project=project, slug=slug, status=state["status"], advice=advice)
+        if tip is not None and ground.world.git.contains(repository, integration, tip):
+            return _merged(ground, project, slug, base)
         if tip is None:
             raise NotMergeable(project=project, slug=slug, why="it has no branch", advice="was it dispatched by fleet?")
         return _finish(ground, project, slug, repository, (integration, base, tip))
@@ -152,7 +152,14 @@ def _end(order: Order, state: str, reason: str | None, *, park: bool) -> Change:
     def work(tx: Tx) -> Row:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
-        common = {"id": order.dispatch, "before": "in_flight", "report": None, "exit_status": None, "at": tx.at}
+        common = {
+            "id": order.dispatch,
+            "before": "in_flight",
+            "report": None,
+            "asked_for": None,
+            "exit_status": None,
+            "at": tx.at,
+        }
         ended = tx.run(q.END_DISPATCH, **common, after=state, reason=reason)
         if park:
             tx.run(q.PARK_TASK, project=order.project, slug=order.slug, was="done", reason=reason, at=tx.at)

@@ -30,11 +30,18 @@ def reclaim(ground: Ground, ident: str) -> list[str]:
         return []
     left = [why for why in (release(ground, claim) for claim in _due(ground, ident)) if why]
     if row["slug"] is not None:
+        left += _undo_unmade(ground, row["project"], row["slug"])
         left += release_bundle(ground, row["project"], row["slug"])
     event = ground.commit(_judge(ident))["recl_state"]
     if event == "complete":
         archive(ground, ident)
     return left
+
+
+def _undo_unmade(ground: Ground, project: str, slug: str) -> list[str]:
+    """What could not be made of a task's bundle is undone, so that the next dispatch can make it anew."""
+    held = ground.store.read(lambda rows: rows.all(q.UNMADE_OF_BUNDLE, project=project, slug=slug))
+    return [why for why in (release(ground, Claim.of(row)) for row in held) if why]
 
 
 def _due(ground: Ground, ident: str) -> list[Claim]:
@@ -141,7 +148,7 @@ def journal(rows: Rows, ident: str) -> dict[str, Any]:
     if row is None:
         return {}
     shown = {name: iso_or_none(value) if name in _TIMES else value for name, value in row.items()}
-    claims = [_claim(each) for each in rows.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)]
+    claims = [claim_document(each) for each in rows.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)]
     agent = rows.one(q.AGENT_BY_ID, id=ident)
     if agent:
         state = "live" if agent["archived_at"] is None else "archived"
@@ -151,7 +158,8 @@ def journal(rows: Rows, ident: str) -> dict[str, Any]:
     return shown | {"host_id": row["host"], "claims": claims}
 
 
-def _claim(row: Row) -> dict[str, Any]:
+def claim_document(row: Row) -> dict[str, Any]:
+    """A claim as journals show it."""
     data = {**json.loads(row["data"]), "name": row["name"], "actor": row["actor"], "failures": row["failures"]}
     return {"class": class_of(row["kind"]), "kind": row["kind"], "state": row["state"], "data": data}
 

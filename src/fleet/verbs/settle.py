@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
-from fleet.model.settling import Evidence, Outcome, outcome
+from fleet.model.settling import STOPPED, Evidence, Outcome, outcome
 from fleet.model.times import HOUR
-from fleet.resources import KINDS
+from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
@@ -75,13 +75,13 @@ def _why_starting(ground: Ground, row: Row, listing: Listing) -> str:
     busy = [claim for claim in held if not ground.world.effect_lock(claim.id).is_free()]
     if busy:
         return f"{busy[0]} is still being made"
-    pane = _pane(ground, row, listing)
+    session = next((claim for claim in held if claim.kind == "tmux_session" and claim.state == "live"), None)
+    fresh = listing if _pane(ground, row, listing) or session is None else ground.world.tmux.listing()
+    pane = _pane(ground, row, fresh)
     if pane is not None and not pane.dead:
         return "its session is starting"
-    session = next((claim for claim in held if claim.kind == "tmux_session" and claim.state == "live"), None)
     if session is not None:
-        look = KINDS["tmux_session"].look(session, ground.world) if pane is None else "ours"
-        return "its session is unknown" if look == "unknown" else ""
+        return "its session is unknown" if TmuxSession().judge(session, fresh, ground.world) == "unknown" else ""
     if spawner is not None and ground.world.processes.life(spawner) != "dead" and not _gave_up(ground, spawner, row):
         return f"process {spawner.pid} is starting it"
     return ""
@@ -164,6 +164,7 @@ def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground) -> Change:
             before=row["exec_state"],
             after=found.exec_state,
             report=row["report"],
+            asked_for=row["asked_for"],
             exit_status=status,
             reason=found.reason,
             at=tx.at,
@@ -184,7 +185,9 @@ def _settle_task(tx: Tx, row: Row, found: Outcome, most: int) -> list[str]:
         return []
     project, slug = row["project"], row["slug"]
     status, reason = found.exec_state, found.reason
-    if row["exec_state"] == "pending":
+    if row["exec_state"] == "pending" and row["asked_for"] == "stop":
+        status, reason = "blocked", STOPPED
+    elif row["exec_state"] == "pending" and row["asked_for"] is None:
         status, reason = _count_failure(tx, row, found.reason or "", most)
     open_again = status == "open"
     moved = tx.run(
@@ -204,8 +207,7 @@ def _settle_task(tx: Tx, row: Row, found: Outcome, most: int) -> list[str]:
 def _count_failure(tx: Tx, row: Row, why: str, most: int) -> tuple[str, str | None]:
     """A failed spawn gives the task back; too many within an hour park it."""
     place = {"project": row["project"], "slug": row["slug"]}
-    if row["asked_for"] is None:
-        tx.run(q.ADD_SPAWN_FAILURE, **place, dispatch=row["id"], at=tx.at, why=why)
+    tx.run(q.ADD_SPAWN_FAILURE, **place, dispatch=row["id"], at=tx.at, why=why)
     count = (tx.one(q.COUNT_SPAWN_FAILURES, **place, since=tx.at - HOUR) or {"n": 0})["n"]
     if count >= most:
         return "blocked", f"{count} failed starts within an hour, the last: {why}"

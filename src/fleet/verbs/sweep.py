@@ -15,11 +15,11 @@ from fleet.errors import FleetError, GateHeld
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
-from fleet.model.times import SECOND, duration
+from fleet.model.times import HOUR, SECOND, duration
 from fleet.resources import KINDS, RELEASED_AT_END, class_of
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
-from fleet.verbs.acquire import is_free
+from fleet.verbs.acquire import is_free, release
 from fleet.verbs.end import end, kill_processes
 from fleet.verbs.find import archived
 from fleet.verbs.merge import is_merged_by_git, note_merged
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing
 
 _SESSION = re.compile(r"fleet-([0-9a-f]{8})")
+_HALF = re.compile(r"([0-9a-f]{8}\.md)\.[0-9a-f]{8}\.new")
 _INBOX = re.compile(r"([0-9a-f]{8})\.md")
 
 
@@ -60,11 +61,12 @@ def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding
         found += _unfinished(ground, listing, kill=kill)
         found += _sessions(ground, ground.world.tmux.listing(), kill=kill)
         found += _processes(ground, kill=kill)
-        found += _files(ground)
+        found += _files(ground, kill=kill)
         found += _rewrites(ground, kill=kill)
     if "retry-releases" in phases:
-        found += _ended(ground, kill=kill)
         found += _bundles(ground, kill=kill)
+        found += _gone_bundles(ground, kill=kill)
+        found += _ended(ground, kill=kill)
     if "reconcile-derived" in phases:
         found += _derived(ground, kill=kill)
     if "orphans" in phases and kill:
@@ -113,6 +115,9 @@ def _overdue(ground: Ground, row: Row, what: str, *, kill: bool) -> Finding | No
         proof = f"it reported {row['report']} {(now - row['reported_at']) // SECOND} s ago"
         return _acted(what, "it lives on after its report", proof, "ask it to exit, then kill its tree", kill,
                       lambda: end(ground, row["id"], asked_for="report", reason="it had reported"))  # fmt: skip
+    if row["asked_for"] in {"kill", "stop"}:
+        return _acted(what, f"it was asked to exit ({row['asked_for']}) and lives on", "its process is alive", "end it", kill,
+                      lambda: end(ground, row["id"], asked_for=row["asked_for"], reason=row["asked_reason"]))  # fmt: skip
     if row["kind"] in {"coord", "finisher"} or row["slug"] is None:
         return None
     task = ground.store.read(lambda rows: rows.one(q.TASK_STATE, project=row["project"], slug=row["slug"]))
@@ -171,7 +176,12 @@ def _ended(ground: Ground, *, kill: bool) -> Iterator[Finding]:
 def _one_ended(ground: Ground, row: Row, known: _Known, *, kill: bool) -> Finding | None:
     what = f"dispatch {row['id']} ({row['kind']} of {row['owner']})"
     proof = f"its exec state is {row['exec_state']}"
-    due = [claim for claim in known.claims.get(row["id"], ()) if class_of(claim.kind) in RELEASED_AT_END]
+    mine = known.claims.get(row["id"], [])
+    strange = [claim for claim in mine if class_of(claim.kind) == "unknown"]
+    if strange:
+        why = f"{strange[0]} is of an unknown kind"
+        return Finding(what=what, why=why, proof=proof, action="left alone", standing=True)
+    due = [claim for claim in mine if class_of(claim.kind) in RELEASED_AT_END]
     if due:
         stuck = [why for why in (_why_stuck(ground, claim, known.listing) for claim in due) if why]
         if len(stuck) == len(due):
@@ -197,6 +207,8 @@ def _why_stuck(ground: Ground, claim: Claim, listing: Listing) -> str:
         return f"{claim} is of an unknown kind"
     if claim.state != "live" and not is_free(ground, claim):
         return f"{claim} is in the hands of {claim.actor}"
+    if claim.state == "releasing_blocked" and ground.world.clock.now() - (claim.failed_at or 0) < HOUR:
+        return f"{claim} could not be released {claim.failures} times; it is tried again in an hour"
     look = kind.judge(claim, listing, ground.world) if isinstance(kind, TmuxSession) else kind.look(claim, ground.world)
     return f"{claim} is {look}" if look in {"unknown", "foreign"} else ""
 
@@ -215,6 +227,15 @@ def _bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
         else:
             yield _acted(what, "nobody needs it any more", proof, "release it", kill,
                          lambda: release_bundle(ground, project, slug))  # fmt: skip # noqa: B023
+
+
+def _gone_bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """A worktree or directory whose claim is live, and that is not there any more."""
+    for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS)):
+        claim = Claim.of(row)
+        if claim.dispatch is None and claim.state == "live" and not os.path.lexists(claim.name):
+            yield _acted(str(claim), "it is gone", "nothing is at its path", "write that down", kill,
+                         lambda: release(ground, claim))  # fmt: skip # noqa: B023
 
 
 def _why_kept(ground: Ground, claim: Claim, listing: Listing) -> str:
@@ -258,9 +279,14 @@ def _processes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
                          "kill it", kill, lambda: ground.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
 
 
-def _files(ground: Ground) -> Iterator[Finding]:
+def _files(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """Prompts and worktrees that no claim speaks of. Listed, never touched."""
-    held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    claims = ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))
+    held = {row["name"] for row in claims}
+    if kill:
+        _forget_litter(
+            ground, {row["id"] for row in claims}, {row["name"] for row in claims if row["state"] == "allocating"}
+        )
     for name in ground.world.files.names("inbox"):
         if _INBOX.fullmatch(name) and f"inbox/{name}" not in held:
             yield Finding(what=f"inbox/{name}", why="no claim speaks of it", proof="looked up in the store",
@@ -271,6 +297,18 @@ def _files(ground: Ground) -> Iterator[Finding]:
             if path not in held:
                 yield Finding(what=path, why="no claim speaks of it", proof="looked up in the store",
                               action="listed only", standing=True)  # fmt: skip
+
+
+def _forget_litter(ground: Ground, claims: set[str], making: set[str]) -> None:
+    """Locks of claims that are history, and prompts that were never published whole."""
+    for name in ground.world.files.names("locks/effects"):
+        ident = name.removesuffix(".lock")
+        if ident not in claims and ground.world.effect_lock(ident).is_free():
+            ground.world.forget_effect_lock(ident)
+    for name in ground.world.files.names("inbox"):
+        found = _HALF.fullmatch(name)
+        if found and f"inbox/{found[1]}" not in making:
+            ground.world.files.unlink(f"inbox/{name}")
 
 
 def _rewrites(ground: Ground, *, kill: bool) -> Iterator[Finding]:
@@ -289,7 +327,9 @@ def _derived(ground: Ground, *, kill: bool) -> Iterator[Finding]:
 
 
 def _stop_server(ground: Ground) -> None:
-    """A tmux server without sessions, left by a dispatcher that died before its first one."""
+    """A tmux server without sessions, left by a dispatcher that died before its first one. Not while one is starting."""
+    if _rows(ground, ended=False):
+        return
     gate = ground.world.gate("tmux")
     try:
         gate.take()

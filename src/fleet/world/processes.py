@@ -30,7 +30,8 @@ _MARK = "FLEET_DISPATCH_ID="
 class Processes:
     """The processes of this machine."""
 
-    def __init__(self, host: Host, funnel: Funnel) -> None:
+    def __init__(self, host: Host, funnel: Funnel, home: str) -> None:
+        self._home = f"FLEET_HOME={home}".encode()
         self._host = host.id
         self._boot = host.boot
         self._funnel = funnel
@@ -68,16 +69,18 @@ class Processes:
         return [each for each in reversed(found) if each is not None]
 
     def marked(self, dispatch: str) -> list[Identity]:
-        """Processes of this user that carry the dispatch's id in their environment, but for this one."""
+        """Processes of this user that carry this home and the dispatch's id in their environment, but for this one."""
         wanted = f"{_MARK}{dispatch}".encode()
-        pids = [pid for pid in ps.parents() if pid != os.getpid() and wanted in ps.environment(pid)]
+        both = {wanted, self._home}
+        pids = [pid for pid in ps.parents() if pid != os.getpid() and both <= ps.environment(pid)]
         return [each for each in map(self.identify, pids) if each is not None and self.life(each) == "alive"]
 
     def marks(self) -> dict[str, list[Identity]]:
-        """Every process of this user that carries a dispatch's id, by id."""
+        """Every process of this user that carries this home and a dispatch's id, by id."""
         found: dict[str, list[Identity]] = {}
         for pid in ps.parents():
-            for entry in ps.environment(pid):
+            told = ps.environment(pid)
+            for entry in told if self._home in told else ():
                 if entry.startswith(_MARK.encode()) and pid != os.getpid():
                     who = self.identify(pid)
                     if who is not None and self.life(who) == "alive":

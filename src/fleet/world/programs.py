@@ -143,7 +143,10 @@ def _finished(child: subprocess.Popen[str], given: str | None, limit: float) -> 
         out, err = child.communicate(given, timeout=limit)
     except subprocess.TimeoutExpired:
         child.kill()
-        child.communicate()
+        child.wait()
+        for pipe in (child.stdin, child.stdout, child.stderr):
+            if pipe is not None:
+                pipe.close()  # not read to their end: a stopped server may hold the other one
         return Done(status=None, out="", err=f"no answer within {limit:g} s")
     return Done(status=child.returncode, out=out, err=err)
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import signal
 from dataclasses import dataclass
+from time import sleep
 from typing import TYPE_CHECKING
 
 from fleet.errors import TmuxRefused
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 LIMIT = 5.0
 _LONGEST_SOCKET = 100
+_LOOKS = 20
+_BETWEEN_LOOKS = 0.05
 _COLUMNS = (
     "#{session_name}",
     "#{session_id}",
@@ -124,6 +128,15 @@ class Tmux:
         if found.server is None:
             raise TmuxRefused(what="start its server", why=found.why)
         return found.server
+
+    def recalled(self, server: Identity) -> Identity:
+        """A server that lives while its socket is gone makes it again when it is told to. A second one is never started beside it."""
+        self._processes.signal(server, signal.SIGUSR1)
+        for _ in range(_LOOKS):
+            if self.listing().server == server:
+                return server
+            sleep(_BETWEEN_LOOKS)
+        raise TmuxRefused(what="answer", why=f"its server, process {server.pid}, lives, but not on {self.socket}")
 
     def create(
         self, session: str, *, dispatch: str, cwd: str, env: Mapping[str, str], words: Sequence[str], lock: int

@@ -35,7 +35,7 @@ class World:
         self.files = Files(home, funnel)
         self.machine = Machine(funnel)
         self.programs = Programs(funnel)
-        self.processes = Processes(self.host, funnel)
+        self.processes = Processes(self.host, funnel, home)
         self.git = Git(self.programs)
         self.fleet_program = fleet_program()
         self.tmux = Tmux(

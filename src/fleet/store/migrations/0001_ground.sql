@@ -204,6 +204,8 @@ CREATE TABLE bundles (
   host TEXT NOT NULL,
   owner TEXT NOT NULL REFERENCES ids (id),
   generation INTEGER NOT NULL CHECK (generation >= 1),
+  -- Whether fleet made the branch: one that was there before is the user's, and is never used.
+  branch_is_ours INTEGER NOT NULL DEFAULT 0 CHECK (branch_is_ours IN (0, 1)),
   PRIMARY KEY (project, slug)
 ) STRICT;
 

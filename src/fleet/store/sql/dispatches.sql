@@ -50,7 +50,7 @@ FROM dispatches WHERE exec_state IN ('pending', 'in_flight') AND kind <> 'coord'
 -- name: launch_dispatch
 -- Compare and set: one launch a dispatch.
 UPDATE dispatches SET exec_state = 'in_flight', process = :process, launched_at = :at, updated_at = :at
-WHERE id = :id AND exec_state = 'pending';
+WHERE id = :id AND exec_state = 'pending' AND asked_for IS NULL;
 
 -- name: report_dispatch
 -- The first report counts.
@@ -66,7 +66,8 @@ WHERE id = :id AND exec_state IN ('pending', 'in_flight')
 -- name: end_dispatch
 -- Compare and set: the outcome, committed only by settle.
 UPDATE dispatches SET exec_state = :after, exit_status = :exit_status, blocked_reason = :reason, ended_at = :at, updated_at = :at
-WHERE id = :id AND exec_state = :before AND COALESCE(report, '') = COALESCE(CAST(:report AS TEXT), '');
+WHERE id = :id AND exec_state = :before AND COALESCE(report, '') = COALESCE(CAST(:report AS TEXT), '')
+  AND COALESCE(asked_for, '') = COALESCE(CAST(:asked_for AS TEXT), '');
 
 -- name: step_exec
 -- Compare and set of the exec state.
