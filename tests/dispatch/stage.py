@@ -87,8 +87,15 @@ class Stage(Scene):
         until(lambda: fleet.world.processes.life(who) == "dead")
 
     def ended(self, fleet: Fleet) -> None:
-        """Every dispatch was settled by whoever noticed. Only the store is asked: tmux is left in peace."""
-        until(lambda: not fleet.dispatches(ended=False))
+        """Every dispatch was settled by whoever noticed. tmux before 3.5 may lose the signal of a death: it is told again."""
+
+        def settled() -> bool:
+            server = fleet.world.tmux.listing().server
+            if server is not None:
+                fleet.world.processes.signal(server, signal.SIGCHLD)
+            return not fleet.dispatches(ended=False)
+
+        until(settled)
 
     # the outside ------------------------------------------------------------------------------------------------------
     def tmux(self, *words: str) -> str:

@@ -62,7 +62,6 @@ def test_a_kill_around_the_archiving_loses_no_journal_and_keeps_it_once(either, 
     with either.fleet() as fleet:
         ident = either.killed(fleet, "t")
         fleet.archive(project="p", slug="t")
-        fleet.sweep(kill=True, phases=frozenset({"retry-releases"}))
         child = either.halted(where, "publish dispatches/archive", "sweep")
         assert fleet.dispatches()[0]["id"] == ident, "the rows are there until the file is"
         os.kill(child.pid, signal.SIGKILL)

@@ -50,13 +50,15 @@ def test_a_socket_taken_away_under_a_live_server_is_unknown_and_no_second_server
             os.mkdir(socket)
         assert look(fleet, ident) == "unknown"
         assert acted(fleet.sweep(kill=True)) == []
-        with pytest.raises(TmuxRefused):
-            scene.dispatch(fleet, "other", "sleep", "1000")
+        if how == "not a socket":
+            with pytest.raises(TmuxRefused):
+                scene.dispatch(fleet, "other", "sleep", "1000")
+            os.rmdir(socket)
+            os.kill(server, signal.SIGUSR1)
+        else:
+            scene.dispatch(fleet, "other", "sleep", "1000")  # the living server was told to make its socket again
         assert scene.servers() == [server]
         assert is_alive(who.pid)
-        if how == "not a socket":
-            os.rmdir(socket)
-        os.kill(server, signal.SIGUSR1)
         until(lambda: look(fleet, ident) == "ours")
 
 

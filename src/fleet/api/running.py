@@ -9,7 +9,7 @@ from fleet.api.planning import Planning
 from fleet.engines import reader
 from fleet.errors import Absent, NoSuchDispatch
 from fleet.model.claim import Claim
-from fleet.model.times import iso, iso_or_none
+from fleet.model.times import iso_or_none
 from fleet.resources import KINDS, class_of
 from fleet.store import queries as q
 from fleet.verbs import agents, dispatch, end, find, keep, launch, merge, prompts, prune, reclaim, seat, settle, sweep
@@ -65,8 +65,14 @@ class Running(Planning):
 
     # looking ----------------------------------------------------------------------------------------------------------
     def find(self, given: str, project: str | None = None) -> str:
-        """The dispatch that is meant."""
-        return self.store.read(lambda rows: find.find(rows, given, project))
+        """The dispatch that is meant; when none in the tables fits, an archived one."""
+        try:
+            return self.store.read(lambda rows: find.find(rows, given, project))
+        except NoSuchDispatch:
+            old = find.find_archived(self.ground, given)
+            if old is None:
+                raise
+            return old
 
     def agents(self, project: str | None = None) -> list[Document]:
         """Who works on what."""
@@ -106,7 +112,7 @@ class Running(Planning):
         return found | {"archived": True}
 
     def _looked_at(self, live: Document) -> Document:
-        """The bundle that it owns among its claims, each claim looked at anew, and who had the bundle before."""
+        """The bundle that it owns among its claims, each claim looked at anew."""
         place = {"project": live["project"], "slug": live["slug"] or ""}
         bundle = self.store.read(lambda rows: rows.one(q.BUNDLE_OF, **place))
         owned = (
@@ -117,12 +123,7 @@ class Running(Planning):
         held = owned + self.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=live["id"]))
         seen = {row["kind"]: KINDS[row["kind"]].look(Claim.of(row), self.world) for row in held if row["kind"] in KINDS}
         shown = [*live["claims"], *(reclaim.claim_document(row) for row in owned)]
-        history = self.store.read(lambda rows: rows.all(q.ADOPTIONS_OF, **place))
-        adoptions = [
-            {**row, "adopted_at": iso(row["adopted_at"]), "released_at": iso_or_none(row["released_at"])}
-            for row in history
-        ]
-        return {"claims": [{**each, "look": seen.get(each["kind"])} for each in shown], "adoptions": adoptions}
+        return {"claims": [{**each, "look": seen.get(each["kind"])} for each in shown]}
 
     def claims(self, klass: str | None = None, kind: str | None = None) -> list[Document]:
         """Every claim that is not released, the row kinds included."""

@@ -84,7 +84,8 @@ class Worktree:
         try:
             self._add(claim, order, world, lock, reason, base=order.base)
         except GitRefused:
-            if world.git.resolve(order.repository, f"refs/heads/{order.branch}") is None:
+            registered = _registered(claim, world.git.worktrees(order.repository) or []) is not None
+            if registered or world.git.resolve(order.repository, f"refs/heads/{order.branch}") is None:
                 raise
             if not claim.data.get("branch_is_ours"):
                 advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"

@@ -61,9 +61,14 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
             here=wanted.host,
             dispatch=wanted.data.get("for", ""),
         )
-    if existing.state == "live":
+    assert seen is not None  # noqa: S101 - whatever is there was looked at
+    if existing.state == "live" and seen.look == "ours":
         return None
-    assert seen is not None  # noqa: S101 - whatever is not live was looked at
+    if existing.state == "live":
+        tx.run(
+            q.STEP_CLAIM, id=existing.id, before="live", after="released", at=tx.at
+        )  # somebody removed it: make it anew
+        return _insert(tx, wanted)
     if not seen.free:
         raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.actor)
     if existing.state == "allocating":

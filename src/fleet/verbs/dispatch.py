@@ -284,7 +284,7 @@ def _bundle_now(ground: Ground, order: Order) -> dict[str, tuple[Claim, Seen]]:
 def _seen(ground: Ground, claim: Claim) -> Seen:
     """A live worktree has to be whole, or it is refused; anything else is judged by what is left of it."""
     look = KINDS[claim.kind].look(claim, ground.world)
-    if claim.state == "live" and look != "ours":
+    if claim.state == "live" and look in {"foreign", "unknown"}:
         advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
         raise WorktreeRefused(path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice)
     return Seen(free=is_free(ground, claim), look=look)

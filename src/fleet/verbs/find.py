@@ -45,6 +45,20 @@ def _newest_of_one_task(found: list[Row]) -> list[Row]:
     return found[:1] if len(tasks) == 1 else found
 
 
+def find_archived(ground: Ground, given: str) -> str | None:
+    """The same among journals that were archived: the newest that fits."""
+    names_by_age = sorted(
+        ground.world.files.names("dispatches/archive"), key=lambda name: name.partition("-")[2], reverse=True
+    )
+    for name in names_by_age:
+        ident = name.partition("-")[0]
+        if given == "@last" or (len(given) >= _SHORTEST_PREFIX and ident.startswith(given)):
+            return ident
+        if (archived(ground, ident) or {}).get("slug") == given:
+            return ident
+    return None
+
+
 def archived(ground: Ground, ident: str) -> dict[str, Any] | None:
     """The journal of a dispatch that was archived."""
     if not names.is_dispatch_id(ident):

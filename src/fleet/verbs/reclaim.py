@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
-from fleet.model.times import iso_or_none
+from fleet.model.times import iso, iso_or_none
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -155,7 +155,15 @@ def journal(rows: Rows, ident: str) -> dict[str, Any]:
         claims.append(
             {"class": "exclusive", "kind": "agent_record", "state": state, "data": {"session": agent["session"]}}
         )
-    return shown | {"host_id": row["host"], "claims": claims}
+    return shown | {"host_id": row["host"], "claims": claims, "adoptions": _adoptions(rows, row)}
+
+
+def _adoptions(rows: Rows, row: Row) -> list[dict[str, Any]]:
+    """Who had the task's bundle, oldest first."""
+    had = rows.all(q.ADOPTIONS_OF, project=row["project"], slug=row["slug"] or "")
+    return [
+        {**each, "adopted_at": iso(each["adopted_at"]), "released_at": iso_or_none(each["released_at"])} for each in had
+    ]
 
 
 def claim_document(row: Row) -> dict[str, Any]:

@@ -63,6 +63,9 @@ def why_alive(ground: Ground, row: Row, listing: Listing) -> str:
     left = ground.world.processes.marked(row["id"])
     if left:
         return f"it left processes behind: {', '.join(str(each.pid) for each in left)}"
+    server = Identity.parse(row["server"] or "")
+    if listing.server is None and server is not None and ground.world.processes.life(server) != "dead":
+        return "its tmux server does not say how it ended"
     return ""
 
 

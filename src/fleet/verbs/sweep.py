@@ -15,8 +15,8 @@ from fleet.errors import FleetError, GateHeld
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
-from fleet.model.times import HOUR, SECOND, duration
-from fleet.resources import KINDS, RELEASED_AT_END, class_of
+from fleet.model.times import SECOND, duration
+from fleet.resources import KINDS
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.verbs.acquire import is_free, release
@@ -177,16 +177,11 @@ def _one_ended(ground: Ground, row: Row, known: _Known, *, kill: bool) -> Findin
     what = f"dispatch {row['id']} ({row['kind']} of {row['owner']})"
     proof = f"its exec state is {row['exec_state']}"
     mine = known.claims.get(row["id"], [])
-    strange = [claim for claim in mine if class_of(claim.kind) == "unknown"]
-    if strange:
-        why = f"{strange[0]} is of an unknown kind"
-        return Finding(what=what, why=why, proof=proof, action="left alone", standing=True)
-    due = [claim for claim in mine if class_of(claim.kind) in RELEASED_AT_END]
-    if due:
-        stuck = [why for why in (_why_stuck(ground, claim, known.listing) for claim in due) if why]
-        if len(stuck) == len(due):
-            return Finding(what=what, why="; ".join(stuck), proof=proof, action="left alone", standing=True)
-        names = ", ".join(str(claim) for claim in due)
+    if mine:
+        standing = _why_standing(ground, mine, known.listing, kill=kill)
+        if standing:
+            return Finding(what=what, why=standing, proof=proof, action="left alone", standing=True)
+        names = ", ".join(str(claim) for claim in mine)
         return _acted(what, f"it has ended and still holds {names}", proof, "release them", kill,
                       lambda: reclaim(ground, row["id"]))  # fmt: skip
     if row["recl_state"] == "complete":
@@ -198,6 +193,15 @@ def _one_ended(ground: Ground, row: Row, known: _Known, *, kill: bool) -> Findin
     return _acted(what, "nothing of it is left", proof, "archive it", kill, lambda: reclaim(ground, row["id"]))
 
 
+def _why_standing(ground: Ground, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
+    """Why nothing can be done about what an ended dispatch holds; empty when something can."""
+    stuck = [why for why in (_why_stuck(ground, claim, listing) for claim in claims) if why]
+    if len(stuck) == len(claims):
+        return "; ".join(stuck)
+    blocked = [claim for claim in claims if claim.state == "releasing_blocked"]
+    return f"{blocked[0]} could not be released {blocked[0].failures} times" if blocked and not kill else ""
+
+
 def _why_stuck(ground: Ground, claim: Claim, listing: Listing) -> str:
     """Why a claim of an ended dispatch is left alone; empty when it can be released."""
     if claim.host != ground.world.host.id:
@@ -207,8 +211,6 @@ def _why_stuck(ground: Ground, claim: Claim, listing: Listing) -> str:
         return f"{claim} is of an unknown kind"
     if claim.state != "live" and not is_free(ground, claim):
         return f"{claim} is in the hands of {claim.actor}"
-    if claim.state == "releasing_blocked" and ground.world.clock.now() - (claim.failed_at or 0) < HOUR:
-        return f"{claim} could not be released {claim.failures} times; it is tried again in an hour"
     look = kind.judge(claim, listing, ground.world) if isinstance(kind, TmuxSession) else kind.look(claim, ground.world)
     return f"{claim} is {look}" if look in {"unknown", "foreign"} else ""
 
@@ -350,4 +352,4 @@ def _acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callab
         return Finding(what=what, why=why, proof=proof, action=f"could not {action}: {error}", standing=True)
     left = outcome.get("left") if isinstance(outcome, dict) else outcome if isinstance(outcome, list) else None
     said = f"did: {action}" + (f"; left: {'; '.join(left)}" if left else "")
-    return Finding(what=what, why=why, proof=proof, action=said, done=True)
+    return Finding(what=what, why=why, proof=proof, action=said, done=not left, standing=bool(left))

@@ -32,7 +32,7 @@ def status(**given: Any) -> None:
     _trouble(found["trouble"])
     _working(found["working"])
     rows = [_row(each) for each in found["projects"]]
-    for line in terminal.table(("PROJECT", "READY", "WAITING", "WORKING", "TROUBLE", "DONE", "DISPATCHES"), rows):
+    for line in terminal.table(("PROJECT", "READY", "WAITING", "WORKING", "TROUBLE", "DONE", ""), rows):
         terminal.say(line)
     for said in found["reclaim"]:
         terminal.say(terminal.paint(f"{said} — `fleet clean` shows and offers what to do", "yellow"))
@@ -43,7 +43,7 @@ def _row(project: dict[str, Any]) -> tuple[str, ...]:
     waiting, trouble = count["open"] - project["ready"], count["failed"] + count["blocked"]
     numbers = (project["ready"], waiting, count["in_progress"], trouble, count["done"])
     count = project["dispatches"]
-    said = f"{count['active']} active, {count['blocked_reclaim']} blocked-reclaim"
+    said = f"dispatches: {count['active']} active, {count['blocked_reclaim']} blocked-reclaim"
     return (project["name"], *(str(number) for number in numbers), said)
 
 
