@@ -20,6 +20,7 @@ class Order:
     slug: str | None
     repository: str
     branch: str = ""
+    branch_was_there: bool = True
     base: str | None = None
     integration: str = ""
     prompt: str = ""

@@ -32,7 +32,8 @@ class Worktree:
 
     def data_for(self, order: Order, _world: World) -> dict[str, Any]:
         """Where it belongs."""
-        return {"repository": order.repository, "branch": order.branch, "integration": order.integration}
+        place = {"repository": order.repository, "branch": order.branch, "integration": order.integration}
+        return place | {"branch_was_there": order.branch_was_there}
 
     def look(self, claim: Claim, world: World) -> Look:
         """Ours only if git registers it, on the right branch."""
@@ -118,7 +119,8 @@ class Worktree:
                     raise GitRefused(what=f"remove {claim.name}", why="it has uncommitted work")
                 reason = f"fleet {world.tmux.home_id} released"
                 world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
-            self._drop_branch(repository, branch, claim.data.get("integration", ""), world)
+            if claim.state not in {"allocating", "failed_alloc"} or not claim.data.get("branch_was_there", True):
+                self._drop_branch(repository, branch, claim.data.get("integration", ""), world)
         finally:
             gate.give()
 

@@ -81,16 +81,16 @@ def _release(ground: Ground, claim: Claim, found: Look) -> Left:
     if found in {"unknown", "foreign"}:
         return f"{claim}: {found}, left alone"
     if claim.state in {"allocating", "failed_alloc"}:
-        return _release_unmade(ground, claim, present=found == "ours")
+        return _release_unmade(ground, claim)
     return _note_gone(ground, claim) if found == "absent" else _remove(ground, claim)
 
 
-def _release_unmade(ground: Ground, claim: Claim, *, present: bool) -> Left:
+def _release_unmade(ground: Ground, claim: Claim) -> Left:
     """Never live: what is there is half-made at most, and goes."""
     if claim.state == "allocating":
         ground.commit(step(claim, "not_made"))
     failed = _in(claim, "failed_alloc")
-    left = _undo_half_made(ground, failed) if present else ""
+    left = _undo_half_made(ground, failed)
     if left:
         return left
     ground.world.forget_effect_lock(claim.id)  # nobody else looks at it while we live, and a missing lock is a free one

@@ -99,8 +99,9 @@ def prepare(ground: Ground, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
     autonomy = wanted.autonomy or ground.setting("autonomy", wanted.project)
     readiness.check(engine, autonomy=autonomy, repository=project["path"])
     task = _task(ground, wanted)
-    integration, base = integration_branch(ground, wanted.project, project["path"]) if wanted.slug else ("", None)
+    integration, base, there = _branches(ground, wanted, project["path"])
     order = _order(ground, wanted, project["path"], integration=integration, base=base, task=task)
+    order = replace(order, branch_was_there=there)
     journal = {
         "engine": engine.name,
         "autonomy": autonomy if engine.autonomy else None,
@@ -131,6 +132,16 @@ def _task(ground: Ground, wanted: Wanted) -> Row:
         return {**row, "log": rows.all(q.TASK_LOG, project=wanted.project, slug=wanted.slug)}
 
     return ground.store.read(look)
+
+
+def _branches(ground: Ground, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
+    """The integration branch, its commit, and whether the task's branch is there already; git is asked once."""
+    if wanted.slug is None:
+        return "", None, False
+    name, mine = ground.setting("integration", wanted.project), f"worker/{wanted.slug}"
+    found = ground.world.git.branches(repository, name, mine)
+    base = found.get(name) or integration_branch(ground, wanted.project, repository)[1]
+    return name, base, mine in found
 
 
 def integration_branch(ground: Ground, project: str, repository: str) -> tuple[str, str]:

@@ -63,6 +63,13 @@ class Git:
         done = self._run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return done.out.strip() if done.ok else None
 
+    def branches(self, repository: str, *names: str) -> dict[str, str]:
+        """Those of the named branches that are there, with their commits."""
+        refs = [f"refs/heads/{name}" for name in names]
+        done = self._run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *refs)
+        pairs = (line.split(" ") for line in done.out.splitlines())
+        return {ref.removeprefix("refs/heads/"): commit for ref, commit in pairs if ref in refs}
+
     def resolve_in(self, path: str, name: str) -> str | None:
         """The commit that a name stands for in a worktree of fleet's."""
         done = self._run_in("rev-parse", path, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
