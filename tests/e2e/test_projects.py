@@ -120,4 +120,12 @@ def test_status_shows_trouble_and_work_before_the_counts(fleet):
     assert lines[:2] == ["In trouble", "  ✗ failed web/bad: two lines"]
     assert lines[3] == "Working"
     assert lines[4].startswith("  bob on web/busy  The busy  since ")
-    assert lines[-1].split() == ["web", "1", "0", "1", "1", "0"]
+    assert lines[-1].split() == [
+        "web",
+        "1",
+        "0",
+        "1",
+        "1",
+        "0",
+        *["dispatches:", "0", "active,", "0", "blocked-reclaim"],
+    ]

@@ -90,7 +90,7 @@ def test_a_child_that_outlives_the_holder_does_not_hold_the_gate(path, how):
     try:
         child.send_signal(signal.SIGKILL)
         ended(child)
-        gate(path).take()
+        gate(path).take(wait=60)  # a forked child lets go as soon as it runs
     finally:
         os.kill(int(grandchild), signal.SIGKILL)
 

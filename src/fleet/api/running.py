@@ -55,6 +55,10 @@ class Running(Planning):
         """Start an agent on a task."""
         return dispatch.dispatch(self.ground, wanted)
 
+    def check_start(self, wanted: Wanted) -> None:
+        """Refuse what could not start anyway."""
+        dispatch.check_start(self.ground, wanted)
+
     def coord_spawn(self, wanted: Wanted) -> Document:
         """Start a project's coordinator, behind its gate."""
         return seat.coord_spawn(self.ground, wanted)
@@ -201,6 +205,9 @@ class Running(Planning):
     # work -------------------------------------------------------------------------------------------------------------
     def merge(self, *, project: str, slug: str) -> Document:
         """Merge a task's work into the integration branch."""
+        attempt = self.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
+        if attempt is not None:
+            settle.settle(self.ground, attempt["id"])  # it may have ended without anybody noticing
         return merge.merge(self.ground, project, slug)
 
     def mergeable(self, *, project: str) -> list[str]:

@@ -196,6 +196,9 @@ def _sweep_until_quiet(scene: Scene) -> list[str]:
 def main() -> int:
     """Run a scenario, all of its deaths or every n-th."""
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    if not words or words[0] not in SCENARIOS:
+        sys.stdout.write(f"{__doc__}\nscenarios: {', '.join(SCENARIOS)}\n")
+        return 2
     name, store = words[0], words[1] if len(words) > 1 else "sqlite"
     every = int(sys.argv[sys.argv.index("--every") + 1]) if "--every" in sys.argv else 1
     store = store if not store.isdigit() else "sqlite"

@@ -93,11 +93,7 @@ def prepare(ground: Ground, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
     """Look at everything that could be refused, and gather what the journal and the kinds need."""
     if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
         raise BadInput(what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one")
-    project = ground.project(wanted.project)
-    engine = _engine(ground, wanted)
-    readiness.program_of(engine, wanted.command)
-    autonomy = wanted.autonomy or ground.setting("autonomy", wanted.project)
-    readiness.check(engine, autonomy=autonomy, repository=project["path"])
+    project, engine, autonomy = check_start(ground, wanted)
     task = _task(ground, wanted)
     integration, base, there = _branches(ground, wanted, project["path"])
     order = _order(ground, wanted, project["path"], integration=integration, base=base, task=task)
@@ -111,6 +107,16 @@ def prepare(ground: Ground, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
         "predecessor": wanted.predecessor,
     }
     return order, journal
+
+
+def check_start(ground: Ground, wanted: Wanted) -> tuple[Row, Engine, str | None]:
+    """The project, the engine and its freedom; refused before anything is made when the agent could not start."""
+    project = ground.project(wanted.project)
+    engine = _engine(ground, wanted)
+    readiness.program_of(engine, wanted.command)
+    autonomy = wanted.autonomy or ground.setting("autonomy", wanted.project)
+    readiness.check(engine, autonomy=autonomy, repository=project["path"])
+    return project, engine, autonomy
 
 
 def _engine(ground: Ground, wanted: Wanted) -> Engine:

@@ -54,6 +54,7 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
     first, _, rest = text.partition("\n")
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
+        fleet.check_start(Wanted(project=project, slug="", **_how(given, command)))
         task = fleet.add(
             project=project, title=first[:300], slug=given["slug"], description=text if rest else "", key=given["key"]
         )
@@ -133,7 +134,9 @@ def settle(given: str, *, hint: bool) -> int:
 @click.argument("agent", required=False)
 @unkeyed
 def stop(agent: str | None, **given: Any) -> None:
-    """End an agent so that it can be resumed: it is asked the engine's own way, given grace, then killed.
+    """End an agent and keep its work: it is asked the engine's own way, given grace, then killed.
+
+    Its task is blocked, with its worktree; `fleet task retry` and `fleet dispatch` go on there.
 
     \b
     Examples:

@@ -23,7 +23,7 @@ EVERY_DAY = (
     Entry("ps", "agents", "Who works on what."),
     Entry("attach", "agents", "Join an agent's terminal."),
     Entry("peek", "agents", "What an agent shows just now."),
-    Entry("stop", "dispatching", "End an agent so that it can be resumed."),
+    Entry("stop", "dispatching", "End an agent and keep its work."),
     Entry("land", "work", "Move your branch to the merged work."),
     Entry("clean", "sweeping", "Sweep up what leaked, asking once."),
     Entry("demo", "demo", "Watch agents work through a graph, with bad luck."),
