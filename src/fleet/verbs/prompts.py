@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Absent, BadInput, NotOwned, OtherHost, Superseded
+from fleet.errors import Absent, BadInput, BundleHeld, NotOwned, OtherHost, Superseded
 from fleet.model import jsontext, names
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED, owner
@@ -33,10 +33,11 @@ def acquire_prompt(ground: Ground, ident: str, content: str, wanted: dict[str, A
     """Publish a prompt for a dispatch, which is made pending if there is none."""
     names.DispatchId(ident)
     _refuse_elsewhere(ground, ident, host=wanted.get("host_id"), socket=wanted.get("tmux_socket"))
+    project, slug = _owned(wanted["owner"])
+    _refuse_another_owner(ground, ident, wanted["owner"])
     held = _claim_of(ground, ident)
     if held is not None and held.state == "live":
         return _answer("already_acquired", ident, ground, held)
-    project, slug = _owned(wanted["owner"])
     order = Order(dispatch=ident, kind=wanted.get("kind") or ("worker" if slug else "coord"), project=project, slug=slug,
                   repository=ground.project(project)["path"], prompt=content)  # fmt: skip
     claim = intent(ground, KINDS[KIND], order)
@@ -44,6 +45,12 @@ def acquire_prompt(ground: Ground, ident: str, content: str, wanted: dict[str, A
     ground.commit(_intend(ground, order, claim))
     acquire(ground, claim, order)
     return _answer("acquired", ident, ground, claim)
+
+
+def _refuse_another_owner(ground: Ground, ident: str, wanted: str) -> None:
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    if row is not None and row["owner"] != wanted:
+        raise NotOwned(what=f"dispatch {ident}", owner=row["owner"])
 
 
 def _intend(ground: Ground, order: Order, claim: Claim) -> Change:
@@ -59,8 +66,6 @@ def _intend(ground: Ground, order: Order, claim: Claim) -> Change:
         elif row["exec_state"] not in UNFINISHED:
             raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                              now=f"it is {row['exec_state']}")  # fmt: skip
-        elif row["owner"] != owner(project=order.project, slug=order.slug):
-            raise NotOwned(what=f"dispatch {order.dispatch}", owner=row["owner"])
         bundles.add_claim(tx, claim)
         return {"id": order.dispatch}
 
@@ -76,7 +81,10 @@ def _add_pending(tx: Tx, ground: Ground, order: Order, spawner: str) -> None:
     blank = dict.fromkeys(("predecessor", "engine", "autonomy", "model", "command", "base", "server"))
     place = {"host": ground.world.host.id, "tmux_socket": ground.world.tmux.socket, "spawner": spawner}
     who = {"id": order.dispatch, "kind": order.kind, "project": order.project, "slug": order.slug}
-    tx.run(q.ADD_DISPATCH, **who, **place, **blank, owner=owner(project=order.project, slug=order.slug), at=tx.at)
+    mine = owner(project=order.project, slug=order.slug)
+    if not tx.run(q.ADD_DISPATCH, **who, **place, **blank, owner=mine, at=tx.at):
+        held = tx.one(q.UNFINISHED_OF_TASK, project=order.project, slug=order.slug) or {"id": "someone"}
+        raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
 
 
 def release_prompt(ground: Ground, ident: str, kind: str) -> Answer:

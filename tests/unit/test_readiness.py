@@ -1,0 +1,92 @@
+"""What an engine needs before it is started: a program, a chosen freedom, no dialog that nobody would answer."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from fleet.engines import readiness
+from fleet.engines.reader import BUILT_IN, Before, Engine, read
+from fleet.errors import AutonomyRefused, EngineMissing, EngineNotReady
+
+ENGINE = Engine(
+    name="e",
+    source="e.toml",
+    summary="e",
+    program="no-such-program",
+    start=("{program}",),
+    install="get it somewhere",
+    autonomy={"ask": (), "full": ("--all",)},
+    root_sandbox="E_SANDBOX",
+)
+
+
+def with_before(path: Path) -> Engine:
+    trust = Before(
+        file=str(path), path=("trust", "{repository}"), equals=True, why="no trust for {repository}", advice="say yes"
+    )
+    return Engine(name="e", source="e", summary="e", program="e", start=("e",), before=(trust,))
+
+
+@pytest.mark.req("ENG-1")
+def test_a_missing_program_is_said_with_how_to_get_it():
+    with pytest.raises(EngineMissing) as caught:
+        readiness.program_of(ENGINE, ())
+    assert caught.value.code == 14
+    assert "get it somewhere" in caught.value.next_step
+
+
+@pytest.mark.req("ENG-5")
+def test_autonomy_is_never_chosen_silently():
+    with pytest.raises(AutonomyRefused) as caught:
+        readiness.check(ENGINE, autonomy=None, repository="/r")
+    assert "ask, full" in caught.value.next_step
+
+
+@pytest.mark.req("ENG-5")
+@pytest.mark.parametrize("declared", [None, "", "0", "yes"])
+def test_full_as_root_is_refused_unless_a_sandbox_is_declared(monkeypatch, declared):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv("E_SANDBOX", raising=False)
+    if declared is not None:
+        monkeypatch.setenv("E_SANDBOX", declared)
+    with pytest.raises(AutonomyRefused):
+        readiness.check(ENGINE, autonomy="full", repository="/r")
+    monkeypatch.setenv("E_SANDBOX", "1")
+    readiness.check(ENGINE, autonomy="full", repository="/r")
+
+
+@pytest.mark.req("ENG-5")
+def test_full_is_given_to_anybody_else(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    readiness.check(ENGINE, autonomy="full", repository="/r")
+
+
+@pytest.mark.req("ENG-5")
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
+def test_every_freedom_is_mapped_to_the_engines_own_flags(name):
+    engine = read(BUILT_IN / f"{name}.toml")
+    assert set(engine.autonomy) == {"ask", "edits", "allowlist", "full"}
+    assert len({tuple(words) for words in engine.autonomy.values()}) == 4
+
+
+@pytest.mark.req("ENG-6")
+@pytest.mark.parametrize("text", [None, "garbage", "{}", '{"trust": {"/other": true}}', '{"trust": {"/r/x": false}}'])
+def test_a_dialog_that_would_come_is_refused_with_what_to_do(tmp_path, text):
+    path = tmp_path / "state.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(EngineNotReady) as caught:
+        readiness.check(with_before(path), autonomy=None, repository="/r/x")
+    assert caught.value.code == 14
+    assert "/r/x" in str(caught.value)
+    assert caught.value.next_step == "say yes"
+
+
+@pytest.mark.req("ENG-6")
+@pytest.mark.parametrize("trusted", ["/r/x", "/r", "/"])
+def test_trust_given_to_the_repository_or_above_it_is_enough(tmp_path, trusted):
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps({"trust": {trusted: True}}))
+    readiness.check(with_before(path), autonomy=None, repository="/r/x")
