@@ -53,6 +53,9 @@ class Stage(Scene):
         child = self.start(sys.executable, HALTING, where, effect, verb, *words, env=self.around(**more))
         line = child.stdout.readline() if child.stdout else ""
         assert line.startswith("halted"), (line, child.communicate())
+        until(
+            lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+        )  # it says so first
         return child
 
     def dispatch_and_leave(self, *words: str, verb: str = "dispatch", **more: str) -> str:

@@ -88,7 +88,7 @@ class Worktree:
             registered = _registered(claim, world.git.worktrees(order.repository) or []) is not None
             if registered or world.git.resolve(order.repository, f"refs/heads/{order.branch}") is None:
                 raise
-            if not claim.data.get("branch_is_ours"):
+            if not claim.data.get("branch_is_ours") and claim.data.get("branch_was_there", True):
                 advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
                 why = f"branch {order.branch} exists and is not fleet's"
                 raise WorktreeRefused(path=claim.name, why=why, advice=advice) from None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.errors import GitRefused, NotARepository
+from fleet.world import ps
 
 if TYPE_CHECKING:
     from fleet.world.programs import Done, Programs
@@ -86,8 +87,19 @@ class Git:
         return done.out.strip() if done.ok else None
 
     def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
-        """Compare and set of a branch; an old of zeros means it must not exist."""
-        return self._run("update-ref", repository, "update-ref", f"refs/heads/{branch}", new, old).ok
+        """Compare and set of a branch of fleet's; an old of zeros means it must not exist."""
+        words = ["update-ref", f"refs/heads/{branch}", new, old]
+        if self._run("update-ref", repository, *words).ok:
+            return True
+        return self._forget_dead_lock(repository, branch) and self._run("update-ref", repository, *words).ok
+
+    def _forget_dead_lock(self, repository: str, branch: str) -> bool:
+        """A git that was killed leaves its lock on the branch. It goes only if no process has it open any more."""
+        lock = f"{_git_dir(repository)}/refs/heads/{branch}.lock"
+        if not os.path.exists(lock) or ps.holders(lock) != []:
+            return False
+        os.unlink(lock)
+        return True
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
         """Make a ref that is not there yet."""
@@ -197,13 +209,16 @@ class Git:
 
     def _run(self, effect: str, repository: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
         """In the repository itself, not in its checkout."""
-        folder = repository if os.path.isdir(f"{repository}/objects") else f"{repository}/.git"
-        asked = ["git", *_QUIET, f"--git-dir={folder}", *words]
+        asked = ["git", *_QUIET, f"--git-dir={_git_dir(repository)}", *words]
         return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, cwd="/")
 
     def _run_in(self, effect: str, path: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
         """In a worktree of fleet's."""
         return self._programs.run(f"git {effect}", ["git", *_QUIET, "-C", path, *words], limit=limit, lock=lock)
+
+
+def _git_dir(repository: str) -> str:
+    return repository if os.path.isdir(f"{repository}/objects") else f"{repository}/.git"
 
 
 def _said(done: Done) -> str:

@@ -44,6 +44,22 @@ def environment(pid: int) -> frozenset[bytes]:
         return frozenset()
 
 
+def holders(path: str) -> list[int] | None:
+    """The processes that have a file open, as far as this user may look; None when that cannot be told."""
+    if sys.platform == "darwin":
+        return None
+    wanted = os.path.realpath(path)
+    found = []
+    for pid in _parents_of_linux():
+        try:
+            links = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
+        except OSError:
+            continue
+        if wanted in links:
+            found.append(pid)
+    return found
+
+
 def _fields(pid: int) -> list[str] | None:
     """The fields of /proc/PID/stat behind the name, which may hold blanks and brackets."""
     try:
