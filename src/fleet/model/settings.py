@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fleet.errors import BadName, BadTime
 from fleet.model import names
@@ -21,24 +21,43 @@ _PRIORITIES = range(-1_000, 1_001)
 _COUNTS = range(1, 1_001)
 
 
-class Setting(NamedTuple):
+class Setting:
     """One setting."""
 
-    name: str
-    file: str
-    default: Any
-    expects: str
-    accepts: Callable[[Any], bool]
-    help: str
+    __slots__ = ("accepts", "default", "expects", "file", "help", "name")
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        file: str,
+        default: Any,  # noqa: ANN401
+        expects: str,
+        accepts: Callable[[Any], bool],
+        help: str,  # noqa: A002
+    ) -> None:
+        self.name = name
+        self.file = file
+        self.default = default
+        self.expects = expects
+        self.accepts = accepts
+        self.help = help
 
 
-class Value(NamedTuple):
+class Value:
     """What a setting is, and where that was said."""
 
-    name: str
-    value: Any
-    source: str
-    help: str
+    __slots__ = ("help", "name", "source", "value")
+
+    def __init__(self, *, name: str, value: Any, source: str, help: str) -> None:  # noqa: A002, ANN401
+        self.name = name
+        self.value = value
+        self.source = source
+        self.help = help
+
+    def as_document(self) -> dict[str, Any]:
+        """For programs."""
+        return {"name": self.name, "value": self.value, "source": self.source, "help": self.help}
 
 
 def _is_store(value: object) -> bool:

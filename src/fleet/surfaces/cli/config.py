@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fleet.api.planning import Planning
 from fleet.errors import NoProject
+from fleet.model.settings import Value
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import reading
-
-if TYPE_CHECKING:
-    from fleet.model.settings import Value
 
 
 @click.group("config")
@@ -43,7 +41,7 @@ def show(**given: Any) -> None:
             project = None
         found = [_without_password(each) for each in fleet.settings(project).values()]
     if given["json"]:
-        terminal.say_json([value._asdict() for value in found])
+        terminal.say_json([value.as_document() for value in found])
         return
     rows = [(each.name, _shown(each.value), each.source, each.help) for each in found]
     for line in terminal.table(("SETTING", "VALUE", "FROM", "WHAT IT IS"), rows):
@@ -58,7 +56,8 @@ def _without_password(value: Value) -> Value:
     if value.name != "store" or "@" not in value.value:
         return value
     scheme, _, rest = value.value.partition("://")
-    return value._replace(value=f"{scheme}://…@{rest.rpartition('@')[2]}")
+    hidden = f"{scheme}://…@{rest.rpartition('@')[2]}"
+    return Value(name=value.name, value=hidden, source=value.source, help=value.help)
 
 
 COMMANDS = {"config": config}
