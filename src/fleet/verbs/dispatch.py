@@ -160,8 +160,14 @@ def integration_branch(ground: Ground, project: str, repository: str) -> tuple[s
     start = ground.world.git.resolve(repository, f"refs/heads/{target}")
     if start is None:
         raise GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
-    ground.world.git.set_branch(repository, name, new=start, old="0" * 40)
-    made = ground.world.git.resolve(repository, f"refs/heads/{name}")
+    gate = ground.world.git_gate(repository)
+    gate.take(wait=60)
+    try:
+        if ground.world.git.resolve(repository, f"refs/heads/{name}") is None:
+            ground.world.git.set_branch(repository, name, new=start, old="0" * 40)
+        made = ground.world.git.resolve(repository, f"refs/heads/{name}")
+    finally:
+        gate.give()
     if made is None:
         raise GitRefused(what=f"make the branch {name}", why="it is not there")
     return name, made

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
+from time import sleep
 from typing import TYPE_CHECKING
 
 from fleet.errors import GitRefused, NotARepository
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from fleet.world.programs import Done, Programs
 
 _LIMIT = 60.0
+_SETTLING = 0.2
 # No hook of the user's runs, nothing asks for a passphrase or opens an editor.
 _QUIET = (
     "-c",
@@ -94,12 +97,13 @@ class Git:
         return self._forget_dead_lock(repository, branch) and self._run("update-ref", repository, *words).ok
 
     def _forget_dead_lock(self, repository: str, branch: str) -> bool:
-        """A git that was killed leaves its lock on the branch. It goes only if no process has it open any more."""
+        """A git that was killed leaves its lock on the branch. It goes only if it stays and no process has it open any more."""
         lock = f"{_git_dir(repository)}/refs/heads/{branch}.lock"
-        if not os.path.exists(lock) or ps.holders(lock) != []:
-            return False
-        os.unlink(lock)
-        return True
+        sleep(_SETTLING)  # a living git closes it a moment before it renames it
+        if os.path.exists(lock) and ps.holders(lock) == []:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(lock)
+        return not os.path.exists(lock)
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
         """Make a ref that is not there yet."""
