@@ -98,7 +98,7 @@ def test_a_verb_under_one_key_is_applied_once_by_two_fleets(open_fleet, fleet, t
 @pytest.mark.parametrize(
     "effect",
     [
-        lambda fleet: Git(Programs(fleet.funnel)).main_checkout("/"),
+        lambda fleet: Git(Programs(fleet.funnel)).branches("/", "main"),
         lambda fleet: Files(fleet.home, fleet.funnel).publish("x/y", b""),
         lambda fleet: Machine(fleet.funnel).version("git", "--version"),
         lambda fleet: fleet.log(project="p", slug="t", message="nested"),

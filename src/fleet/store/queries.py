@@ -39,12 +39,6 @@ FAIL_RELEASE = Query(
     "UPDATE claims SET failures = failures + 1, failed_at = %(at)s, state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND state = 'releasing'",
 )
 
-CLAIM_BY_ID = Query(
-    'claim_by_id',
-    'SELECT * FROM claims WHERE id = :id',
-    'SELECT * FROM claims WHERE id = %(id)s',
-)
-
 # Whoever holds a thing.
 HELD_CLAIM = Query(
     'held_claim',
@@ -311,13 +305,6 @@ STEP_RECL = Query(
     'UPDATE dispatches SET recl_state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND recl_state = %(before)s',
 )
 
-# Journals that are finished and fully reclaimed, ready for the archive.
-RECLAIMED_DISPATCHES = Query(
-    'reclaimed_dispatches',
-    "SELECT * FROM dispatches WHERE recl_state = 'complete' ORDER BY created_at, id",
-    "SELECT * FROM dispatches WHERE recl_state = 'complete' ORDER BY created_at, id",
-)
-
 FORGET_DISPATCH = Query(
     'forget_dispatch',
     "DELETE FROM dispatches WHERE id = :id AND recl_state = 'complete'",
@@ -402,13 +389,6 @@ MERGEABLE_TASKS = Query(
     "SELECT slug FROM tasks WHERE project = %(project)s AND status = 'done' AND merged IS NULL AND archived = 0 ORDER BY ended_at, slug",
 )
 
-# Tasks whose bundle can go: merged, or ended long ago, or archived already.
-DISPOSABLE_TASKS = Query(
-    'disposable_tasks',
-    'SELECT t.project, t.slug, t.status, t.archived, t.merged FROM tasks t JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE t.archived = 1 ORDER BY t.project, t.slug',
-    'SELECT t.project, t.slug, t.status, t.archived, t.merged FROM tasks t JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE t.archived = 1 ORDER BY t.project, t.slug',
-)
-
 # The tmux server that the newest dispatch on a socket was made on.
 LAST_SERVER = Query(
     'last_server',
@@ -477,13 +457,6 @@ SLUGS_LIKE = Query(
     'slugs_like',
     'SELECT slug, title FROM tasks WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0 ORDER BY slug LIMIT :most',
     'SELECT slug, title FROM tasks WHERE project = %(project)s AND slug >= %(prefix)s AND slug < %(beyond)s AND archived = 0 ORDER BY slug LIMIT %(most)s',
-)
-
-# Tasks that an actor has in hand.
-ATTEMPTS_OF = Query(
-    'attempts_of',
-    "SELECT project, slug FROM tasks WHERE assignee = :actor AND status = 'in_progress' ORDER BY project, slug",
-    "SELECT project, slug FROM tasks WHERE assignee = %(actor)s AND status = 'in_progress' ORDER BY project, slug",
 )
 
 # Tasks in progress, all projects, longest first.
@@ -695,13 +668,6 @@ RECLAIM_TROUBLE = Query(
     "SELECT c.kind, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir' GROUP BY c.kind ORDER BY c.kind",
 )
 
-# The hosts that hold something.
-CLAIM_HOSTS = Query(
-    'claim_hosts',
-    "SELECT DISTINCT host FROM claims WHERE state <> 'released' ORDER BY host",
-    "SELECT DISTINCT host FROM claims WHERE state <> 'released' ORDER BY host",
-)
-
 # A new task. Its count of open blockers is set once its edges are there.
 ADD_TASK = Query(
     'add_task',
@@ -756,13 +722,6 @@ REOPEN_TASK = Query(
     'reopen_task',
     "UPDATE tasks SET status = 'open', assignee = NULL, reason = NULL, started_at = NULL, ended_at = NULL, archived = 0, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was",
     "UPDATE tasks SET status = 'open', assignee = NULL, reason = NULL, started_at = NULL, ended_at = NULL, archived = 0, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
-)
-
-# The time of the last change.
-TOUCH_TASK = Query(
-    'touch_task',
-    'UPDATE tasks SET changed_at = :at WHERE project = :project AND slug = :slug',
-    'UPDATE tasks SET changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s',
 )
 
 # A dependency was satisfied (-1) or is open again (+1): tell those who wait for it.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import sleep
 from typing import TYPE_CHECKING
 
-from fleet.errors import GitRefused, NotARepository
+from fleet.errors import GitRefused
 from fleet.world import ps
 
 if TYPE_CHECKING:
@@ -45,15 +45,6 @@ class Git:
 
     def __init__(self, programs: Programs) -> None:
         self._programs = programs
-
-    def main_checkout(self, path: str) -> str:
-        """The top of the repository's main checkout, wherever in the repository (or a worktree of it) the path is."""
-        asked = ["git", "-C", path, "rev-parse", "--path-format=absolute", "--git-common-dir", "--is-bare-repository"]
-        done = self._programs.run("git rev-parse", asked, limit=_LIMIT)
-        if not done.ok:
-            raise NotARepository(path=path)
-        common, bare = done.out.splitlines()[:2]
-        return os.path.realpath(common if bare == "true" else os.path.dirname(common))
 
     def worktrees(self, repository: str) -> list[Worktree] | None:
         """Every worktree git knows of; None when it does not say."""

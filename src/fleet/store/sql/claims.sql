@@ -21,9 +21,6 @@ WHERE id = :id AND state = 'allocating' AND actor = :was;
 -- A release did not work: count it.
 UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, updated_at = :at WHERE id = :id AND state = 'releasing';
 
--- name: claim_by_id
-SELECT * FROM claims WHERE id = :id;
-
 -- name: held_claim
 -- Whoever holds a thing.
 SELECT * FROM claims WHERE host = :host AND kind = :kind AND name = :name

@@ -77,10 +77,6 @@ UPDATE dispatches SET exec_state = :after, updated_at = :at WHERE id = :id AND e
 -- Compare and set of the reclamation state.
 UPDATE dispatches SET recl_state = :after, updated_at = :at WHERE id = :id AND recl_state = :before;
 
--- name: reclaimed_dispatches
--- Journals that are finished and fully reclaimed, ready for the archive.
-SELECT * FROM dispatches WHERE recl_state = 'complete' ORDER BY created_at, id;
-
 -- name: forget_dispatch
 DELETE FROM dispatches WHERE id = :id AND recl_state = 'complete';
 
@@ -132,12 +128,6 @@ WHERE project = :project AND slug = :slug AND status = :was;
 -- name: mergeable_tasks
 -- Tasks that are done, not merged and not archived.
 SELECT slug FROM tasks WHERE project = :project AND status = 'done' AND merged IS NULL AND archived = 0 ORDER BY ended_at, slug;
-
--- name: disposable_tasks
--- Tasks whose bundle can go: merged, or ended long ago, or archived already.
-SELECT t.project, t.slug, t.status, t.archived, t.merged FROM tasks t
-JOIN bundles b ON b.project = t.project AND b.slug = t.slug
-WHERE t.archived = 1 ORDER BY t.project, t.slug;
 
 -- name: last_server
 -- The tmux server that the newest dispatch on a socket was made on.

@@ -55,10 +55,6 @@ FROM tasks WHERE project = :project AND slug > :after_slug AND (:archived = 1 OR
 SELECT slug, title FROM tasks
 WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0 ORDER BY slug LIMIT :most;
 
--- name: attempts_of
--- Tasks that an actor has in hand.
-SELECT project, slug FROM tasks WHERE assignee = :actor AND status = 'in_progress' ORDER BY project, slug;
-
 -- name: task_on_hand
 -- Tasks in progress, all projects, longest first.
 SELECT project, slug, title, assignee, started_at FROM tasks WHERE status = 'in_progress'

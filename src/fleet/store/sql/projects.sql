@@ -71,7 +71,3 @@ LEFT JOIN dispatches d ON d.id = c.dispatch
 LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug
 WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir'
 GROUP BY c.kind ORDER BY c.kind;
-
--- name: claim_hosts
--- The hosts that hold something.
-SELECT DISTINCT host FROM claims WHERE state <> 'released' ORDER BY host;

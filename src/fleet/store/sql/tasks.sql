@@ -46,10 +46,6 @@ UPDATE tasks SET status = 'open', assignee = NULL, reason = NULL, started_at = N
                  changed_at = :at
 WHERE project = :project AND slug = :slug AND status = :was;
 
--- name: touch_task
--- The time of the last change.
-UPDATE tasks SET changed_at = :at WHERE project = :project AND slug = :slug;
-
 -- name: shift_blockers
 -- A dependency was satisfied (-1) or is open again (+1): tell those who wait for it.
 UPDATE tasks SET open_blockers = open_blockers + :change
