@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fleet.store import queries as q
+from fleet.store.query import Query
 from fleet.verbs.follow import Which
 
 CHILD = Path(__file__).with_name("crowd_child.py")
@@ -74,6 +75,23 @@ def test_a_follower_by_sequence_sees_each_operation_once_and_in_order_while_many
     follower.stdout.close()
     assert follower.wait(60) == 0
     assert seen == list(range(start + 1, start + 201))
+
+
+@pytest.mark.req("LOG-2")
+def test_rotation_after_the_clock_was_set_back_takes_the_oldest_without_a_gap(fleet):
+    """By time alone it would take 1 and 3, and forget 2, which lies between them, without having kept it."""
+    fleet.add(project="p", title="T", slug="t")
+    first = fleet.newest()
+    for number in range(3):
+        fleet.log(project="p", slug="t", message=str(number))
+    late = Query(
+        "late",
+        "UPDATE operations SET at = at + 3600000 WHERE seq = :seq",
+        "UPDATE operations SET at = at + 3600000 WHERE seq = %(seq)s",
+    )
+    fleet.store.transact("a clock that was ahead", lambda tx: {"changed": tx.run(late, seq=first + 2)}, fleet.caller())
+    fleet.rotate_operations(older_than="0s")
+    assert [each["seq"] for each in fleet.all_operations(Which(), limit=1 << 40)] == list(range(1, fleet.newest() + 1))
 
 
 @pytest.mark.req("LOG-2")

@@ -60,6 +60,7 @@ def test_a_live_journal_shows_its_bundle_and_a_fresh_look_at_each_claim(scene):
 @pytest.mark.parametrize("where", ["before", "after"])
 def test_a_kill_around_the_archiving_loses_no_journal_and_keeps_it_once(either, where):
     with either.fleet() as fleet:
+        either.without_hint(fleet)
         ident = either.killed(fleet, "t")
         fleet.archive(project="p", slug="t")
         child = either.halted(where, "publish dispatches/archive", "sweep")

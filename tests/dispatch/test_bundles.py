@@ -89,6 +89,7 @@ def test_a_live_owner_is_never_dispossessed_and_is_named_at_once_when_waiting_is
 @pytest.mark.req("ADO-6", "STORE-7")
 def test_a_bundle_that_somebody_is_letting_go_of_is_waited_for_and_then_contested_by_whom(either):
     with either.fleet() as fleet:
+        either.without_hint(fleet)
         either.killed(fleet, "t")
         fleet.archive(project="p", slug="t")
         releaser = either.halted("before", "git worktree remove", "sweep")

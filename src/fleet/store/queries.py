@@ -529,11 +529,11 @@ OPERATIONS_MATCHING = Query(
     'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq <= %(until)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY seq DESC LIMIT %(most)s',
 )
 
-# The oldest operations before a time, whole; never the newest one, which keeps the sequence going.
+# The oldest operations before a time, whole and without a gap (clocks step back, sequences do not); never the newest one, which keeps the sequence going.
 OPERATIONS_TO_ROTATE = Query(
     'operations_to_rotate',
-    'SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations WHERE at < :before AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT :most',
-    'SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations WHERE at < %(before)s AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT %(most)s',
+    'SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations WHERE seq < COALESCE((SELECT MIN(seq) FROM operations WHERE at >= :before), 9223372036854775807) AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT :most',
+    'SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations WHERE seq < COALESCE((SELECT MIN(seq) FROM operations WHERE at >= %(before)s), 9223372036854775807) AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT %(most)s',
 )
 
 # Operations that are safe in the archive.

@@ -46,9 +46,12 @@ WHERE seq <= :until AND at >= :since AND at <= :before
 ORDER BY seq DESC LIMIT :most;
 
 -- name: operations_to_rotate
--- The oldest operations before a time, whole; never the newest one, which keeps the sequence going.
+-- The oldest operations before a time, whole and without a gap (clocks step back, sequences do not); never the newest one, which
+-- keeps the sequence going.
 SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations
-WHERE at < :before AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT :most;
+WHERE seq < COALESCE((SELECT MIN(seq) FROM operations WHERE at >= :before), 9223372036854775807)
+  AND seq < (SELECT MAX(seq) FROM operations)
+ORDER BY seq LIMIT :most;
 
 -- name: forget_operations
 -- Operations that are safe in the archive.
