@@ -8,6 +8,8 @@ from pathlib import Path
 FILE_LIMIT, FILE_GOAL = 500, 400
 FUNCTION_LIMIT, FUNCTION_GOAL = 60, 30
 GENERATED = {Path("src/fleet/store/queries.py")}
+# Catalogues: one flat list, longer with every entry and no harder to read.
+CATALOGUES = {Path("src/fleet/errors.py"), Path("src/fleet/model/settings.py")}
 LOCAL = {".build", ".git", ".venv", "dist"}
 ROOT = {
     ".ci",
@@ -33,7 +35,8 @@ FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 def sizes(path: Path) -> Iterator[tuple[int, int, int, str]]:
     """Each measured thing as (size, goal, limit, where)."""
     text = path.read_text(encoding="utf-8")
-    yield text.count("\n"), FILE_GOAL, FILE_LIMIT, str(path)
+    if path not in CATALOGUES:
+        yield text.count("\n"), FILE_GOAL, FILE_LIMIT, str(path)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, FUNCTION) and node.end_lineno:
             length = node.end_lineno - node.lineno + 1

@@ -12,7 +12,22 @@ from fleet.model.claim import Claim
 from fleet.model.times import iso_or_none
 from fleet.resources import KINDS, class_of
 from fleet.store import queries as q
-from fleet.verbs import agents, dispatch, end, find, keep, launch, merge, prompts, prune, reclaim, seat, settle, sweep
+from fleet.verbs import (
+    agents,
+    branches,
+    dispatch,
+    end,
+    find,
+    keep,
+    launch,
+    merge,
+    prompts,
+    prune,
+    reclaim,
+    seat,
+    settle,
+    sweep,
+)
 from fleet.verbs.ground import Ground
 from fleet.world.world import World
 
@@ -20,8 +35,8 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row
     from fleet.verbs.dispatch import Wanted
+    from fleet.verbs.finding import Finding
     from fleet.verbs.launch import Launched
-    from fleet.verbs.sweep import Finding
     from fleet.world.tmux import Pane
 
 Document = dict[str, Any]
@@ -177,7 +192,7 @@ class Running(Planning):
     def diff(self, *, project: str, slug: str, stat: bool = False, colour: bool = False) -> str:
         """What a task's branch changes, against the integration branch."""
         repository = self.ground.project(project)["path"]
-        integration, _tip = dispatch.integration_branch(self.ground, project, repository)
+        integration, _tip = branches.integration_branch(self.ground, project, repository)
         return self.world.git.diff(repository, integration, f"worker/{slug}", stat=stat, colour=colour)
 
     # ending -----------------------------------------------------------------------------------------------------------

@@ -193,6 +193,119 @@ UNMADE_OF_BUNDLE = Query(
     "SELECT * FROM claims WHERE project = %(project)s AND slug = %(slug)s AND dispatch IS NULL AND state = 'failed_alloc' ORDER BY created_at DESC, id",
 )
 
+# Prompts that are still held though their dispatch ended before a time.
+LATE_INBOXES = Query(
+    'late_inboxes',
+    "SELECT c.* FROM claims c JOIN dispatches d ON d.id = c.dispatch WHERE c.kind = 'coord_prompt_inbox' AND c.state <> 'released' AND d.exec_state IN ('done', 'blocked', 'failed') AND d.ended_at <= :before ORDER BY c.created_at, c.id",
+    "SELECT c.* FROM claims c JOIN dispatches d ON d.id = c.dispatch WHERE c.kind = 'coord_prompt_inbox' AND c.state <> 'released' AND d.exec_state IN ('done', 'blocked', 'failed') AND d.ended_at <= %(before)s ORDER BY c.created_at, c.id",
+)
+
+# The hash of a new coordinator's proof.
+ADD_NONCE = Query(
+    'add_nonce',
+    'INSERT INTO nonces (dispatch, project, hash, minted_at) VALUES (:dispatch, :project, :hash, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO nonces (dispatch, project, hash, minted_at) VALUES (%(dispatch)s, %(project)s, %(hash)s, %(at)s) ON CONFLICT DO NOTHING',
+)
+
+NONCE_OF = Query(
+    'nonce_of',
+    'SELECT dispatch, project, hash, minted_at, spent_at FROM nonces WHERE dispatch = :dispatch',
+    'SELECT dispatch, project, hash, minted_at, spent_at FROM nonces WHERE dispatch = %(dispatch)s',
+)
+
+# Compare and set: a proof is presented once.
+SPEND_NONCE = Query(
+    'spend_nonce',
+    'UPDATE nonces SET spent_at = :at WHERE dispatch = :dispatch AND spent_at IS NULL',
+    'UPDATE nonces SET spent_at = %(at)s WHERE dispatch = %(dispatch)s AND spent_at IS NULL',
+)
+
+# Proofs that were never presented, and whose dispatch is no candidate any more: evidence of a change that did not come off.
+STALE_NONCES = Query(
+    'stale_nonces',
+    'SELECT n.dispatch, n.project, n.minted_at FROM nonces n WHERE n.spent_at IS NULL AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.candidate = n.dispatch) ORDER BY n.minted_at',
+    'SELECT n.dispatch, n.project, n.minted_at FROM nonces n WHERE n.spent_at IS NULL AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.candidate = n.dispatch) ORDER BY n.minted_at',
+)
+
+# Spent proofs, after a month; never an unspent one.
+PRUNE_NONCES = Query(
+    'prune_nonces',
+    'DELETE FROM nonces WHERE spent_at IS NOT NULL AND spent_at < :before',
+    'DELETE FROM nonces WHERE spent_at IS NOT NULL AND spent_at < %(before)s',
+)
+
+# Compare and set: one candidate at a time, beside the holder it is to follow.
+SET_CANDIDATE = Query(
+    'set_candidate',
+    "UPDATE seats SET candidate = :candidate, deadline = :deadline WHERE project = :project AND candidate IS NULL AND COALESCE(holder, '') = COALESCE(CAST(:holder AS TEXT), '')",
+    "UPDATE seats SET candidate = %(candidate)s, deadline = %(deadline)s WHERE project = %(project)s AND candidate IS NULL AND COALESCE(holder, '') = COALESCE(CAST(%(holder)s AS TEXT), '')",
+)
+
+# The commit of a Replace: the candidate becomes the holder.
+SEAT_CANDIDATE = Query(
+    'seat_candidate',
+    'UPDATE seats SET holder = candidate, epoch = epoch + 1, candidate = NULL, deadline = NULL WHERE project = :project AND candidate = :candidate',
+    'UPDATE seats SET holder = candidate, epoch = epoch + 1, candidate = NULL, deadline = NULL WHERE project = %(project)s AND candidate = %(candidate)s',
+)
+
+# The opposite: the candidate goes, the holder stays.
+WITHDRAW_CANDIDATE = Query(
+    'withdraw_candidate',
+    'UPDATE seats SET candidate = NULL, deadline = NULL WHERE project = :project AND candidate = :candidate',
+    'UPDATE seats SET candidate = NULL, deadline = NULL WHERE project = %(project)s AND candidate = %(candidate)s',
+)
+
+# The coordinator was stopped on purpose.
+EMPTY_SEAT = Query(
+    'empty_seat',
+    'UPDATE seats SET holder = NULL, epoch = epoch + 1 WHERE project = :project AND holder = :holder',
+    'UPDATE seats SET holder = NULL, epoch = epoch + 1 WHERE project = %(project)s AND holder = %(holder)s',
+)
+
+ADD_HANDOFF = Query(
+    'add_handoff',
+    'INSERT INTO handoffs (id, dispatch, project, slug, reason, document, asked_by, at) VALUES (:id, :dispatch, :project, :slug, :reason, :document, :asked_by, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO handoffs (id, dispatch, project, slug, reason, document, asked_by, at) VALUES (%(id)s, %(dispatch)s, %(project)s, %(slug)s, %(reason)s, %(document)s, %(asked_by)s, %(at)s) ON CONFLICT DO NOTHING',
+)
+
+QUEUED_HANDOFF_OF = Query(
+    'queued_handoff_of',
+    "SELECT * FROM handoffs WHERE dispatch = :dispatch AND state = 'queued'",
+    "SELECT * FROM handoffs WHERE dispatch = %(dispatch)s AND state = 'queued'",
+)
+
+# What is to be drained, oldest first.
+QUEUED_HANDOFFS = Query(
+    'queued_handoffs',
+    "SELECT * FROM handoffs WHERE state = 'queued' AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY at, id",
+    "SELECT * FROM handoffs WHERE state = 'queued' AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY at, id",
+)
+
+LISTED_HANDOFFS = Query(
+    'listed_handoffs',
+    'SELECT * FROM handoffs WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY at, id',
+    'SELECT * FROM handoffs WHERE (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY at, id',
+)
+
+HANDOFF_BY_ID = Query(
+    'handoff_by_id',
+    'SELECT * FROM handoffs WHERE id = :id',
+    'SELECT * FROM handoffs WHERE id = %(id)s',
+)
+
+DEFER_HANDOFF = Query(
+    'defer_handoff',
+    "UPDATE handoffs SET deferred = :why WHERE id = :id AND state = 'queued'",
+    "UPDATE handoffs SET deferred = %(why)s WHERE id = %(id)s AND state = 'queued'",
+)
+
+# Compare and set: an entry is finished once.
+END_HANDOFF = Query(
+    'end_handoff',
+    "UPDATE handoffs SET state = :state, successor = :successor, done_at = :at, deferred = NULL WHERE id = :id AND state = 'queued'",
+    "UPDATE handoffs SET state = %(state)s, successor = %(successor)s, done_at = %(at)s, deferred = NULL WHERE id = %(id)s AND state = 'queued'",
+)
+
 # Give out a dispatch id, once and for all time.
 RESERVE_ID = Query(
     'reserve_id',
@@ -471,6 +584,41 @@ TROUBLED_TASKS = Query(
     'troubled_tasks',
     "SELECT project, slug, title, status, reason, changed_at FROM tasks WHERE status IN ('failed', 'blocked') AND archived = 0 ORDER BY changed_at DESC, project, slug LIMIT :most",
     "SELECT project, slug, title, status, reason, changed_at FROM tasks WHERE status IN ('failed', 'blocked') AND archived = 0 ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
+)
+
+# Something to be told to an agent.
+ADD_MESSAGE = Query(
+    'add_message',
+    'INSERT INTO messages (id, dispatch, kind, sender, text, sent_at) VALUES (:id, :dispatch, :kind, :sender, :text, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO messages (id, dispatch, kind, sender, text, sent_at) VALUES (%(id)s, %(dispatch)s, %(kind)s, %(sender)s, %(text)s, %(at)s) ON CONFLICT DO NOTHING',
+)
+
+# What an agent has not acknowledged yet, oldest first.
+WAITING_MESSAGES = Query(
+    'waiting_messages',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, how FROM messages WHERE dispatch = :dispatch AND acknowledged_at IS NULL ORDER BY sent_at, id',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, how FROM messages WHERE dispatch = %(dispatch)s AND acknowledged_at IS NULL ORDER BY sent_at, id',
+)
+
+# It was handed out; again is fine, the id stays the same.
+DELIVER_MESSAGE = Query(
+    'deliver_message',
+    'UPDATE messages SET delivered_at = COALESCE(delivered_at, :at), how = COALESCE(how, :how) WHERE id = :id AND dispatch = :dispatch',
+    'UPDATE messages SET delivered_at = COALESCE(delivered_at, %(at)s), how = COALESCE(how, %(how)s) WHERE id = %(id)s AND dispatch = %(dispatch)s',
+)
+
+# Compare and set: applied once.
+ACKNOWLEDGE_MESSAGE = Query(
+    'acknowledge_message',
+    'UPDATE messages SET acknowledged_at = :at, delivered_at = COALESCE(delivered_at, :at) WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL',
+    'UPDATE messages SET acknowledged_at = %(at)s, delivered_at = COALESCE(delivered_at, %(at)s) WHERE id = %(id)s AND dispatch = %(dispatch)s AND acknowledged_at IS NULL',
+)
+
+# Ids of what was acknowledged are kept for a week.
+PRUNE_MESSAGES = Query(
+    'prune_messages',
+    'DELETE FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < :before',
+    'DELETE FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < %(before)s',
 )
 
 # The sequence number of the operation about to be written, and what is stored under its key.
@@ -785,6 +933,20 @@ ARCHIVE_ENDED_TASKS = Query(
     'archive_ended_tasks',
     "UPDATE tasks SET archived = 1, changed_at = :at WHERE project = :project AND archived = 0 AND status IN ('done', 'failed', 'abandoned') AND ended_at <= :before",
     "UPDATE tasks SET archived = 1, changed_at = %(at)s WHERE project = %(project)s AND archived = 0 AND status IN ('done', 'failed', 'abandoned') AND ended_at <= %(before)s",
+)
+
+# Tasks that failed or were abandoned before a time and are still in sight. Done ones wait for their merge.
+LONG_ENDED_TASKS = Query(
+    'long_ended_tasks',
+    "SELECT slug, status, ended_at FROM tasks WHERE project = :project AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= :before ORDER BY ended_at, slug",
+    "SELECT slug, status, ended_at FROM tasks WHERE project = %(project)s AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= %(before)s ORDER BY ended_at, slug",
+)
+
+# Compare and set: put one of them out of sight, unless it was taken up again meanwhile.
+ARCHIVE_LONG_ENDED_TASK = Query(
+    'archive_long_ended_task',
+    "UPDATE tasks SET archived = 1, changed_at = :at WHERE project = :project AND slug = :slug AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= :before",
+    "UPDATE tasks SET archived = 1, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= %(before)s",
 )
 
 # One message.

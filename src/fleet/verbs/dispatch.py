@@ -8,7 +8,6 @@ same journal that recovery uses.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ from fleet.errors import (
     BundleHeld,
     Contested,
     FleetError,
-    GitRefused,
     LimitReached,
     NoSuchTask,
     NotReady,
@@ -29,7 +27,6 @@ from fleet.errors import (
 from fleet.model import fence, times
 from fleet.model.dispatches import KINDS as DISPATCH_KINDS
 from fleet.model.dispatches import UNFINISHED, owner
-from fleet.model.identity import Identity
 from fleet.model.times import SECOND, duration
 from fleet.resources import KINDS
 from fleet.resources.kind import Order
@@ -37,7 +34,9 @@ from fleet.store import bundles, tasks
 from fleet.store import queries as q
 from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
+from fleet.verbs import branches
 from fleet.verbs.acquire import acquire, intent, is_free
+from fleet.verbs.serving import on_a_living_server, server
 from fleet.verbs.settle import settle
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def dispatch(ground: Ground, wanted: Wanted) -> dict[str, Any]:
     plan = _planned(ground, wanted, order, journal)
     try:
         for claim in plan:
-            acquire(ground, _on_a_living_server(ground, claim), order)
+            acquire(ground, on_a_living_server(ground, claim), order)
     except (FleetError, OSError) as error:
         settle(ground, order.dispatch, why=str(error), undo=True)
         raise
@@ -141,44 +140,9 @@ def _task(ground: Ground, wanted: Wanted) -> Row:
 
 
 def _branches(ground: Ground, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
-    """The integration branch, its commit, and whether the task's branch is there already; git is asked once."""
-    if wanted.slug is None:
-        return "", None, False
-    name, mine = ground.setting("integration", wanted.project), f"worker/{wanted.slug}"
-    found = ground.world.git.branches(repository, name, mine)
-    base = found.get(name) or integration_branch(ground, wanted.project, repository)[1]
-    return name, base, mine in found
-
-
-def integration_branch(ground: Ground, project: str, repository: str) -> tuple[str, str]:
-    """The project's integration branch and its commit; made from the target if it is missing."""
-    name = ground.setting("integration", project)
-    commit = ground.world.git.resolve(repository, f"refs/heads/{name}")
-    if commit is not None:
-        return name, commit
-    target = target_branch(ground, project, repository)
-    start = ground.world.git.resolve(repository, f"refs/heads/{target}")
-    if start is None:
-        raise GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
-    gate = ground.world.git_gate(repository)
-    gate.take(wait=60)
-    try:
-        if ground.world.git.resolve(repository, f"refs/heads/{name}") is None:
-            ground.world.git.set_branch(repository, name, new=start, old="0" * 40)
-        made = ground.world.git.resolve(repository, f"refs/heads/{name}")
-    finally:
-        gate.give()
-    if made is None:
-        raise GitRefused(what=f"make the branch {name}", why="it is not there")
-    return name, made
-
-
-def target_branch(ground: Ground, project: str, repository: str) -> str:
-    """The branch that the user lands work on."""
-    told = ground.setting("target", project) or ground.world.git.head_branch(repository)
-    if not told:
-        raise GitRefused(what="tell the target branch", why="HEAD is detached; set target in fleet.toml")
-    return str(told)
+    return (
+        ("", None, False) if wanted.slug is None else branches.of_task(ground, wanted.project, wanted.slug, repository)
+    )
 
 
 def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str, base: str | None, task: Row) -> Order:
@@ -195,7 +159,7 @@ def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str,
         base=base,
         integration=integration,
         words=(world.fleet_program, "launch", ident),
-        server=str(_server(ground)),
+        server=str(server(ground)),
         git_limit=duration(ground.setting("git_limit")) / SECOND,
         env={
             "FLEET_HOME": world.home,
@@ -206,37 +170,6 @@ def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str,
     )
     cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else repository
     return replace(order, cwd=cwd, prompt=_prompt(ground, order, task))
-
-
-def _server(ground: Ground) -> Identity:
-    """The tmux server to use: the one of the last dispatch while it lives; making the session tells whether it still answers."""
-    last = ground.store.read(lambda rows: rows.one(q.LAST_SERVER, socket=ground.world.tmux.socket))
-    known = Identity.parse(last["server"]) if last else None
-    life = ground.world.processes.life(known)
-    if known is not None and life == "alive" and os.path.exists(ground.world.tmux.socket):
-        return known
-    gate = ground.world.gate("tmux")
-    gate.take(wait=60)
-    try:
-        if known is not None and life == "alive":
-            return ground.world.tmux.recalled(known)
-        return ground.world.tmux.ensure_server()
-    finally:
-        gate.give()
-
-
-def _on_a_living_server(ground: Ground, claim: Claim) -> Claim:
-    """The server goes with its last session: if it went since the intent, the session is made on the next one."""
-    if claim.kind != "tmux_session" or ground.world.processes.life(Identity.parse(claim.data["server"])) != "dead":
-        return claim
-    renewed = replace(claim, data={**claim.data, "server": str(_server(ground))})
-
-    def work(tx: Tx) -> Row:
-        tx.dispatch = claim.dispatch
-        return {"moved": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=json.dumps(renewed.data), at=tx.at)}
-
-    ground.commit(Change(f"{claim}: its server is another one now", work))
-    return renewed
 
 
 def _prompt(ground: Ground, order: Order, task: Row) -> str:

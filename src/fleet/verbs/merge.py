@@ -17,7 +17,7 @@ from fleet.store import bundles, tasks
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.acquire import acquire, intent
-from fleet.verbs.dispatch import integration_branch, target_branch
+from fleet.verbs.branches import integration_branch, target_branch
 from fleet.verbs.reclaim import reclaim, release_bundle
 
 if TYPE_CHECKING:

@@ -48,8 +48,8 @@ CREATE TABLE seats (
   project TEXT PRIMARY KEY REFERENCES projects (name),
   holder TEXT,
   epoch INTEGER NOT NULL DEFAULT 0 CHECK (epoch >= 0),
+  -- During a change: who is to be the next holder, and until when it has to prove itself.
   candidate TEXT,
-  nonce_hash TEXT,
   deadline INTEGER
 ) STRICT;
 
@@ -151,9 +151,9 @@ CREATE TABLE dispatches (
   report TEXT CHECK (report IN ('done', 'failed', 'blocked')),
   report_reason TEXT,
   reported_at INTEGER,
-  -- That it was asked to exit, what for (report, stop, kill, superseded), and why.
+  -- That it was asked to exit, what for, and why.
   asked_at INTEGER,
-  asked_for TEXT CHECK (asked_for IN ('report', 'stop', 'kill', 'superseded')),
+  asked_for TEXT CHECK (asked_for IN ('report', 'stop', 'kill', 'superseded', 'handoff', 'replaced')),
   asked_reason TEXT,
   blocked_reason TEXT,
   exit_status INTEGER,

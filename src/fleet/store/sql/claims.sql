@@ -113,3 +113,9 @@ UPDATE bundles SET branch_is_ours = 1 WHERE project = :project AND slug = :slug;
 -- Things of a bundle whose making failed.
 SELECT * FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NULL AND state = 'failed_alloc'
 ORDER BY created_at DESC, id;
+
+-- name: late_inboxes
+-- Prompts that are still held though their dispatch ended before a time.
+SELECT c.* FROM claims c JOIN dispatches d ON d.id = c.dispatch
+WHERE c.kind = 'coord_prompt_inbox' AND c.state <> 'released' AND d.exec_state IN ('done', 'blocked', 'failed')
+  AND d.ended_at <= :before ORDER BY c.created_at, c.id;

@@ -100,6 +100,16 @@ WHERE project = :project AND slug = :slug AND archived = 0 AND status IN ('done'
 UPDATE tasks SET archived = 1, changed_at = :at
 WHERE project = :project AND archived = 0 AND status IN ('done', 'failed', 'abandoned') AND ended_at <= :before;
 
+-- name: long_ended_tasks
+-- Tasks that failed or were abandoned before a time and are still in sight. Done ones wait for their merge.
+SELECT slug, status, ended_at FROM tasks
+WHERE project = :project AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= :before ORDER BY ended_at, slug;
+
+-- name: archive_long_ended_task
+-- Compare and set: put one of them out of sight, unless it was taken up again meanwhile.
+UPDATE tasks SET archived = 1, changed_at = :at
+WHERE project = :project AND slug = :slug AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= :before;
+
 -- name: add_log
 -- One message.
 INSERT INTO task_log (project, slug, seq, at, actor, message)
