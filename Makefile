@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: demo test test-agents check conformance bench fmt sql lock clean ready
+.PHONY: demo test test-agents check conformance storm bench fmt sql lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -12,9 +12,9 @@ demo: ready
 test: check
 	@$(MAKE) conformance
 
-# The real Claude Code, from npm, against a model stub on loopback: no account, no network, but 235 MB in .build.
+# The real Claude Code and Codex, from npm, against a model stub on loopback: no account, no network, but 700 MB in .build.
 test-agents: ready
-	@sh checks/agents.sh claude
+	@sh checks/agents.sh claude codex
 	@$(BIN)/pytest --quiet -rs tests/agents
 
 check: ready
@@ -33,6 +33,10 @@ conformance: ready
 	$(BIN)/pytest --quiet --cov --cov-report=term || status=$$?; \
 	$(BIN)/python checks/conformance.py $(OUTCOMES) || status=$$?; \
 	exit $$status
+
+# The lock of a resume: 100 000 acquisitions, every other holder killed while it holds it. A quarter of an hour.
+storm: ready
+	@$(BIN)/python tests/resume/storm.py 100000
 
 bench: ready
 	@$(BIN)/python -m benchmarks

@@ -12,7 +12,7 @@ from time import perf_counter
 
 from benchmarks.processes import ROOT, compile_bytecode
 
-NAMES = ("start", "mutations", "crowd", "documents", "scale", "dispatching")
+NAMES = ("start", "mutations", "crowd", "documents", "scale", "dispatching", "resuming", "jobs")
 
 
 def main() -> int:

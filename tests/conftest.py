@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import account
+import hypothesis
 import psycopg
 import pytest
 
@@ -13,6 +15,8 @@ from fleet.testing.postgres import ThrowawayPostgres, url_in, wait_until_ready
 pytest_plugins = ["recording"]
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", ".build/hypothesis")
+hypothesis.settings.register_profile("on a busy machine", deadline=None)
+hypothesis.settings.load_profile("on a busy machine")
 
 SERVER = pytest.StashKey[ThrowawayPostgres]()
 NUMBERS = count()
@@ -78,9 +82,12 @@ def store_url(request: pytest.FixtureRequest, store_url_kind: str) -> str:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Where a fleet home may be made; nothing is there yet."""
-    return tmp_path / "home"
+def home(tmp_path: Path) -> Iterator[Path]:
+    """Where a fleet home may be made; nothing is there yet. Swept at the end, and nobody may survive it."""
+    where = tmp_path / "home"
+    yield where
+    left = account.closed(where)
+    assert left == [], left
 
 
 @pytest.fixture(autouse=True)

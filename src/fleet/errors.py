@@ -7,6 +7,7 @@
     │   ├── BadText                    a title, message or description
     │   ├── BadTime                    a time or duration
     │   ├── BadSetting                 a value in fleet.toml or config.toml
+    │   ├── BadWorkflow                a job's document
     │   ├── Ambiguous                  several could be meant
     │   ├── NoTask                     an agent's short form without a task
     │   ├── NoProject                  no -p and no project here
@@ -16,15 +17,25 @@
     ├── Absent                    11
     │   ├── NoSuchTask
     │   ├── NoSuchProject
+    │   ├── NoCoordinator
+    │   ├── NoSuchJob
+    │   ├── NoSuchItem                 a job has none of that id
+    │   ├── NoSuchQuestion
     │   └── NoSuchDispatch
     ├── Contested                 12
     │   ├── TaskHeld                   somebody else claimed it
     │   ├── GateHeld
     │   ├── CoordSpawnInProgress
+    │   ├── ResumeInProgress
+    │   ├── ReplaceInProgress          a candidate is proving itself
+    │   ├── TickInProgress
     │   ├── BundleHeld                 somebody works in the task's worktree
     │   ├── ThingHeld                  a thing has one owner
     │   └── StoreBusy                  the writer's lock did not come free in time
     ├── Superseded                13   the caller is no longer the one
+    │   ├── AnsweredBefore             the first answer counts
+    │   ├── NotSeated                  somebody else coordinates the project
+    │   └── SpeakerEnded               its journal is archived
     ├── Refused                   14
     │   ├── IllegalStep                the table of steps has no such step
     │   ├── NotReady                   dependencies, pause or time
@@ -39,12 +50,19 @@
     │   ├── EngineNotReady             a dialog would stop it
     │   ├── AutonomyRefused            full as root
     │   ├── LimitReached               enough agents already
+    │   ├── EngineHeld                 a limit or a login holds it back
+    │   ├── CannotAnswer               only at its own terminal
     │   ├── CoordinatorLives           alive or unknown
+    │   ├── NotProven                  a new coordinator gave no proof in time
     │   ├── WorktreeRefused            not ours to use, or not whole
     │   ├── NotMergeable               conflict, red verify, nothing to merge
+    │   ├── NotPulled                  no remote, no program, no answer
     │   ├── OtherHost                  a claim of another machine or socket
+    │   ├── NotResumable               alive, unknown, finished or taken over
+    │   ├── ForceRefused               whoever holds the lock is not proven to
     │   ├── KeyReused                  one idempotency key for two requests
     │   └── ImportRefused              carries every finding with its line
+    ├── JobFailed                  1   a job cannot go on
     ├── ToolError                  1   another program failed
     │   ├── TmuxRefused
     │   └── GitRefused
@@ -81,6 +99,11 @@ class FleetError(Exception):
     def next_step(self) -> str:
         """What the reader can do about it."""
         return self.hint.format(**self.facts)
+
+    @property
+    def spoken(self) -> str:
+        """The error as people read it: what, and what next."""
+        return f"{self} — {self.next_step}" if self.next_step else str(self)
 
     def as_document(self) -> dict[str, object]:
         """The error as programs read it."""
@@ -127,6 +150,13 @@ class BadSetting(BadInput):
     """A setting that cannot be used."""
 
     says = "{file}:{line}: {why}"
+    hint = "{advice}"
+
+
+class BadWorkflow(BadInput):
+    """A job's document that cannot be used."""
+
+    says = "{file}:{line}:{column}: {why}"
     hint = "{advice}"
 
 
@@ -203,6 +233,34 @@ class NoSuchDispatch(Absent):
     hint = "`fleet dispatches list` shows what there is"
 
 
+class NoCoordinator(Absent):
+    """The seat is empty."""
+
+    says = "project {project!r} has no coordinator"
+    hint = "start one with `fleet coord start -p {project}`"
+
+
+class NoSuchJob(Absent):
+    """No such job."""
+
+    says = "there is no job {job}"
+    hint = "`fleet job list` shows what there is"
+
+
+class NoSuchItem(Absent):
+    """A job has no such item."""
+
+    says = "job {job} has no item {item}"
+    hint = "`fleet job show {job} --items` shows what there is"
+
+
+class NoSuchQuestion(Absent):
+    """Nobody asks that."""
+
+    says = "no agent asks {question!r}"
+    hint = "`fleet questions` lists what is asked"
+
+
 class Contested(FleetError):
     """Somebody else has it just now."""
 
@@ -233,6 +291,32 @@ class CoordSpawnInProgress(Contested):
     )
 
 
+class ReplaceInProgress(Contested):
+    """One change of coordinators at a time."""
+
+    says = "the coordinator of project {project!r} is being replaced: {candidate} has to prove itself"
+    hint = "`fleet coord status -p {project}` shows how it goes"
+
+
+class TickInProgress(Contested):
+    """Ticks of one project go one after the other."""
+
+    says = "another tick of project {project!r} is in progress ({holder}); nothing was changed"
+    hint = "it does the same work; tick again when it is over"
+
+
+class ResumeInProgress(Contested):
+    """One resume of a piece of work at a time."""
+
+    says = "resume already in progress for {id}"
+    hint = "wait for it to finish, or use --force to stop it"
+
+    @property
+    def spoken(self) -> str:
+        """In three lines."""
+        return f"{self}\nlock held by: {self.facts['holder']}\n{self.next_step}"
+
+
 class BundleHeld(Contested):
     """Somebody works in the task's worktree."""
 
@@ -261,6 +345,27 @@ class Superseded(FleetError):
     kind = "superseded"
     says = "{who} no longer has task {project}/{slug}: {now}; nothing was changed"
     hint = "stop working on it"
+
+
+class NotSeated(Superseded):
+    """Only the seat's holder coordinates."""
+
+    says = "{dispatch} does not coordinate project {project!r}: {holder} does; nothing was changed"
+    hint = "stop coordinating it"
+
+
+class SpeakerEnded(Superseded):
+    """Its journal is archived: it was proven dead."""
+
+    says = "dispatch {dispatch} has ended and is archived; nothing was changed"
+    hint = "stop working"
+
+
+class AnsweredBefore(Superseded):
+    """The first answer counts."""
+
+    says = "question {question} is over: {how}; your answer changed nothing"
+    hint = "`fleet questions` lists what is still asked"
 
 
 class Refused(FleetError):
@@ -361,11 +466,32 @@ class LimitReached(Refused):
     hint = "wait for one to end, or raise {setting} in config.toml"
 
 
+class EngineHeld(Refused):
+    """Starting an agent now would only hit the same wall."""
+
+    says = "engine {engine!r} is held back: {reason}"
+    hint = "{advice}"
+
+
+class CannotAnswer(Refused):
+    """The engine takes answers at its own terminal only."""
+
+    says = "{agent} asks on its screen only: {question}"
+    hint = "answer it there: `fleet attach {agent}`"
+
+
 class CoordinatorLives(Refused):
     """A coordinator that is alive, or may be, vetoes another."""
 
     says = "project {project!r} has a coordinator that is {life}: {dispatch} on {host}, tmux socket {socket}"
     hint = "attach to it with `fleet attach {dispatch}`"
+
+
+class NotProven(Refused):
+    """The new coordinator was withdrawn; the old one goes on."""
+
+    says = "ownership not proven: the new coordinator {dispatch} of project {project!r} gave no proof within {seconds:g} s ({why})"
+    hint = "the old one goes on undisturbed; `fleet logs {dispatch}` shows what the new one did"
 
 
 class WorktreeRefused(Refused):
@@ -382,11 +508,32 @@ class NotMergeable(Refused):
     hint = "{advice}"
 
 
+class NotPulled(Refused):
+    """The work has no pull request, and got none."""
+
+    says = "{project}/{slug} has no pull request: {why}"
+    hint = "{advice}"
+
+
 class OtherHost(Refused):
     """Only the host that made a thing touches it."""
 
     says = "{what} was made on {made}, and this is {here}"
     hint = "act there; or give it up here with `fleet claims disown {dispatch} --kind KIND --reason TEXT`"
+
+
+class NotResumable(Refused):
+    """There is nothing to resume."""
+
+    says = "{dispatch} cannot be resumed: {why}"
+    hint = "{advice}"
+
+
+class ForceRefused(Refused):
+    """Only a process that is proven to hold the lock is stopped."""
+
+    says = "the resume of {id} is held by {holder}, which is not stopped: {why}"
+    hint = "wait for it to finish, or end it yourself where it runs"
 
 
 class KeyReused(Refused):
@@ -401,6 +548,13 @@ class ImportRefused(Refused):
 
     says = "nothing was imported: {told}"
     hint = "mend these lines and import the file again"
+
+
+class JobFailed(FleetError):
+    """A job cannot go on."""
+
+    says = "job {job}: {why}"
+    hint = "{advice}"
 
 
 class ToolError(FleetError):

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
-from agents.stage import Stage, needs_claude
+from agents.stage import Stage, needs
 
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    needs_claude()
+    needs("claude")
     made = Stage(monkeypatch)
     yield made
     made.close()

@@ -35,10 +35,10 @@ SURROUNDINGS = {
 FOREIGN = ("ANTHROPIC_", "CLAUDE", "AI_AGENT", "GIT_", "XDG_", "http_proxy", "https_proxy", "no_proxy", "all_proxy")
 
 
-def needs_claude() -> None:
-    """Leave a test out, and say why, where the real programs are missing."""
-    if not os.access(BIN / "claude", os.X_OK):
-        pytest.skip("the real Claude Code is not installed: run `sh checks/agents.sh`")
+def needs(name: str) -> None:
+    """Leave a test out, and say why, where the real program is missing."""
+    if not os.access(BIN / name, os.X_OK):
+        pytest.skip(f"the real {name} is not installed: run `sh checks/agents.sh {name}`")
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
 
@@ -165,8 +165,13 @@ class Stage:
 
     def until_settled(self, slug: str) -> str:
         """Wait until nobody works on a task any more; what became of it."""
-        until(lambda: self._wake_tmux() or self.task(slug)["status"] != "in_progress", lambda: str(self.task(slug)))
-        return self.task(slug)["status"]
+        until(lambda: self._wake_tmux() or self.standing(slug) != "in_progress", lambda: str(self.task(slug)))
+        return self.standing(slug)
+
+    def standing(self, slug: str) -> str:
+        """A task's status; `to merge` when its work is done and waits for that."""
+        task = self.task(slug)
+        return "to merge" if (task["status"], task["stage"]) == ("in_progress", "finisher") else task["status"]
 
     def _wake_tmux(self) -> None:
         """tmux before 3.5 may lose a SIGCHLD: the pane is dead, but its status and its hook come with the next one only."""

@@ -13,8 +13,8 @@ COMMIT = {"run": 'git add out.txt && git commit --quiet --message "Add out"'}
 LOG = {"run": 'fleet log "half-way"'}
 REPORT = {"run": "fleet done"}
 SAY = {"say": "Done."}
-# Its own status after SIGTERM; none when tmux had not noticed the exit yet.
-NOT_KILLED = {128 + signal.SIGTERM, None}
+# Its own status after SIGTERM.
+NOT_KILLED = 128 + signal.SIGTERM
 
 
 def committed(stage, slug):
@@ -31,7 +31,7 @@ def reported_and_swept(stage, ident, slug):
         swept = []
         until(lambda: swept.extend(fleet.sweep(kill=True)) or not fleet.agents(), lambda: str(swept))
     assert [found.why for found in swept if f"dispatch {ident}" in found.what] == ["it lives on after its report"]
-    assert stage.task(slug)["status"] == "done"
+    assert stage.standing(slug) == "to merge"
 
 
 @pytest.mark.req("ENG-2", "ENG-5", "ENG-6", "SWEEP-9", "MERGE-1")
@@ -41,7 +41,7 @@ def test_it_works_unasked_reports_is_ended_by_the_sweep_and_merged(stage, autono
     ident = stage.full_screen("t", autonomy)
     reported_and_swept(stage, ident, "t")
     until(stage.ended_sessions)
-    assert stage.journal(ident)["exit_status"] in NOT_KILLED
+    assert stage.journal(ident)["exit_status"] == NOT_KILLED
     with stage.scene.fleet() as fleet:
         fleet.merge(project=PROJECT, slug="t")
         fleet.sweep(kill=True)
@@ -64,7 +64,7 @@ def test_it_asks_before_what_its_autonomy_does_not_cover(stage, autonomy, questi
     stage.play(stage.writes("t"), COMMIT, SAY)
     ident = stage.full_screen("t", autonomy)
     agent = stage.until_state(ident, "asks")
-    assert agent["source"] == "screen"
+    assert agent["source"] == "hook"
     assert agent["autonomy"] == autonomy
     assert question in agent["detail"]
     assert (stage.worktree("t") / "out.txt").exists() == (autonomy == "edits")
@@ -79,23 +79,24 @@ def test_it_asks_before_what_its_autonomy_does_not_cover(stage, autonomy, questi
 def test_what_is_not_on_the_allowlist_is_refused_without_a_question(stage):
     stage.play({"run": "touch unlisted.txt && curl http://127.0.0.1:9"}, SAY)
     ident = stage.full_screen("t", "allowlist")
-    stage.until_state(ident, "finished")
+    stage.until_state(ident, "stopped, no report")
     assert not (stage.worktree("t") / "unlisted.txt").exists()
 
 
 @pytest.mark.req("ENG-2", "ENG-6", "AGENT-9")
-def test_it_is_read_as_working_then_finished_and_stopped_with_its_own_signal(stage):
+def test_it_works_then_stops_without_a_report_and_is_stopped_with_its_own_signal(stage):
     hold = threading.Event()
     stage.play(stage.writes("t"), COMMIT, SAY | {"hold": hold})
     ident = stage.full_screen("t", "full")
-    assert stage.until_state(ident, "working")["source"] == "screen"
+    assert stage.until_state(ident, "working")["source"] == "hook"
     until(lambda: committed(stage, "t"))
     assert stage.agent(ident)["state"] == "working"
     hold.set()
-    assert stage.until_state(ident, "finished")["source"] == "screen"
+    found = stage.until_state(ident, "stopped, no report")
+    assert (found["source"], found["detail"]) == ("hook", "Done.")
     stage.program("stop", ident).ok()
     assert stage.ended_sessions()
-    assert stage.journal(ident)["exit_status"] in NOT_KILLED
+    assert stage.journal(ident)["exit_status"] == NOT_KILLED
     assert (stage.task("t")["status"], stage.journal(ident)["exec_state"]) == ("blocked", "blocked")
     assert stage.processes_of(ident) == []
     assert "Done." in stage.screen(ident)

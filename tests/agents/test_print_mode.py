@@ -11,7 +11,7 @@ PRINT = ("--engine", "shell", "--", "claude", "-p", "write out.txt", "--dangerou
 def test_exit_0_with_a_commit_is_done(stage):
     stage.play(stage.writes("t"), COMMIT, SAY)
     ident = stage.dispatch("t", *PRINT)
-    assert stage.until_settled("t") == "done"
+    assert stage.until_settled("t") == "to merge"
     assert stage.journal(ident)["exit_status"] == 0
     assert stage.scene.git("show", "worker/t:out.txt") == "hello"
     assert "Done." in stage.screen(ident)

@@ -21,3 +21,28 @@ def test_a_death_at_any_effect_is_swept_clean(scenario, store_url_kind, store_ur
     assert faulty == []
     assert done.returncode == 0, done.stderr
     assert len(cases) >= 1
+
+
+# A job's runner has hundreds of effects, and a death costs a whole job: a part, spread over all of them.
+JOB_DEATHS = {"sqlite": 23, "postgres": 61}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.req("JOB-5", "RES-11")
+@pytest.mark.parametrize("scenario", ["job", "job-in-place"])
+def test_a_job_whose_runner_died_at_any_effect_is_resumed_and_every_item_ends_once(scenario, store_url_kind, store_url):
+    words = [
+        sys.executable,
+        "-m",
+        "fleet.testing.crash",
+        scenario,
+        store_url,
+        "--every",
+        str(JOB_DEATHS[store_url_kind]),
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    cases = [json.loads(line) for line in done.stdout.splitlines()]
+    faulty = [f"{case['effect']} ({case['way']}): {case['faults']}" for case in cases if case["faults"]]
+    assert faulty == []
+    assert done.returncode == 0, done.stderr
+    assert len(cases) > 1

@@ -16,6 +16,10 @@ from fleet.world import world
 SLEEP = ("sleep", "1000")
 
 
+def coordinator(*words: str) -> Wanted:
+    return Wanted(project="p", slug=None, kind="coord", engine="shell", command=words or SLEEP)
+
+
 class Halt:
     """Stops at the first effect that begins so."""
 
@@ -46,8 +50,12 @@ VERBS = {
     "coord": lambda f: f.coord_spawn(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP))["id"],
     "sweep": lambda f: f.sweep(kill=True),
     "kill": lambda f, ident: f.kill(ident, "halted"),
+    "resume": lambda f, ident: f.resume(ident)["id"],
     "settle": lambda f, ident: f.settle(ident),
     "merge": lambda f, slug: f.merge(project="p", slug=slug)["commit"],
+    "replace": lambda f, *words: f.coord_replace(coordinator(*words))["id"],
+    "tick": lambda f: f.tick("p")["epoch"],
+    "drain": lambda f: [entry["state"] for entry in f.drain()],
 }
 
 
@@ -56,7 +64,7 @@ def main() -> None:
     told = os.environ.get("TEST_FLEET_PROGRAM")
     if told:
         world.fleet_program = lambda: told
-    with Fleet.open(actor="halting") as fleet:
+    with Fleet.open(actor=None if "FLEET_DISPATCH_ID" in os.environ else "halting") as fleet:
         fleet.funnel.watcher = Halt(where, effect)
         print(VERBS[verb](fleet, *words), flush=True)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from account import command_of, processes_of, survivors
 from e2e.commandline import Answer
 
 from fleet.api.fleet import Fleet
@@ -16,6 +18,8 @@ from fleet.errors import FleetError
 from fleet.model.claim import Claim
 from fleet.model.identity import Identity
 from fleet.store import queries as q
+from fleet.store.query import Query
+from fleet.store.transaction import Change
 from fleet.testing.scenarios import until
 from fleet.testing.scene import PROJECT, Scene
 
@@ -119,12 +123,17 @@ class Stage(Scene):
 
     def servers(self) -> list[int]:
         """Every tmux server that was started on this home's socket."""
-        return [pid for pid in self.processes() if _command(pid)[:1] == ["tmux"] and "start-server" in _command(pid)]
+        return [
+            pid for pid in self.processes() if command_of(pid)[:1] == ["tmux"] and "start-server" in command_of(pid)
+        ]
 
     def processes(self) -> list[int]:
         """Every process that has this home in its environment."""
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-        return [pid for pid in pids if pid != os.getpid() and self._is_ours(pid)]
+        return processes_of(self.home)
+
+    def hints(self) -> list[int]:
+        """Settlers that tmux has started, from the shell they begin as to their end."""
+        return [pid for pid in self.processes() if any(" settle " in f" {word} " for word in command_of(pid))]
 
     def tree(self, slug: str) -> Path:
         return Path(self.home, "projects", PROJECT, "worktrees", slug)
@@ -148,13 +157,19 @@ class Stage(Scene):
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
-        left = [] if "everything" in self.forgiven else self._wound_up()
-        self.close()
-        until(lambda: not self.processes())
-        shutil.rmtree(self.root, ignore_errors=True)  # a hint that was still running may have written once more
+        left: list[str] = []
+        try:
+            with contextlib.suppress(*[FleetError, OSError] if "everything" in self.forgiven else []):
+                left = self._wound_up()
+        finally:
+            self.close()
+            until(lambda: not self.processes())
+            shutil.rmtree(self.root, ignore_errors=True)  # a hint that was still running may have written once more
         assert left == [], left
 
     def _wound_up(self) -> list[str]:
+        with contextlib.suppress(subprocess.CalledProcessError):  # there may be no server
+            self.tmux("set-hook", "-gu", "pane-died")
         with self.fleet("finisher") as fleet:
             for agent in fleet.agents():
                 with contextlib.suppress(FleetError, OSError):
@@ -164,12 +179,50 @@ class Stage(Scene):
                     if task["status"] not in {"done", "failed", "abandoned"}:
                         fleet.abandon(project=project, slug=task["slug"], override=True)
                     fleet.archive(project=project, slug=task["slug"])
-            until(lambda: not [pid for pid in self.processes() if "settle" in _command(pid)])  # hints under way
+            until(lambda: not self.hints())
             restless = next(
                 (done for done in (acted(fleet.sweep(kill=True)) for _ in range(_SWEEPS)) if not done), None
             )
+        if "everything" in self.forgiven:
+            return []
         found = [*self.leftovers(), *(["a sweep that never rests"] if restless is None else [])]
+        if not any(each.startswith("session") for each in self.forgiven):  # one that stays keeps its server
+            found += survivors(self.home)
         return [each for each in found if not each.startswith(tuple(self.forgiven or {"-"}))]
+
+
+class Terminal:
+    """fleet as a person runs it: on a terminal of its own."""
+
+    def __init__(self, stage: Stage, *words: str) -> None:
+        self.screen = ""
+        self._keyboard, theirs = pty.openpty()
+        around = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "env": stage.around(TERM="dumb")}
+        self._child = subprocess.Popen((FLEET, *words), cwd=stage.repository, text=True, **around)
+        stage.started.append(self._child)
+        os.close(theirs)
+
+    def shows(self, text: str) -> None:
+        while text not in self.screen:
+            assert self._read(), f"{text!r} was never shown: {self.screen}"
+
+    def type(self, text: str) -> None:
+        os.write(self._keyboard, text.encode())
+
+    def ended(self) -> Answer:
+        """All that it showed, and how it ended."""
+        while self._read():
+            pass
+        os.close(self._keyboard)
+        return Answer(self._child.wait(PATIENCE), self.screen, "")
+
+    def _read(self) -> bool:
+        try:
+            more = os.read(self._keyboard, 65_536)
+        except OSError:  # nobody has the other side open any more
+            return False
+        self.screen += more.decode().replace("\r\n", "\n")
+        return bool(more)
 
 
 def answer(child: "subprocess.Popen[str]") -> Answer:
@@ -202,8 +255,16 @@ def bundle_of(fleet: Fleet, slug: str) -> dict[str, Any]:
 
 
 def status_of(fleet: Fleet, slug: str) -> tuple[str, str | None]:
+    """A task's status and reason; at its last stage with nobody at work it waits to be merged."""
     task = fleet.task(project=PROJECT, slug=slug)
+    if task["status"] == "in_progress" and task["stage"] == "finisher" and fleet.mergeable(project=PROJECT):
+        return "to merge", task["reason"]
     return task["status"], task["reason"]
+
+
+def raw(fleet: Fleet, sql: str) -> None:
+    """Change the store behind fleet's back: what only time would do."""
+    fleet.commit(Change("a test", lambda tx: {"changed": tx.run(Query("raw", sql, sql))}))
 
 
 def acted(findings: list[Any]) -> list[str]:
@@ -220,10 +281,3 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
     except OSError:
         return False
-
-
-def _command(pid: int) -> list[str]:
-    try:
-        return [os.path.basename(word) for word in Path(f"/proc/{pid}/cmdline").read_text().split("\0")]
-    except OSError:
-        return []

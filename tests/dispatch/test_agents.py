@@ -29,7 +29,7 @@ def test_a_report_is_not_an_end_and_grace_is_given_before_the_tree_is_killed(eit
         until(lambda: acted(fleet.sweep(kill=True)))
         either.ended(fleet)
         assert not is_alive(who.pid)
-        assert status_of(fleet, "t")[0] == "done"
+        assert status_of(fleet, "t")[0] == "to merge"
         assert either.git("show", "worker/t:a.txt") == "two", "what it wrote after its report is there"
 
 
@@ -67,7 +67,7 @@ def test_an_agent_that_exited_but_left_a_daemon_is_not_ended_until_a_sweep_has_k
         assert is_alive(daemon.pid)
         either.swept(fleet)
         assert not is_alive(daemon.pid)
-        assert status_of(fleet, "t")[0] == "done"
+        assert status_of(fleet, "t")[0] == "to merge"
 
 
 @pytest.mark.req("AGENT-5")
@@ -75,11 +75,11 @@ def test_an_agent_that_exited_but_left_a_daemon_is_not_ended_until_a_sweep_has_k
     ("steps", "expected"),
     [
         (["exit 0"], ("blocked", "exited without report")),
-        (["write a.txt x", "commit A", "exit 0"], ("done", None)),
-        (["write a.txt x", "artifact a.txt", "commit A", "exit 0"], ("done", None)),
+        (["write a.txt x", "commit A", "exit 0"], ("to merge", None)),
+        (["write a.txt x", "artifact a.txt", "commit A", "exit 0"], ("to merge", None)),
         (["write a.txt x", "commit A", "exit 3"], ("failed", "exit status 3, without a report")),
         (["block which colour?", "exit 3"], ("blocked", "which colour?")),
-        (["done", "exit 3"], ("done", None)),
+        (["done", "exit 3"], ("to merge", None)),
         (["fail cannot be done", "exit 0"], ("failed", "cannot be done")),
     ],
     ids=["0 without evidence", "0 with commits", "0 with artifacts", "3", "blocked", "done then 3", "failed then 0"],
@@ -136,7 +136,7 @@ def test_a_report_that_comes_while_its_dispatch_is_being_settled_is_not_overwrit
         fleet.funnel.watcher = once("before", "publish logs/", report)
         assert fleet.settle(ident)["settled"] is False
         fleet.settle(ident)
-        assert status_of(fleet, "t")[0] == "done"
+        assert status_of(fleet, "t")[0] == "to merge"
 
 
 @pytest.mark.req("AGENT-6")

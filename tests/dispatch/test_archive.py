@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from dispatch.stage import FLEET, answer
 
+from fleet.model.times import DAY, HOUR
 from fleet.testing.scenarios import until
 
 FIELDS = {
@@ -118,3 +119,28 @@ def test_old_journals_are_pruned_only_when_asked(scene):
     with scene.fleet() as fleet:
         assert fleet.files.names("dispatches/archive") == [name]
         assert fleet.journal(ident)["id"] == ident
+
+
+@pytest.mark.req("OBS-4", "AUD-1")
+def test_an_archive_above_100_mb_loses_its_oldest_journals_but_none_of_the_last_day(scene):
+    with scene.fleet() as fleet:
+        now = fleet.clock.now()
+        folder = Path(scene.home, "dispatches/archive")
+        folder.mkdir(parents=True)
+        ages = {"a": 40 * DAY, "b": 30 * DAY, "c": 20 * DAY, "d": HOUR}
+        names = {letter: f"{letter * 8}-{now - age}.json" for letter, age in ages.items()}
+        for name in (*names.values(), "notes.txt"):
+            with open(folder / name, "wb") as file:
+                file.truncate(30_000_000)  # sparse: it takes no room
+        (dry,) = fleet.sweep(kill=False)
+        assert (dry.what, dry.why) == ("dispatches/archive", "it is larger than 100 MB")
+        assert dry.action == "would remove the 1 oldest journals"
+        assert len(list(folder.iterdir())) == 5, "a dry run touches nothing"
+        fleet.sweep(kill=True)
+        assert sorted(os.listdir(folder)) == sorted([names["b"], names["c"], names["d"], "notes.txt"])
+        assert fleet.sweep(kill=True) == [], "90 MB are not too many"
+        for name in (names["b"], names["c"]):
+            os.rename(folder / name, folder / f"{name[:9]}{now - HOUR}.json")
+        os.truncate(folder / names["d"], 200_000_000)
+        assert fleet.sweep(kill=True) == [], "all of the last day"
+        assert len(list(folder.iterdir())) == 4

@@ -20,7 +20,9 @@ GATE_2 = re.compile(
     r"\(lock holder: (pid=\d+|unknown process)\)\. "
     r'attach to the in-flight coord with "fleet coord attach -p p" once it finishes booting'
 )
-COORD = Wanted(project="p", slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
+# It takes the seat, if it has to prove itself, and then does nothing more.
+PROVES = ("sh", "-c", "fleet coord tick; exec sleep 1000")
+COORD = Wanted(project="p", slug=None, kind="coord", engine="shell", command=PROVES)
 
 
 def seat(fleet, project: str = "p") -> dict:

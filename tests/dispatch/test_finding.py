@@ -1,7 +1,7 @@
 """Wherever an agent is expected, a slug, a unique prefix or @last will do; several are listed."""
 
 import pytest
-from dispatch.stage import FLEET, answer
+from dispatch.stage import FLEET, Terminal, answer, status_of
 
 from fleet.errors import Ambiguous, NoSuchDispatch
 from fleet.world.ids import Ids
@@ -57,3 +57,74 @@ def test_an_archived_dispatch_is_found_in_the_same_ways(scene, ids, given):
     said = answer(scene.start(FLEET, "dispatches", "show", given, "--json"))
     assert said.code == 0, said
     assert said.json["id"] == ids[0]
+
+
+@pytest.fixture
+def troubled(scene, ids):
+    """An agent at work, and one that was started later and has exited without anybody noticing."""
+    with scene.fleet() as fleet:
+        scene.without_hint(fleet)
+        scene.launched(fleet, scene.dispatch(fleet, "fine", "sh", "-c", "echo all is well; exec sleep 1000"))
+        scene.shows(fleet, ids[0], "all is well")
+        scene.exited(fleet, scene.dispatch(fleet, "dead", "sh", "-c", "echo it broke"))
+    return scene
+
+
+@pytest.mark.req("CLI-1")
+@pytest.mark.parametrize("words", [("peek",), ("logs",)])
+@pytest.mark.parametrize(
+    ("keys", "shown"), [("\n", "it broke"), ("2\n", "all is well")], ids=["the first", "the second"]
+)
+def test_without_an_argument_on_a_terminal_a_picker_opens_with_the_problems_first(troubled, ids, words, keys, shown):
+    screen = Terminal(troubled, *words)
+    screen.shows("which [1]: ")
+    first, second = [line.split() for line in screen.screen.splitlines()[:2]]
+    assert first[:4] == ["1", ids[1], "exited", "p/dead"]
+    assert second[:2] == ["2", ids[0]]
+    assert second[-1] == "p/fine"
+    screen.type(keys)
+    said = screen.ended()
+    assert said.code == 0, said
+    assert shown in said.out.partition("which")[2]
+
+
+@pytest.mark.req("CLI-1")
+@pytest.mark.parametrize("words", [("stop",), ("kill", "--reason", "x"), ("dispatches", "show"), ("attach",)])
+def test_the_picker_asks_again_for_what_is_not_on_its_list_and_chooses_for_every_command(troubled, ids, words):
+    screen = Terminal(troubled, *words)
+    screen.shows("which [1]: ")
+    screen.type("3\n")
+    screen.shows("Error: 3 is not in the range")
+    screen.type("2\n")
+    if words == ("attach",):
+        screen.shows("open terminal failed")  # a dumb one cannot be joined; that tmux was asked is enough
+        assert screen.ended().code == 1
+        return
+    said = screen.ended()
+    assert said.code == 0, said
+    assert ids[0] in said.out.rpartition("which")[2]
+    with troubled.fleet() as fleet:
+        expected = {"stop": "blocked", "kill": "failed"}.get(words[0], "in_progress")
+        assert status_of(fleet, "fine")[0] == expected
+        assert status_of(fleet, "dead")[0] == "in_progress", "nobody touched the other"
+
+
+@pytest.mark.req("CLI-1")
+@pytest.mark.parametrize(
+    "words", [("peek",), ("stop",), ("kill", "--reason", "x"), ("dispatches", "show"), ("attach",)]
+)
+def test_without_an_argument_nothing_is_guessed_where_nobody_can_be_asked_or_there_is_nothing_to_choose(scene, words):
+    scene.program(*words).refused(2, "name an agent", "@last")
+    said = Terminal(scene, *words).ended()
+    assert said.code == 2
+    assert "no agents at work" in said.out
+
+
+@pytest.mark.req("CLI-1")
+def test_logs_without_an_argument_are_those_of_the_last_agent_when_none_is_at_work(scene, ids):
+    with scene.fleet() as fleet:
+        scene.dispatch(fleet, "one", "sh", "-c", "echo the last words")
+        scene.ended(fleet)
+    for said in (scene.program("logs"), Terminal(scene, "logs").ended()):
+        assert said.code == 0
+        assert "the last words" in said.out

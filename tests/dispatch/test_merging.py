@@ -15,7 +15,7 @@ def done_task(scene, fleet, slug: str = "t", *, path: str = "a.txt", text: str =
     """A task whose agent committed a file and said done."""
     scene.dispatch(fleet, slug, engine="scripted", script=f"write {path} {text}\ncommit Add {slug}\ndone\n")
     scene.ended(fleet)
-    assert status_of(fleet, slug)[0] == "done"
+    assert status_of(fleet, slug)[0] == "to merge"
     scene.swept(fleet)
 
 
@@ -127,7 +127,7 @@ def test_an_integration_branch_that_moved_meanwhile_is_not_overwritten(either, o
             fleet.merge(project="p", slug="t")
         fleet.funnel.watcher = None
         assert either.git("rev-parse", "fleet/main") == moved
-        assert status_of(fleet, "t")[0] == "done", "it can be tried again"
+        assert status_of(fleet, "t")[0] == "to merge", "it can be tried again"
         fleet.merge(project="p", slug="t")
         assert either.git("merge-base", moved, "fleet/main") == moved
 

@@ -38,6 +38,7 @@ def test_a_script_of_200_kb_reaches_the_scripted_agent(scene):
     with scene.fleet() as fleet:
         scene.dispatch(fleet, "t", engine="scripted", script=f"```script\n{padding}log it arrived\nhang\n```\n")
         until(lambda: fleet.task(project="p", slug="t")["log"])
+        assert [line["message"] for line in fleet.task(project="p", slug="t")["log"]] == ["it arrived"]
 
 
 @pytest.mark.req("ENG-3")

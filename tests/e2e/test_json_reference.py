@@ -5,12 +5,15 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
+from dispatch.stage import raw
 from e2e.commandline import make_repository
 from e2e.commands import COMMANDS, WITHOUT_JSON
 from e2e.json_page import PLAIN, faults, read_page
 
 from fleet import errors
+from fleet.api import living
 from fleet.api.fleet import Fleet
+from fleet.testing.scenarios import until
 
 SHAPES, ANSWERS = read_page()
 AGENT = {"FLEET_DISPATCH_ID": "0a1b2c3d", "FLEET_PROJECT": "web", "FLEET_TASK": "mine"}
@@ -29,7 +32,14 @@ SCRIPT = [
     ("init", ["init"]),
     ("project add", ["project", "add", "."]),
     ("task import", ["task", "import", "-"]),
+    ("add", ["add", "Add me"]),
     ("status", ["status"]),
+    ("recap", ["recap"]),
+    ("review --list", ["review", "--list"]),
+    ("pr", ["pr", "--check"]),
+    ("rc up", ["rc", "up", "web"]),
+    ("rc down", ["rc", "down", "web"]),
+    ("rc status", ["rc", "status", "web"]),
     ("log", ["log", "hi"]),
     ("artifact", ["artifact", "a.md"]),
     ("done", ["done", "-m", "bye"]),
@@ -82,6 +92,15 @@ AGENTS = [
     ("logs", ["logs", "build"]),
     ("diff", ["diff", "build"]),
     ("dispatches show", ["dispatches", "show", "build"]),
+    ("resume --list", ["resume", "--list"]),
+    ("resume", ["resume", "build"]),
+    ("resume --all", ["resume", "--all"]),
+    ("stop", ["stop", "build"]),
+    ("review --list", ["review", "--list"]),
+    ("review", ["review", "build", "--verify"]),
+    ("review --accept", ["review", "build", "--accept"]),
+    ("status", ["status"]),
+    ("recap", ["recap"]),
     ("dispatch", ["dispatch", "other", "--engine", "shell", "--", "sleep", "600"]),
     ("kill", ["kill", "other", "--reason", "enough"]),
     ("merge", ["merge", "other"]),
@@ -91,7 +110,65 @@ AGENTS = [
     ("engine check", ["engine", "check", "shell"]),
     ("maintenance prune-dispatch-archive", ["maintenance", "prune-dispatch-archive"]),
     ("clean", ["clean", "--yes"]),
+    ("up", ["up", "--engine", "shell", "--autonomy", "edits", "--review", "none"]),
 ]
+
+# The same for what is said to agents and asked by them.
+TALKING = [
+    ("message", ["message", "other", "look here"]),
+    ("inbox", ["inbox"]),
+    ("questions", ["questions"]),
+    ("answer", ["answer", "other", "allow"]),
+    ("approve", ["approve", "other"]),
+    ("deny", ["deny", "other", "--reason", "no"]),
+    ("limits list", ["limits", "list"]),
+    ("limits lift", ["limits", "lift", "claude"]),
+    ("hooks install", ["hooks", "install"]),
+    ("hooks status", ["hooks", "status"]),
+    ("hooks uninstall", ["hooks", "uninstall"]),
+]
+
+
+# The same for a job: of its items one is done, one is dropped and one is tried again.
+JOB = """
+name: n
+map:
+  isolation: none
+  input: [good, bad, worse]
+  steps: [{shell: "echo {item}; test {item} = good"}]
+  retry: {attempts: 1}
+"""
+JOBS = [
+    ("job validate", ["job", "validate", "job.yml"]),
+    ("job schema", ["job", "schema"]),
+    ("job run --dry-run", ["job", "run", "job.yml", "--dry-run"]),
+    ("job run", ["job", "run", "job.yml"]),
+    ("job list", ["job", "list"]),
+    ("job show", ["job", "show", "@last"]),
+    ("job show --items", ["job", "show", "@last", "--items"]),
+    ("job logs", ["job", "logs", "@last"]),
+    ("job dlq list", ["job", "dlq", "list", "@last"]),
+    ("job dlq show", ["job", "dlq", "show", "@last", "@first"]),
+    ("job dlq drop", ["job", "dlq", "drop", "@last", "@first"]),
+    ("job dlq retry", ["job", "dlq", "retry", "@last", "--all"]),
+    ("job cancel", ["job", "cancel", "@last"]),
+]
+
+
+# The same for coordinators and handoffs.
+COORDINATING = [
+    ("coord start", ["coord", "start", "--engine", "proves"]),
+    ("coord status", ["coord", "status"]),
+    ("coord replace", ["coord", "replace", "--engine", "proves"]),
+    ("coord tick", ["coord", "tick"]),
+    ("handoff", ["handoff", "other", "--reason", "full"]),
+    ("handoffs list", ["handoffs", "list"]),
+    ("handoffs show", ["handoffs", "show", "@last"]),
+    ("drain", ["drain"]),
+    ("dispatches show", ["dispatches", "show", "other"]),
+    ("coord stop", ["coord", "stop"]),
+]
+PROVES = 'summary = "s"\nprogram = "sh"\nstart = ["sh", "-c", "fleet coord tick; exec sleep 600"]\ninteractive = false\n'
 
 
 def said(fleet, command: str, words: list[str]) -> object:
@@ -101,7 +178,7 @@ def said(fleet, command: str, words: list[str]) -> object:
     lines = "\n".join(json.dumps(node) for node in GRAPH).encode()
     split = words.index("--") if "--" in words else len(words)
     answer = fleet(*words[:split], "--json", *words[split:], env=env, stdin=lines)
-    assert answer.code in {0, 1} if command == "doctor" else answer.code == 0, answer
+    assert answer.code in {0, 1} if command in {"doctor", "job run"} else answer.code == 0, answer
     assert answer.err == ""
     return answer.objects if ANSWERS[command].startswith("lines of ") else answer.json
 
@@ -119,18 +196,16 @@ def test_every_answer_has_the_keys_and_types_of_the_page(either, tmp_path):
     wrong = [
         f"{command}: {fault}" for command, value in script(either) for fault in faults(value, ANSWERS[command], SHAPES)
     ]
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
 
 
 @pytest.fixture
 def staffed(fleet, repository):
-    """A project in which agents can work; none does when the test is over."""
+    """A project in which agents can work."""
     git = ["git", "-C", repository, "-c", "user.name=ann", "-c", "user.email=ann@localhost"]
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=first"], check=True)
     fleet.add("other")
-    yield fleet
-    with Fleet.open() as opened:
-        subprocess.run(["tmux", "-S", opened.world.tmux.socket, "kill-server"], check=False, capture_output=True)
+    return fleet
 
 
 @pytest.mark.req("OBS-5")
@@ -139,10 +214,78 @@ def test_every_answer_about_agents_has_the_keys_and_types_of_the_page(staffed):
     for command, words in AGENTS:
         if command == "merge":
             staffed("task", "done", "other").ok()
+        if command == "stop":  # one that never started could not be resumed
+            until(lambda: staffed.ask("dispatches", "show", "build")["launched_at"])
+        if command == "review --list":
+            with Fleet.open() as opened:  # what only a pipeline does
+                raw(opened, "UPDATE tasks SET stage = 'review' WHERE slug = 'build'")
         last = staffed.ask("dispatches", "list")[0]["id"] if "@last" in words else ""
         value = said(staffed, command, [last if word == "@last" else word for word in words])
         wrong += [f"{command}: {fault}" for fault in faults(value, ANSWERS[command], SHAPES)]
-    assert wrong == []
+    staffed("coord", "stop").ok()
+    assert wrong == [], "\n".join(wrong)
+
+
+@pytest.mark.req("OBS-5")
+def test_every_answer_about_talking_has_the_keys_and_types_of_the_page(staffed, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(living, "ARRIVAL", 0.0)  # nobody takes these answers
+    ident = staffed("dispatch", "other", "--engine", "shell", "--json", "--", "sleep", "600").ok().json["id"]
+    wrong = []
+    for number, (command, words) in enumerate(TALKING):
+        with Fleet.open() as opened:
+            asked = f"'{number:08d}', '{ident}', 'permission', 'Bash: ls', '[]', 1"
+            raw(opened, f"INSERT INTO questions (id, dispatch, kind, text, choices, asked_at) VALUES ({asked})")
+            raw(
+                opened,
+                "INSERT INTO holds (engine, kind, reason, since) VALUES ('claude', 'login', 'r', 1) ON CONFLICT DO NOTHING",
+            )
+            raw(
+                opened,
+                "INSERT INTO quotas (engine, span, percent, at) VALUES ('claude', 'day', 5, 1) ON CONFLICT DO NOTHING",
+            )
+        if command == "inbox":
+            monkeypatch.setenv("FLEET_DISPATCH_ID", ident)
+        given = [f"{number:08d}" if word == "other" and command != "message" else word for word in words]
+        value = said(staffed, command, given)
+        monkeypatch.delenv("FLEET_DISPATCH_ID", raising=False)
+        assert value, command
+        wrong += [f"{command}: {fault}" for fault in faults(value, ANSWERS[command], SHAPES)]
+    staffed("kill", ident, "--reason", "the test is over").ok()
+    assert wrong == [], "\n".join(wrong)
+
+
+@pytest.mark.req("OBS-5", "JOB-6")
+def test_every_answer_about_jobs_has_the_keys_and_types_of_the_page(staffed, repository):
+    (repository / "job.yml").write_text(JOB)
+    wrong = []
+    for command, words in JOBS:
+        first = staffed.ask("job", "dlq", "list", "@last")[0]["id"] if "@first" in words else ""
+        value = said(staffed, command, [first if word == "@first" else word for word in words])
+        wrong += [f"{command}: {fault}" for fault in faults(value, ANSWERS[command], SHAPES)]
+    assert wrong == [], "\n".join(wrong)
+
+
+@pytest.mark.req("OBS-5")
+def test_every_answer_about_coordinators_has_the_keys_and_types_of_the_page(staffed, home, monkeypatch):
+    (home / "engines").mkdir()
+    (home / "engines" / "proves.toml").write_text(PROVES)
+    staffed("dispatch", "other", "--engine", "shell", "--", "sleep", "600").ok()
+    wrong = []
+    for command, words in COORDINATING:
+        if command == "coord tick":
+            monkeypatch.setenv("FLEET_DISPATCH_ID", staffed.ask("coord", "status")["holder"])
+            until(lambda: staffed("coord", "tick").code == 0)  # its own first tick is over
+        if command == "drain":
+            with Fleet.open() as opened:
+                opened.hand_off(opened.find("other"), reason="full again")
+        last = staffed.ask("handoffs", "list")[0]["id"] if "@last" in words else ""
+        value = said(staffed, command, [last if word == "@last" else word for word in words])
+        monkeypatch.delenv("FLEET_DISPATCH_ID", raising=False)
+        assert value, command
+        wrong += [f"{command}: {fault}" for fault in faults(value, ANSWERS[command], SHAPES)]
+    staffed("kill", "other", "--reason", "the test is over").ok()
+    assert wrong == [], "\n".join(wrong)
 
 
 @pytest.mark.req("OBS-5")
@@ -152,12 +295,22 @@ def test_the_demonstration_answers_as_the_page_says(program):
 
 
 def test_every_command_of_the_page_is_tried_above():
-    assert {command for command, _ in SCRIPT + AGENTS} == set(ANSWERS) - {"demo", "demo --crowd"}
+    assert {command for command, _ in SCRIPT + AGENTS + JOBS + TALKING + COORDINATING} == set(ANSWERS) - {"demo", "demo --crowd"}
 
 
 def test_every_command_of_the_program_is_on_the_page():
     answering = {" ".join(path) for path in COMMANDS if path not in WITHOUT_JSON}
-    assert answering == set(ANSWERS) - {"task archive --ended", "task export", "demo --crowd"}
+    assert answering == set(ANSWERS) - {
+        "review --list",
+        "review --accept",
+        "resume --all",
+        "resume --list",
+        "job run --dry-run",
+        "job show --items",
+        "task archive --ended",
+        "task export",
+        "demo --crowd",
+    }
 
 
 def test_every_shape_is_used_and_every_type_is_known():

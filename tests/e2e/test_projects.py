@@ -1,6 +1,7 @@
 """Projects: registered, listed, shown, forgotten; and how fleet knows which one is meant."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -46,9 +47,10 @@ def test_projects_are_listed_and_shown_with_their_counts(fleet, tmp_path):
 
 
 def test_nothing_registered_says_how_to_begin(fleet, tmp_path):
-    for words in (["project", "list"], ["status"]):
-        answer = fleet(*words, env={"FLEET_HOME": str(tmp_path / "new")}).ok()
-        assert answer.out == "no projects yet: `fleet init` in a repository registers it\n"
+    new = {"FLEET_HOME": str(tmp_path / "new")}
+    listed, status = fleet("project", "list", env=new).ok().out, fleet("status", env=new).ok().out
+    assert listed == "no projects yet: `fleet init` in a repository registers it\n"
+    assert status == "no projects yet: `fleet up` in a repository begins\n"
 
 
 def test_outside_of_every_project_one_has_to_be_named(fleet, tmp_path):
@@ -117,9 +119,9 @@ def test_status_shows_trouble_and_work_before_the_counts(fleet):
     fleet("task", "fail", "bad", "--reason", "two\nlines").ok()
     fleet("task", "claim", "busy", "--as", "bob").ok()
     lines = fleet("status").ok().out.splitlines()
-    assert lines[:2] == ["In trouble", "  ✗ failed web/bad: two lines"]
-    assert lines[3] == "Working"
-    assert lines[4].startswith("  bob on web/busy  The busy  since ")
+    assert lines[:2] == ["Failed 1  `fleet task retry SLUG` opens one again", "  web/bad  two lines"]
+    assert lines[3] == "Working 1"
+    assert re.fullmatch(r"  bob claimed \(store, \d+s\)  web/busy  The busy", lines[4])
     assert lines[-1].split() == [
         "web",
         "1",

@@ -264,7 +264,7 @@ def test_a_prompt_is_one_word_whatever_is_in_it(name, resume):
     assert [word for word in made if word.endswith(ODD)] == made[-1:]
     # Behind -- or behind its own option: a leading dash is no option.
     assert (made[-1] == ODD and "--" in made) or re.fullmatch(r"--[a-z-]+=", made[-1].removesuffix(ODD))
-    assert any("c0ffee" in word for word in made) == resume
+    assert any("c0ffee" in word for word in made) == (resume or bool(engine("", name).session))
 
 
 @pytest.mark.req("ENG-3")
@@ -337,6 +337,7 @@ def test_what_fleet_tells_the_agent_comes_last(home):
 
 
 @pytest.mark.req("ENG-3")
-def test_settings_in_an_autonomy_are_json_when_they_arrive():
-    made = words(engine("", "claude"), filling(autonomy="full"))
-    assert json.loads(made[made.index("--settings") + 1]) == {"skipDangerousModePermissionPrompt": True}
+def test_settings_in_an_autonomy_are_json_when_they_arrive(home):
+    own(home, "mine", GOOD.replace('full = ["--yes"]', "full = ['--settings', '{{\"sure\": true}}']"))
+    made = words(engine(str(home), "mine"), filling(autonomy="full"))
+    assert json.loads(made[made.index("--settings") + 1]) == {"sure": True}

@@ -90,7 +90,9 @@ def test_a_child_that_outlives_the_holder_does_not_hold_the_gate(path, how):
     try:
         child.send_signal(signal.SIGKILL)
         ended(child)
-        gate(path).take(wait=60)  # a forked child lets go as soon as it runs
+        mine = gate(path)
+        mine.take(wait=60)  # a forked child lets go as soon as it runs
+        assert mine.holder().pid == os.getpid()
     finally:
         os.kill(int(grandchild), signal.SIGKILL)
 
@@ -158,7 +160,9 @@ def test_garbled_holder_text_decides_nothing(path, text):
     os.makedirs(os.path.dirname(path))
     with open(path, "wb") as file:
         file.write(text)
-    gate(path).take()
+    mine = gate(path)
+    mine.take()
+    assert mine.holder().pid == os.getpid()
 
 
 @pytest.mark.req("GATE-3")

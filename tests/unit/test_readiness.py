@@ -59,6 +59,9 @@ def test_full_as_root_is_refused_unless_a_sandbox_is_declared(monkeypatch, decla
 
 @pytest.mark.req("ENG-5")
 def test_full_is_given_to_anybody_else(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(AutonomyRefused):
+        readiness.check(ENGINE, autonomy="full", repository="/r")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     readiness.check(ENGINE, autonomy="full", repository="/r")
 
@@ -85,8 +88,25 @@ def test_a_dialog_that_would_come_is_refused_with_what_to_do(tmp_path, text):
 
 
 @pytest.mark.req("ENG-6")
+def test_codex_is_refused_where_it_is_not_trusted_wherever_its_settings_are(tmp_path, monkeypatch):
+    codex = read(BUILT_IN / "codex.toml")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+    for moved in (tmp_path / ".codex", tmp_path / "elsewhere"):
+        with pytest.raises(EngineNotReady, match="Codex has not been told to trust /r"):
+            readiness.check(codex, autonomy="ask", repository="/r")
+        moved.mkdir()
+        (moved / "config.toml").write_text('[projects."/r"]\ntrust_level = "trusted"\n', encoding="utf-8")
+        readiness.check(codex, autonomy="ask", repository="/r")
+        monkeypatch.setenv("CODEX_HOME", str(tmp_path / "elsewhere"))
+
+
+@pytest.mark.req("ENG-6")
 @pytest.mark.parametrize("trusted", ["/r/x", "/r", "/"])
 def test_trust_given_to_the_repository_or_above_it_is_enough(tmp_path, trusted):
     path = tmp_path / "state.json"
+    path.write_text(json.dumps({"trust": {"/r/y": True, "/r/x/z": True}}))
+    with pytest.raises(EngineNotReady):
+        readiness.check(with_before(path), autonomy=None, repository="/r/x")
     path.write_text(json.dumps({"trust": {trusted: True}}))
     readiness.check(with_before(path), autonomy=None, repository="/r/x")

@@ -7,7 +7,7 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from fleet.api.running import Running
+from fleet.api.living import Living
 from fleet.model import names
 from fleet.model.slugs import slug_from
 from fleet.model.times import duration
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 
-class Fleet(Running):
+class Fleet(Living):
     """Everything that can be asked of fleet."""
 
     @property
@@ -43,6 +43,14 @@ class Fleet(Running):
         top = main_checkout(self.world.programs, path)
         chosen = name if name is not None else slug_from(os.path.basename(top))[: names.PROJECT_LENGTH].strip("-")
         return self.commit(register.register(name=chosen, path=top), key)
+
+    def registered(self, path: str, name: str | None = None) -> Document:
+        """The project of a repository: the one it is, or a new one."""
+        top = main_checkout(self.world.programs, path)
+        known = self.store.read(lambda rows: rows.one(q.PROJECT_BY_PATH, path=top))
+        if known is not None and name in {None, known["name"]}:
+            return {"name": known["name"], "path": top, "new": False}
+        return self.register(path, name)
 
     def remove_project(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Document:
         """Forget a project; its tasks are exported into the home first."""

@@ -10,6 +10,7 @@ from fleet.model import names
 from fleet.model.times import duration
 from fleet.store import queries as q
 from fleet.verbs import add, claim, edit, reopen, report
+from fleet.verbs.add import NewTask
 from fleet.world.configuration import settings_of
 
 if TYPE_CHECKING:
@@ -23,12 +24,16 @@ class Planning(Looking):
     """Plans work."""
 
     def add(self, *, project: str, title: str, key: str | None = None, **fields: Any) -> Document:  # noqa: ANN401 - the fields of NewTask
-        """Add a task. What is not said comes from the project's fleet.toml."""
+        """Add a task."""
+        return self.commit(add.add(self.new_task(project, title, fields)), key)
+
+    def new_task(self, project: str, title: str, fields: dict[str, Any]) -> NewTask:
+        """A task as somebody wants it. What is not said comes from the project's fleet.toml."""
         told = self.settings(project)
-        for name in ("verify", "engine", "priority"):
-            if fields.get(name) is None:
-                fields[name] = told[f"task.{name}"].value
-        return self.commit(add.add(add.NewTask(project=project, title=title, **fields)), key)
+        missing = [name for name in ("verify", "engine", "priority") if fields.get(name) is None]
+        return NewTask(
+            project=project, title=title, **(fields | {name: told[f"task.{name}"].value for name in missing})
+        )
 
     def edit(self, wanted: Edit, *, key: str | None = None) -> Document:
         """Change a task."""

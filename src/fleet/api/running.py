@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.planning import Planning
@@ -33,7 +34,7 @@ from fleet.world.world import World
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
-    from fleet.store.transaction import Row
+    from fleet.store.transaction import Row, Rows
     from fleet.verbs.dispatch import Wanted
     from fleet.verbs.finding import Finding
     from fleet.verbs.launch import Launched
@@ -100,35 +101,19 @@ class Running(Planning):
     def dispatches(self, project: str | None = None, *, ended: bool = True) -> list[Document]:
         """The journals in the tables."""
         rows = self.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=int(ended)))
-        claims = self.store.read(lambda snapshot: snapshot.all(q.OPEN_CLAIMS))
-        return [self._summary(row, claims) for row in rows]
-
-    def _summary(self, row: Row, claims: list[Row]) -> Document:
-        keep = (
-            "id",
-            "kind",
-            "project",
-            "slug",
-            "owner",
-            "engine",
-            "exec_state",
-            "recl_state",
-            "report",
-            "blocked_reason",
-        )
-        held = [claim for claim in claims if claim["dispatch"] == row["id"]]
-        shown = {name: row[name] for name in keep} | {name: iso_or_none(row[name]) for name in _TIMES}
-        return shown | {"claims": len(held)}
+        held = self.store.read(_holders)
+        return [_summary(row, held[row["id"]]) for row in rows]
 
     def journal(self, ident: str) -> Document:
         """One dispatch with its claims, live or archived alike; a live one is looked at anew."""
         live = self.store.read(lambda rows: reclaim.journal(rows, ident))
+        handed = self.store.read(lambda rows: rows.one(q.HANDED_TO, dispatch=ident)) or {"successor": None}
         if live:
-            return live | self._looked_at(live)
+            return live | self._looked_at(live) | handed
         found = find.archived(self.ground, ident)
         if found is None:
             raise NoSuchDispatch(dispatch=ident)
-        return found | {"archived": True}
+        return found | handed | {"archived": True}
 
     def _looked_at(self, live: Document) -> Document:
         """The bundle that it owns among its claims, each claim looked at anew."""
@@ -163,10 +148,10 @@ class Running(Planning):
         pane = self._pane(ident)
         if pane is None:
             return self.output(ident)
-        text = self.world.tmux.capture(pane.session_id, history=history)
+        text = self.world.tmux.capture(pane.session_id, history=history or pane.dead)  # a death scrolls the screen
         if text is None:
             raise Absent(what=f"answer from tmux about fleet-{ident}")
-        return text.rstrip() + "\n"
+        return f"{text.rstrip()}\n" if text.strip() else ""
 
     def output(self, ident: str) -> str:
         """What was kept of an ended agent's output."""
@@ -278,6 +263,19 @@ class Running(Planning):
     def engine(self, name: str) -> Engine:
         """One engine."""
         return reader.engine(self.home, name)
+
+
+def _holders(rows: Rows) -> Counter[str]:
+    """How many things each dispatch holds; those of a bundle are its owner's."""
+    owners = {(row["project"], row["slug"]): row["owner"] for row in rows.all(q.ALL_BUNDLES)}
+    claims = rows.all(q.OPEN_CLAIMS)
+    return Counter(claim["dispatch"] or owners.get((claim["project"], claim["slug"]), "") for claim in claims)
+
+
+def _summary(row: Row, held: int) -> Document:
+    keep = ("id", "kind", "project", "slug", "owner", "engine", "exec_state", "recl_state", "report", "blocked_reason")
+    shown = {name: row[name] for name in keep} | {name: iso_or_none(row[name]) for name in _TIMES}
+    return shown | {"claims": held}
 
 
 def _claim(row: Row) -> Document:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from fleet.engines.reader import Engine
 
@@ -26,6 +27,10 @@ class Filling:
     model: str | None = None
     command: tuple[str, ...] = ()
     conversation: str = ""
+    remote: bool = False
+    fleet_home: str = ""
+    git_dirs: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
 
 
 def words(engine: Engine, filling: Filling, *, resume: bool = False) -> list[str]:
@@ -36,14 +41,41 @@ def words(engine: Engine, filling: Filling, *, resume: bool = False) -> list[str
     return made
 
 
+def headless(engine: Engine, filling: Filling) -> list[str]:
+    """The command line that does one thing without a terminal and exits; none when the engine cannot."""
+    given = engine.headless or (() if engine.interactive or "{command}" in engine.start else engine.start)
+    return [made for word in given for made in _expanded(engine, word, filling)]
+
+
 def _expanded(engine: Engine, word: str, filling: Filling) -> list[str]:
-    if word == "{command}":
-        return list(filling.command)
-    if word == "{autonomy}":
-        return [part.replace("{{", "{").replace("}}", "}") for part in engine.autonomy.get(filling.autonomy or "", ())]
-    if word == "{model}":
-        return [part.replace("{model}", filling.model) for part in engine.model] if filling.model else []
-    return [_filled(engine, word, filling)]
+    """Some words stand for several, or for none; the others are filled in."""
+    freedom = engine.autonomy.get(filling.autonomy or "", ())
+    model, name = filling.model or "", filling.conversation
+    several: dict[str, Iterable[str]] = {
+        "{command}": filling.command,
+        "{hooks}": filling.hooks,
+        "{autonomy}": [made for part in freedom for made in _allowed(part, filling)],
+        "{remote}": engine.remote if filling.remote else (),
+        "{session}": [part.replace("{conversation}", name) for part in engine.session if name],
+        "{model}": [part.replace("{model}", model) for part in engine.model if model],
+    }
+    return list(several[word]) if word in several else [_filled(engine, word, filling)]
+
+
+def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
+    """Whether the engine has a sandbox at this freedom that must be told where git writes."""
+    return any("{git_dir}" in word for word in engine.autonomy.get(autonomy or "", ()))
+
+
+def _allowed(word: str, filling: Filling) -> list[str]:
+    """A word of an autonomy; one about git's directories is said once for each."""
+    each = filling.git_dirs if "{git_dir}" in word else ("",)
+    return [_once(word, {"{{": "{", "}}": "}", "{fleet_home}": filling.fleet_home, "{git_dir}": one}) for one in each]
+
+
+def _once(word: str, facts: dict[str, str]) -> str:
+    """All at one go: what was filled in is not looked at again."""
+    return re.sub("|".join(re.escape(name) for name in facts), lambda found: facts[found[0]], word)
 
 
 def _filled(engine: Engine, word: str, filling: Filling) -> str:

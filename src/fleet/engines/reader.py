@@ -8,10 +8,17 @@ import sys
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fleet.engines.hooks import Hooks
+from fleet.engines.hooks import read as read_hooks
+from fleet.engines.status_file import StatusFile
+from fleet.engines.status_file import read as read_status_file
 from fleet.errors import Absent, BadSetting
 from fleet.model import names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BUILT_IN = Path(__file__).parent / "data"
 AUTONOMIES = ("ask", "edits", "allowlist", "full")
@@ -25,6 +32,9 @@ _KEYS = [
     "install",
     "start",
     "resume",
+    "headless",
+    "session",
+    "transcript",
     "model",
     "long_prompt",
     "interactive",
@@ -35,7 +45,14 @@ _KEYS = [
     "before",
     "screen",
     "env",
+    "hooks",
+    "status_file",
+    "check",
+    "proof_timeout",
+    "remote",
 ]
+# What stands in for the model when an engine is checked: a stub of one maker's interface, or the task itself is what it does.
+DIALECTS = ("messages", "responses", "script", "command")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +76,15 @@ class Before:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """How the engine is proven without an account: what stands in for its model, its variables, and files of a throw-away HOME."""
+
+    dialect: str
+    env: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
     """How one agent program is started, resumed, read and stopped."""
 
@@ -68,6 +94,11 @@ class Engine:
     program: str
     start: tuple[str, ...]
     resume: tuple[str, ...] = ()
+    # To do one thing without a terminal and exit; an engine that is not interactive does that anyway.
+    headless: tuple[str, ...] = ()
+    # The words that give a new conversation its name, and the files (patterns) in which an engine keeps it.
+    session: tuple[str, ...] = ()
+    transcript: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     install: str = ""
     long_prompt: str = ""
@@ -80,6 +111,12 @@ class Engine:
     root_sandbox: str = ""
     before: tuple[Before, ...] = ()
     screen: tuple[Rule, ...] = ()
+    hooks: Hooks | None = None
+    status_file: StatusFile | None = None
+    check: Check | None = None
+    # How long a coordinator on it may take to prove itself, in seconds; and what turns its remote control on.
+    proof_timeout: float = 30.0
+    remote: tuple[str, ...] = ()
 
 
 def all_engines(home: str) -> dict[str, Engine]:
@@ -141,6 +178,9 @@ class _Reader:
             program=self._text_of("program"),
             start=self._words("start", required=True),
             resume=self._words("resume"),
+            headless=self._words("headless"),
+            session=self._words("session"),
+            transcript=self._words("transcript"),
             model=self._words("model"),
             install=self._text_of("install", ""),
             long_prompt=self._text_of("long_prompt", LONG_PROMPT),
@@ -153,6 +193,11 @@ class _Reader:
             root_sandbox=str(root),
             before=tuple(self._before(*each) for each in enumerate(self._tables("before"))),
             screen=tuple(self._rule(*each) for each in enumerate(self._tables("screen"))),
+            hooks=read_hooks(self._table("hooks"), self._in("hooks")) if "hooks" in self._given else None,
+            status_file=self._status_file() if "status_file" in self._given else None,
+            check=self._check() if "check" in self._given else None,
+            proof_timeout=self._seconds("proof_timeout", 30.0),
+            remote=self._words("remote"),
         )
 
     def _text_of(self, key: str, missing: str | None = None) -> str:
@@ -166,6 +211,12 @@ class _Reader:
         if not isinstance(value, bool):
             raise self._fault(key, f"{key} is neither true nor false")
         return value
+
+    def _seconds(self, key: str, missing: float) -> float:
+        value = self._given.get(key, missing)
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise self._fault(key, f"{key} should be a number of seconds")
+        return float(value)
 
     def _words(self, key: str, *, required: bool = False) -> tuple[str, ...]:
         value = self._given.get(key, [])
@@ -198,6 +249,19 @@ class _Reader:
             raise self._fault(name, f"autonomy {name} should be a list of words")
         return tuple(words)
 
+    def _check(self) -> Check:
+        given = self._table("check")
+        for key in given:
+            if key not in {"dialect", "env", "files"}:
+                raise self._fault(key, f"[check] has no {key!r}", table="check")
+        if given.get("dialect") not in DIALECTS:
+            raise self._fault("dialect", f"dialect should be one of {', '.join(DIALECTS)}", table="check")
+        texts = {key: given.get(key, {}) for key in ("env", "files")}
+        for key, value in texts.items():
+            if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
+                raise self._fault(key, f"{key} should be a table of texts", table="check")
+        return Check(dialect=given["dialect"], **texts)
+
     def _before(self, number: int, given: dict[str, Any]) -> Before:
         for key in ("file", "path", "equals", "why", "advice"):
             if key not in given:
@@ -226,13 +290,25 @@ class _Reader:
             why = f"match is no regular expression: {error}"
             raise self._fault("match", why, table="screen", number=number) from None
 
+    def _status_file(self) -> StatusFile:
+        return read_status_file(self._table("status_file"), self._in("status_file"))
+
+    def _in(self, table: str) -> Callable[[str, str], BadSetting]:
+        """A fault in one table, or with a dotted key in one below it."""
+
+        def fault(key: str, why: str) -> BadSetting:
+            below, _, last = key.rpartition(".")
+            return self._fault(last, why, table=f"{table}.{below}".rstrip("."))
+
+        return fault
+
     def _fault(self, key: str, why: str, *, table: str = "", number: int = 0) -> BadSetting:
         return _broken(self._path, _line_of(self._text.splitlines(), key, table, number), why)
 
 
 def _line_of(lines: list[str], key: str, table: str, number: int) -> int:
     """Where a key is written: in the file, or in one of its tables of a name; the table's own line when it is missing there."""
-    heads = [at for at, line in enumerate(lines) if re.match(rf"\s*\[\[\s*{table}\s*\]\]", line)] if table else []
+    heads = [at for at, line in enumerate(lines) if re.match(rf"\s*\[\[?\s*{table}\s*\]", line)] if table else []
     begin = heads[number] if number < len(heads) else 0
     for at, line in enumerate(lines[begin:], begin):
         if table and at > begin and line.lstrip().startswith("["):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tomllib
 from typing import TYPE_CHECKING
 
 from fleet.engines.reader import python
 from fleet.errors import AutonomyRefused, EngineMissing, EngineNotReady
+from fleet.world.world import fleet_program
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Before, Engine
@@ -19,6 +21,8 @@ def program_of(engine: Engine, command: tuple[str, ...]) -> str:
     """The absolute path of the engine's program, or EngineMissing."""
     if engine.program == "{python}":
         return python()
+    if engine.program == "{fleet}":
+        return fleet_program()
     name = engine.program or (command[0] if command else "")
     if not name:
         advice = f"say what to run behind --: `fleet dispatch SLUG --engine {engine.name} -- COMMAND`"
@@ -55,7 +59,8 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
         )
     sandboxed = bool(engine.root_sandbox) and os.environ.get(engine.root_sandbox) == "1"
     if autonomy == "full" and os.geteuid() == 0 and not sandboxed:
-        advice = f"run as another user, or declare a sandbox with {engine.root_sandbox or 'a variable of the engine'}=1"
+        declare = f", or declare a sandbox with {engine.root_sandbox}=1" if engine.root_sandbox else ""
+        advice = f"run as another user{declare}"
         raise AutonomyRefused(
             engine=engine.name, autonomy=autonomy, why="this is root, without a sandbox", advice=advice
         )
@@ -63,7 +68,7 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
 
 def _holds(before: Before, repository: str) -> bool:
     """Whether the file says so, for the repository or for a directory above it: trust is inherited downwards."""
-    given = _content(os.path.expanduser(before.file))
+    given = _content(_path(before.file))
     here = repository
     while True:
         if _value(given, [_filled(part, {"{repository}": here}) for part in before.path]) == before.equals:
@@ -71,6 +76,11 @@ def _holds(before: Before, repository: str) -> bool:
         if here == "/" or "{repository}" not in "".join(before.path):
             return False
         here = os.path.dirname(here)
+
+
+def _path(told: str) -> str:
+    """With ~ filled in, and ${NAME:-~/place}: where a variable moves it, else the place."""
+    return os.path.expanduser(re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: os.environ.get(found[1]) or found[2], told))
 
 
 def _content(path: str) -> object:

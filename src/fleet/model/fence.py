@@ -39,7 +39,8 @@ def is_repeated(project: str, slug: str, state: State, event: str, caller: Calle
 
 def check_person(project: str, slug: str, state: State, caller: Caller, *, override: bool) -> None:
     """Refuse a person who would change a task under somebody's hands without saying so."""
-    held = state["status"] == "in_progress" and state["assignee"] != caller.actor
+    waits = state["stage"] in {"review", "finisher"} and not state["attempted"]
+    held = state["status"] == "in_progress" and state["assignee"] != caller.actor and not waits
     if held and not override:
         raise NeedsOverride(project=project, slug=slug, holder=state["assignee"])
 

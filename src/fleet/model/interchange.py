@@ -241,7 +241,18 @@ def _checked(line: int, found: dict[str, Any]) -> Node:
     if strange:
         msg = f"unknown field {strange[0]!r}"
         raise _Unusable(msg)
-    node = Node(
+    node = _built(line, found)
+    if node.status == "in_progress" and not node.assignee:
+        msg = "a task in progress has an assignee"
+        raise _Unusable(msg)
+    if node.archived and node.status not in tasks.TERMINAL:
+        msg = f"an archived task has ended, this one is {node.status}"
+        raise _Unusable(msg)
+    return node
+
+
+def _built(line: int, found: dict[str, Any]) -> Node:
+    return Node(
         line=line,
         slug=names.slug(_text(found, "slug")),
         title=texts.title(_text(found, "title")),
@@ -261,13 +272,6 @@ def _checked(line: int, found: dict[str, Any]) -> Node:
         artifacts=[_artifact(each) for each in _objects(found, "artifacts")],
         **{name: _time(found, name) for name in ("not_before", "added_at", "changed_at", "started_at", "ended_at")},
     )
-    if node.status == "in_progress" and not node.assignee:
-        msg = "a task in progress has an assignee"
-        raise _Unusable(msg)
-    if node.archived and node.status not in tasks.TERMINAL:
-        msg = f"an archived task has ended, this one is {node.status}"
-        raise _Unusable(msg)
-    return node
 
 
 def _text(found: dict[str, Any], name: str, missing: str | None = None) -> str:

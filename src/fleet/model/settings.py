@@ -19,6 +19,7 @@ PROJECT_FILE = "fleet.toml"
 _LONGEST_WAIT = 3_600
 _PRIORITIES = range(-1_000, 1_001)
 _COUNTS = range(1, 1_001)
+_PERCENT = range(1, 101)
 
 
 class Setting:
@@ -76,8 +77,24 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value in _COUNTS
 
 
+def _is_percent(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value in _PERCENT
+
+
+def _is_tokens(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
 def _is_autonomy(value: object) -> bool:
     return isinstance(value, str) and value in {"ask", "edits", "allowlist", "full"}
+
+
+def _is_review(value: object) -> bool:
+    return isinstance(value, str) and value in {"person", "agent", "none"}
+
+
+def _is_merge(value: object) -> bool:
+    return isinstance(value, str) and value in {"integrate", "pr"}
 
 
 def _is_name(value: object) -> bool:
@@ -148,6 +165,14 @@ SETTINGS = (
         help="how many failed starts of one task within an hour park it",
     ),
     Setting(
+        name="limits.quota_percent",
+        file=HOME_FILE,
+        default=90,
+        expects="a whole number from 1 to 100",
+        accepts=_is_percent,
+        help="how much of an engine's usage window may be used before no more agents are started on it",
+    ),
+    Setting(
         name="report_grace",
         file=HOME_FILE,
         default="90s",
@@ -170,6 +195,46 @@ SETTINGS = (
         expects='a duration like "10m"',
         accepts=_is_duration,
         help="how long git may take to make a worktree",
+    ),
+    Setting(
+        name="handoff.ask_percent",
+        file=HOME_FILE,
+        default=40,
+        expects="a whole number from 1 to 100",
+        accepts=_is_percent,
+        help="how full an agent's context is when it is asked to hand off at its next milestone",
+    ),
+    Setting(
+        name="handoff.ask_tokens",
+        file=HOME_FILE,
+        default=200_000,
+        expects="a whole number of tokens",
+        accepts=_is_tokens,
+        help="the same, in tokens; whichever comes first",
+    ),
+    Setting(
+        name="handoff.force_percent",
+        file=HOME_FILE,
+        default=50,
+        expects="a whole number from 1 to 100",
+        accepts=_is_percent,
+        help="how full an agent's context is when it is handed off whether it is ready or not",
+    ),
+    Setting(
+        name="handoff.force_tokens",
+        file=HOME_FILE,
+        default=300_000,
+        expects="a whole number of tokens",
+        accepts=_is_tokens,
+        help="the same, in tokens; whichever comes first",
+    ),
+    Setting(
+        name="tick_every",
+        file=HOME_FILE,
+        default="10s",
+        expects='a duration like "10s"',
+        accepts=_is_duration,
+        help="how often the coordinator looks when nothing changes",
     ),
     Setting(
         name="engine",
@@ -220,6 +285,38 @@ SETTINGS = (
         help="how long the verify command may take",
     ),
     Setting(
+        name="review",
+        file=PROJECT_FILE,
+        default=None,
+        expects='"person", "agent" or "none"',
+        accepts=_is_review,
+        help="who looks at work before it is merged",
+    ),
+    Setting(
+        name="merge",
+        file=PROJECT_FILE,
+        default="integrate",
+        expects='"integrate" or "pr"',
+        accepts=_is_merge,
+        help="whether work is merged into the integration branch, or by pull request",
+    ),
+    Setting(
+        name="pr.command",
+        file=PROJECT_FILE,
+        default=None,
+        expects="a command on one line",
+        accepts=_is_line,
+        help="a program of yours that opens pull requests (default: gh, else glab)",
+    ),
+    Setting(
+        name="pr.remote",
+        file=PROJECT_FILE,
+        default="origin",
+        expects="the name of a remote",
+        accepts=_is_line,
+        help="the remote that branches are pushed to for a pull request",
+    ),
+    Setting(
         name="worktree.setup",
         file=PROJECT_FILE,
         default=None,
@@ -265,7 +362,7 @@ SETTINGS = (
         default="7d",
         expects='a duration like "7d"',
         accepts=_is_duration,
-        help="the age at which `fleet task archive --ended` archives ended tasks",
+        help="the age at which a sweep archives failed and abandoned tasks; done ones are archived when merged",
     ),
 )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 INTERRUPTED = "interrupted"
 STOPPED = "stopped"
+HANDED_OFF = "handed off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,11 @@ class Outcome:
     exec_state: str
     reason: str | None = None
 
+    @property
+    def handed_off(self) -> bool:
+        """It made way for a successor: its task goes on."""
+        return self.reason == HANDED_OFF and self.exec_state == "blocked"
+
 
 def outcome(seen: Evidence) -> Outcome:
     """The report if there is one; else what was asked of it; else how it exited and what it left behind."""
@@ -37,11 +43,22 @@ def outcome(seen: Evidence) -> Outcome:
         return Outcome(exec_state="failed", reason=seen.asked_reason or seen.why_not_launched)
     if seen.report is not None:
         return Outcome(exec_state=seen.report, reason=seen.report_reason)
-    if seen.asked_for in {"kill", "superseded"}:
-        return Outcome(exec_state="failed", reason=seen.asked_reason or seen.asked_for)
-    if seen.asked_for == "stop":
-        return Outcome(exec_state="blocked", reason=STOPPED)
-    return _by_exit(seen)
+    return _by_request(seen) or _by_exit(seen)
+
+
+def _by_request(seen: Evidence) -> Outcome | None:
+    """An exit after we asked is evidence of nothing: what was asked for decides."""
+    match seen.asked_for:
+        case "kill" | "superseded":
+            return Outcome(exec_state="failed", reason=seen.asked_reason or seen.asked_for)
+        case "replaced":
+            return Outcome(exec_state="done", reason=seen.asked_reason)
+        case "handoff":
+            return Outcome(exec_state="blocked", reason=HANDED_OFF)
+        case "stop":
+            return Outcome(exec_state="blocked", reason=STOPPED)
+        case _:
+            return None
 
 
 def _by_exit(seen: Evidence) -> Outcome:

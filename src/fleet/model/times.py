@@ -28,6 +28,11 @@ def iso_or_none(at: int | None) -> str | None:
     return None if at is None else iso(at)
 
 
+def utc(told: str) -> str:
+    """The same as people write it: 2026-11-15 03:04:05 UTC"""
+    return f"{told[:10]} {told[11:19]} UTC"
+
+
 def age(milliseconds: int) -> str:
     """How long, in the two words people need: 12s, 5m, 3h, 2d."""
     for size, letter in ((DAY, "d"), (HOUR, "h"), (MINUTE, "m")):

@@ -50,17 +50,29 @@ class TmuxSession:
         return "absent" if gone else "unknown"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Make it, stamped, on the server that the intent names."""
+        """Make it, stamped, on the server that the intent names; if that went with its last session, on the next one."""
         gate = world.gate("tmux")
         gate.take(wait=_GATE_WAIT)
         try:
-            server = world.tmux.create(
-                claim.name, dispatch=order.dispatch, cwd=order.cwd, env=order.env, words=order.words, lock=lock
-            )
+            server = self._made(claim, order, world, lock)
+            if server is None:
+                claim.data["server"] = str(world.tmux.ensure_server())
+                server = self._made(claim, order, world, lock)
         finally:
             gate.give()
         if str(server) != claim.data["server"]:
             raise TmuxRefused(what=f"make session {claim.name}", why="its server was replaced meanwhile")
+
+    def _made(self, claim: Claim, order: Order, world: World, lock: int) -> Identity | None:
+        """The server it was made on; None when the one that the claim names is proven dead."""
+        try:
+            return world.tmux.create(
+                claim.name, dispatch=order.dispatch, cwd=order.cwd, env=order.env, words=order.words, lock=lock
+            )
+        except TmuxRefused:
+            if world.processes.life(Identity.parse(claim.data["server"])) != "dead":
+                raise
+            return None
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
         """Kill it, by its id, if it is ours. Its processes were proven dead before."""

@@ -4,6 +4,130 @@ from __future__ import annotations
 
 from fleet.store.query import Query
 
+# What is known of an agent whose dispatch has not ended, for its hooks.
+HEARD_AGENT = Query(
+    'heard_agent',
+    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.dispatch = :dispatch AND a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight')",
+    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.dispatch = %(dispatch)s AND a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight')",
+)
+
+# The same of all agents, of one project or of all, oldest first.
+LIVING_AGENTS = Query(
+    'living_agents',
+    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight') AND (CAST(:project AS TEXT) IS NULL OR d.project = :project) ORDER BY d.created_at, d.id",
+    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight') AND (CAST(%(project)s AS TEXT) IS NULL OR d.project = %(project)s) ORDER BY d.created_at, d.id",
+)
+
+# What its hooks told, weighed in the same transaction.
+LEARN_AGENT = Query(
+    'learn_agent',
+    'UPDATE agents SET state = :state, state_at = :state_at, detail = :detail, context = :context, tokens = :tokens, cost = :cost, conversation = :conversation, compacting = :compacting, sent_back = :sent_back, failed_turns = :failed_turns, heartbeat_at = :heartbeat_at WHERE dispatch = :dispatch AND archived_at IS NULL',
+    'UPDATE agents SET state = %(state)s, state_at = %(state_at)s, detail = %(detail)s, context = %(context)s, tokens = %(tokens)s, cost = %(cost)s, conversation = %(conversation)s, compacting = %(compacting)s, sent_back = %(sent_back)s, failed_turns = %(failed_turns)s, heartbeat_at = %(heartbeat_at)s WHERE dispatch = %(dispatch)s AND archived_at IS NULL',
+)
+
+ADD_QUESTION = Query(
+    'add_question',
+    'INSERT INTO questions (id, dispatch, kind, text, command, choices, asked_at) VALUES (:id, :dispatch, :kind, :text, :command, :choices, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO questions (id, dispatch, kind, text, command, choices, asked_at) VALUES (%(id)s, %(dispatch)s, %(kind)s, %(text)s, %(command)s, %(choices)s, %(at)s) ON CONFLICT DO NOTHING',
+)
+
+QUESTION_BY_ID = Query(
+    'question_by_id',
+    'SELECT q.*, d.project, d.slug, d.exec_state FROM questions q LEFT JOIN dispatches d ON d.id = q.dispatch WHERE q.id = :id',
+    'SELECT q.*, d.project, d.slug, d.exec_state FROM questions q LEFT JOIN dispatches d ON d.id = q.dispatch WHERE q.id = %(id)s',
+)
+
+# What is asked and not answered, by agents that have not ended; oldest first.
+OPEN_QUESTIONS = Query(
+    'open_questions',
+    "SELECT q.*, d.project, d.slug, d.engine FROM questions q JOIN dispatches d ON d.id = q.dispatch WHERE q.closed_at IS NULL AND q.answer IS NULL AND d.exec_state IN ('pending', 'in_flight') AND (CAST(:dispatch AS TEXT) IS NULL OR q.dispatch = :dispatch) ORDER BY q.asked_at, q.id",
+    "SELECT q.*, d.project, d.slug, d.engine FROM questions q JOIN dispatches d ON d.id = q.dispatch WHERE q.closed_at IS NULL AND q.answer IS NULL AND d.exec_state IN ('pending', 'in_flight') AND (CAST(%(dispatch)s AS TEXT) IS NULL OR q.dispatch = %(dispatch)s) ORDER BY q.asked_at, q.id",
+)
+
+# Compare and set: the first answer counts.
+ANSWER_QUESTION = Query(
+    'answer_question',
+    'UPDATE questions SET answer = :answer, answered_by = :by, answered_at = :at WHERE id = :id AND answer IS NULL AND closed_at IS NULL',
+    'UPDATE questions SET answer = %(answer)s, answered_by = %(by)s, answered_at = %(at)s WHERE id = %(id)s AND answer IS NULL AND closed_at IS NULL',
+)
+
+# Compare and set: the agent has the answer, or needs none any more.
+CLOSE_QUESTION = Query(
+    'close_question',
+    'UPDATE questions SET closed_at = :at WHERE id = :id AND closed_at IS NULL',
+    'UPDATE questions SET closed_at = %(at)s WHERE id = %(id)s AND closed_at IS NULL',
+)
+
+# An agent went on, or ended: what it asked before is over; of one tool call only, if one is named.
+CLOSE_QUESTIONS = Query(
+    'close_questions',
+    'UPDATE questions SET closed_at = :at WHERE dispatch = :dispatch AND closed_at IS NULL AND asked_at < :at AND (CAST(:text AS TEXT) IS NULL OR (text = :text AND answer IS NULL))',
+    'UPDATE questions SET closed_at = %(at)s WHERE dispatch = %(dispatch)s AND closed_at IS NULL AND asked_at < %(at)s AND (CAST(%(text)s AS TEXT) IS NULL OR (text = %(text)s AND answer IS NULL))',
+)
+
+# Questions of agents that have ended.
+CLOSE_ORPHANED_QUESTIONS = Query(
+    'close_orphaned_questions',
+    "UPDATE questions SET closed_at = :at WHERE closed_at IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = questions.dispatch AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE questions SET closed_at = %(at)s WHERE closed_at IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = questions.dispatch AND d.exec_state IN ('pending', 'in_flight'))",
+)
+
+ORPHANED_QUESTIONS = Query(
+    'orphaned_questions',
+    "SELECT COUNT(*) AS n FROM questions WHERE closed_at IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = questions.dispatch AND d.exec_state IN ('pending', 'in_flight'))",
+    "SELECT COUNT(*) AS n FROM questions WHERE closed_at IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = questions.dispatch AND d.exec_state IN ('pending', 'in_flight'))",
+)
+
+HOLD_OF = Query(
+    'hold_of',
+    'SELECT engine, kind, reason, since, until, trial, tried_at FROM holds WHERE engine = :engine',
+    'SELECT engine, kind, reason, since, until, trial, tried_at FROM holds WHERE engine = %(engine)s',
+)
+
+EVERY_HOLD = Query(
+    'every_hold',
+    'SELECT engine, kind, reason, since, until, trial, tried_at FROM holds ORDER BY engine',
+    'SELECT engine, kind, reason, since, until, trial, tried_at FROM holds ORDER BY engine',
+)
+
+# Hold an engine back; who was trying has failed.
+HOLD_ENGINE = Query(
+    'hold_engine',
+    'INSERT INTO holds (engine, kind, reason, since, until, trial) VALUES (:engine, :kind, :reason, :at, :until, NULL) ON CONFLICT (engine) DO UPDATE SET kind = excluded.kind, reason = excluded.reason, since = excluded.since, until = excluded.until, trial = NULL, tried_at = NULL',
+    'INSERT INTO holds (engine, kind, reason, since, until, trial) VALUES (%(engine)s, %(kind)s, %(reason)s, %(at)s, %(until)s, NULL) ON CONFLICT (engine) DO UPDATE SET kind = excluded.kind, reason = excluded.reason, since = excluded.since, until = excluded.until, trial = NULL, tried_at = NULL',
+)
+
+# Compare and set: one trial at a time.
+TRY_ENGINE = Query(
+    'try_engine',
+    "UPDATE holds SET trial = :dispatch, tried_at = :at WHERE engine = :engine AND COALESCE(trial, '') = COALESCE(CAST(:was AS TEXT), '')",
+    "UPDATE holds SET trial = %(dispatch)s, tried_at = %(at)s WHERE engine = %(engine)s AND COALESCE(trial, '') = COALESCE(CAST(%(was)s AS TEXT), '')",
+)
+
+LIFT_HOLD = Query(
+    'lift_hold',
+    'DELETE FROM holds WHERE engine = :engine',
+    'DELETE FROM holds WHERE engine = %(engine)s',
+)
+
+SET_QUOTA = Query(
+    'set_quota',
+    'INSERT INTO quotas (engine, span, percent, resets_at, at) VALUES (:engine, :span, :percent, :resets_at, :at) ON CONFLICT (engine, span) DO UPDATE SET percent = excluded.percent, resets_at = excluded.resets_at, at = excluded.at WHERE quotas.at <= excluded.at',
+    'INSERT INTO quotas (engine, span, percent, resets_at, at) VALUES (%(engine)s, %(span)s, %(percent)s, %(resets_at)s, %(at)s) ON CONFLICT (engine, span) DO UPDATE SET percent = excluded.percent, resets_at = excluded.resets_at, at = excluded.at WHERE quotas.at <= excluded.at',
+)
+
+QUOTAS_OF = Query(
+    'quotas_of',
+    'SELECT engine, span, percent, resets_at, at FROM quotas WHERE engine = :engine ORDER BY span',
+    'SELECT engine, span, percent, resets_at, at FROM quotas WHERE engine = %(engine)s ORDER BY span',
+)
+
+ALL_QUOTAS = Query(
+    'all_quotas',
+    'SELECT engine, span, percent, resets_at, at FROM quotas ORDER BY engine, span',
+    'SELECT engine, span, percent, resets_at, at FROM quotas ORDER BY engine, span',
+)
+
 # An intent: the thing is about to be made.
 ADD_CLAIM = Query(
     'add_claim',
@@ -200,6 +324,13 @@ LATE_INBOXES = Query(
     "SELECT c.* FROM claims c JOIN dispatches d ON d.id = c.dispatch WHERE c.kind = 'coord_prompt_inbox' AND c.state <> 'released' AND d.exec_state IN ('done', 'blocked', 'failed') AND d.ended_at <= %(before)s ORDER BY c.created_at, c.id",
 )
 
+# One claim.
+CLAIM_BY_ID = Query(
+    'claim_by_id',
+    'SELECT * FROM claims WHERE id = :id',
+    'SELECT * FROM claims WHERE id = %(id)s',
+)
+
 # The hash of a new coordinator's proof.
 ADD_NONCE = Query(
     'add_nonce',
@@ -225,6 +356,13 @@ STALE_NONCES = Query(
     'stale_nonces',
     'SELECT n.dispatch, n.project, n.minted_at FROM nonces n WHERE n.spent_at IS NULL AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.candidate = n.dispatch) ORDER BY n.minted_at',
     'SELECT n.dispatch, n.project, n.minted_at FROM nonces n WHERE n.spent_at IS NULL AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.candidate = n.dispatch) ORDER BY n.minted_at',
+)
+
+# How many spent proofs are older than a time.
+OLD_NONCES = Query(
+    'old_nonces',
+    'SELECT COUNT(*) AS n FROM nonces WHERE spent_at IS NOT NULL AND spent_at < :before',
+    'SELECT COUNT(*) AS n FROM nonces WHERE spent_at IS NOT NULL AND spent_at < %(before)s',
 )
 
 # Spent proofs, after a month; never an unspent one.
@@ -287,10 +425,31 @@ LISTED_HANDOFFS = Query(
     'SELECT * FROM handoffs WHERE (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY at, id',
 )
 
+# Whom an agent was handed off to.
+HANDED_TO = Query(
+    'handed_to',
+    "SELECT successor FROM handoffs WHERE dispatch = :dispatch AND state = 'done' ORDER BY done_at DESC LIMIT 1",
+    "SELECT successor FROM handoffs WHERE dispatch = %(dispatch)s AND state = 'done' ORDER BY done_at DESC LIMIT 1",
+)
+
 HANDOFF_BY_ID = Query(
     'handoff_by_id',
     'SELECT * FROM handoffs WHERE id = :id',
     'SELECT * FROM handoffs WHERE id = %(id)s',
+)
+
+# Another successor is started for it.
+TRY_HANDOFF = Query(
+    'try_handoff',
+    "UPDATE handoffs SET tries = tries + 1 WHERE id = :id AND state = 'queued'",
+    "UPDATE handoffs SET tries = tries + 1 WHERE id = %(id)s AND state = 'queued'",
+)
+
+# It was asked for again: it may be tried as often as a new one.
+RENEW_HANDOFF = Query(
+    'renew_handoff',
+    "UPDATE handoffs SET tries = 0, deferred = NULL WHERE id = :id AND state = 'queued' AND tries > 0",
+    "UPDATE handoffs SET tries = 0, deferred = NULL WHERE id = %(id)s AND state = 'queued' AND tries > 0",
 )
 
 DEFER_HANDOFF = Query(
@@ -304,6 +463,186 @@ END_HANDOFF = Query(
     'end_handoff',
     "UPDATE handoffs SET state = :state, successor = :successor, done_at = :at, deferred = NULL WHERE id = :id AND state = 'queued'",
     "UPDATE handoffs SET state = %(state)s, successor = %(successor)s, done_at = %(at)s, deferred = NULL WHERE id = %(id)s AND state = 'queued'",
+)
+
+# Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat.
+STALE_SPEAKER = Query(
+    'stale_speaker',
+    "SELECT d.project, s.holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project WHERE i.id = :id AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND COALESCE(s.holder, '') <> d.id))",
+    "SELECT d.project, s.holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project WHERE i.id = %(id)s AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND COALESCE(s.holder, '') <> d.id))",
+)
+
+# Unfinished coordinators of a project that are neither in the seat nor the next for it.
+OTHER_COORDINATORS = Query(
+    'other_coordinators',
+    "SELECT d.* FROM dispatches d JOIN seats s ON s.project = d.project WHERE d.project = :project AND d.kind = 'coord' AND d.exec_state IN ('pending', 'in_flight') AND COALESCE(s.holder, '') <> d.id AND COALESCE(s.candidate, '') <> d.id ORDER BY d.created_at, d.id",
+    "SELECT d.* FROM dispatches d JOIN seats s ON s.project = d.project WHERE d.project = %(project)s AND d.kind = 'coord' AND d.exec_state IN ('pending', 'in_flight') AND COALESCE(s.holder, '') <> d.id AND COALESCE(s.candidate, '') <> d.id ORDER BY d.created_at, d.id",
+)
+
+SET_REMOTE_CONTROL = Query(
+    'set_remote_control',
+    "UPDATE projects SET remote_control = :to WHERE name = :project AND COALESCE(remote_control, '') <> :to",
+    "UPDATE projects SET remote_control = %(to)s WHERE name = %(project)s AND COALESCE(remote_control, '') <> %(to)s",
+)
+
+REMOTE_CONTROL_OF = Query(
+    'remote_control_of',
+    'SELECT remote_control FROM projects WHERE name = :project',
+    'SELECT remote_control FROM projects WHERE name = %(project)s',
+)
+
+# The dispatch that followed another as the same kind; one that could not be started does not count.
+SUCCESSOR_OF = Query(
+    'successor_of',
+    "SELECT id, launched_at FROM dispatches WHERE project = :project AND predecessor = :predecessor AND kind = :kind AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1",
+    "SELECT id, launched_at FROM dispatches WHERE project = %(project)s AND predecessor = %(predecessor)s AND kind = %(kind)s AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1",
+)
+
+# How many handoffs led to a dispatch.
+COUNT_HANDOFFS = Query(
+    'count_handoffs',
+    "UPDATE dispatches SET handoffs = :handoffs WHERE id = :id AND exec_state = 'pending'",
+    "UPDATE dispatches SET handoffs = %(handoffs)s WHERE id = %(id)s AND exec_state = 'pending'",
+)
+
+# What an agent asked and was not answered.
+QUESTIONS_OF = Query(
+    'questions_of',
+    'SELECT id, kind, text, command, choices, asked_at FROM questions WHERE dispatch = :dispatch AND answered_at IS NULL AND closed_at IS NULL ORDER BY asked_at, id',
+    'SELECT id, kind, text, command, choices, asked_at FROM questions WHERE dispatch = %(dispatch)s AND answered_at IS NULL AND closed_at IS NULL ORDER BY asked_at, id',
+)
+
+# How full the contexts of a project's agents are, and whether they were reminded of it.
+CONTEXTS = Query(
+    'contexts',
+    "SELECT d.id, d.kind, d.project, d.slug, a.context, a.tokens, a.compacting, EXISTS (SELECT 1 FROM messages m WHERE m.dispatch = d.id AND m.kind = 'reminder' AND m.sender = 'fleet') AS reminded FROM dispatches d JOIN agents a ON a.dispatch = d.id WHERE d.project = :project AND d.exec_state = 'in_flight' AND d.report IS NULL AND d.asked_for IS NULL AND (a.context IS NOT NULL OR a.tokens IS NOT NULL OR a.compacting = 1) AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = d.id AND h.state = 'queued') ORDER BY d.created_at, d.id",
+    "SELECT d.id, d.kind, d.project, d.slug, a.context, a.tokens, a.compacting, EXISTS (SELECT 1 FROM messages m WHERE m.dispatch = d.id AND m.kind = 'reminder' AND m.sender = 'fleet') AS reminded FROM dispatches d JOIN agents a ON a.dispatch = d.id WHERE d.project = %(project)s AND d.exec_state = 'in_flight' AND d.report IS NULL AND d.asked_for IS NULL AND (a.context IS NOT NULL OR a.tokens IS NOT NULL OR a.compacting = 1) AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = d.id AND h.state = 'queued') ORDER BY d.created_at, d.id",
+)
+
+# Tasks of a project that wait for a person: blocked or failed.
+TROUBLE_OF = Query(
+    'trouble_of',
+    "SELECT slug, status, reason FROM tasks WHERE project = :project AND archived = 0 AND status IN ('blocked', 'failed') ORDER BY changed_at DESC, slug LIMIT :most",
+    "SELECT slug, status, reason FROM tasks WHERE project = %(project)s AND archived = 0 AND status IN ('blocked', 'failed') ORDER BY changed_at DESC, slug LIMIT %(most)s",
+)
+
+# Work that waits for a verdict, with nobody at it, most urgent first.
+REVIEW_QUEUE = Query(
+    'review_queue',
+    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked') AND archived = 0 AND job IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug",
+    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked') AND archived = 0 AND job IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug",
+)
+
+# What a reviewer said.
+ADD_VERDICT = Query(
+    'add_verdict',
+    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments) VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments)',
+    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments) VALUES (%(project)s, %(slug)s, %(seq)s, %(at)s, %(actor)s, %(verdict)s, %(comments)s)',
+)
+
+# What was said of a task's work, oldest first.
+VERDICTS_OF = Query(
+    'verdicts_of',
+    'SELECT at, actor, verdict, comments FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq',
+    'SELECT at, actor, verdict, comments FROM verdicts WHERE project = %(project)s AND slug = %(slug)s ORDER BY seq',
+)
+
+# Compare and set: a verdict moves work that is under review on, or back.
+JUDGE_TASK = Query(
+    'judge_task',
+    "UPDATE tasks SET status = :status, stage = :stage, reason = :reason, changed_at = :at WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '')",
+    "UPDATE tasks SET status = %(status)s, stage = %(stage)s, reason = %(reason)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND stage = 'review' AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(assignee)s AS TEXT), '')",
+)
+
+# Where a task's pull request is, and how far the task is.
+PULL_REQUEST_OF = Query(
+    'pull_request_of',
+    'SELECT title, description, status, stage, pull_request, merged FROM tasks WHERE project = :project AND slug = :slug',
+    'SELECT title, description, status, stage, pull_request, merged FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
+)
+
+# Compare and set: a task has one pull request.
+SET_PULL_REQUEST = Query(
+    'set_pull_request',
+    "UPDATE tasks SET pull_request = :pull_request, changed_at = :at WHERE project = :project AND slug = :slug AND COALESCE(pull_request, '') = COALESCE(CAST(:was AS TEXT), '')",
+    "UPDATE tasks SET pull_request = %(pull_request)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND COALESCE(pull_request, '') = COALESCE(CAST(%(was)s AS TEXT), '')",
+)
+
+# Work at its last stage with nobody at it: what has a pull request, and what may still get one.
+TASKS_TO_PULL = Query(
+    'tasks_to_pull',
+    "SELECT slug, pull_request FROM tasks WHERE project = :project AND merged IS NULL AND archived = 0 AND job IS NULL AND (status = 'done' OR (status IN ('in_progress', 'open') AND stage = 'finisher')) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, slug",
+    "SELECT slug, pull_request FROM tasks WHERE project = %(project)s AND merged IS NULL AND archived = 0 AND job IS NULL AND (status = 'done' OR (status IN ('in_progress', 'open') AND stage = 'finisher')) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, slug",
+)
+
+# What was merged since a time, oldest first.
+MERGED_SINCE = Query(
+    'merged_since',
+    'SELECT project, slug, title, merged, merged_at FROM tasks WHERE merged_at >= :since AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY merged_at, project, slug',
+    'SELECT project, slug, title, merged, merged_at FROM tasks WHERE merged_at >= %(since)s AND job IS NULL AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY merged_at, project, slug',
+)
+
+# How dispatches ended since a time, oldest first.
+SETTLED_SINCE = Query(
+    'settled_since',
+    "SELECT at, project, slug, dispatch, what FROM operations WHERE at >= :since AND why LIKE 'settle %' AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY seq",
+    "SELECT at, project, slug, dispatch, what FROM operations WHERE at >= %(since)s AND why LIKE 'settle %%' AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY seq",
+)
+
+# The journals that were archived since a time, with what their agents had spent.
+ARCHIVED_SINCE = Query(
+    'archived_since',
+    "SELECT dispatch, what FROM operations WHERE at >= :since AND why LIKE 'archive %' AND dispatch IS NOT NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project)",
+    "SELECT dispatch, what FROM operations WHERE at >= %(since)s AND why LIKE 'archive %%' AND dispatch IS NOT NULL AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s)",
+)
+
+# What the agents in the tables have spent, of those that were at work since a time.
+SPENDING = Query(
+    'spending',
+    'SELECT a.dispatch, a.tokens, a.cost FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE (a.archived_at IS NULL OR a.archived_at >= :since) AND (CAST(:project AS TEXT) IS NULL OR d.project = :project)',
+    'SELECT a.dispatch, a.tokens, a.cost FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE (a.archived_at IS NULL OR a.archived_at >= %(since)s) AND (CAST(%(project)s AS TEXT) IS NULL OR d.project = %(project)s)',
+)
+
+# What agents ask a person and nobody has answered yet, oldest first.
+WAITING_QUESTIONS = Query(
+    'waiting_questions',
+    "SELECT u.id, u.dispatch, u.kind, u.text, u.command, u.asked_at, d.project, d.slug FROM questions u JOIN dispatches d ON d.id = u.dispatch WHERE u.closed_at IS NULL AND u.answered_at IS NULL AND d.exec_state IN ('pending', 'in_flight') ORDER BY u.asked_at, u.id",
+    "SELECT u.id, u.dispatch, u.kind, u.text, u.command, u.asked_at, d.project, d.slug FROM questions u JOIN dispatches d ON d.id = u.dispatch WHERE u.closed_at IS NULL AND u.answered_at IS NULL AND d.exec_state IN ('pending', 'in_flight') ORDER BY u.asked_at, u.id",
+)
+
+# What is blocked, or waits for a time; newest first. A review that came to nothing waits for a person, and is not among them.
+PARKED_TASKS = Query(
+    'parked_tasks',
+    "SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks WHERE archived = 0 AND job IS NULL AND ((status = 'blocked' AND stage <> 'review') OR (status = 'open' AND not_before > :now)) ORDER BY changed_at DESC, project, slug LIMIT :most",
+    "SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks WHERE archived = 0 AND job IS NULL AND ((status = 'blocked' AND stage <> 'review') OR (status = 'open' AND not_before > %(now)s)) ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
+)
+
+# Tasks that failed, newest first.
+FAILED_TASKS = Query(
+    'failed_tasks',
+    "SELECT project, slug, title, reason, changed_at FROM tasks WHERE status = 'failed' AND archived = 0 AND job IS NULL ORDER BY changed_at DESC, project, slug LIMIT :most",
+    "SELECT project, slug, title, reason, changed_at FROM tasks WHERE status = 'failed' AND archived = 0 AND job IS NULL ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
+)
+
+# Tasks in progress, longest first, and whether an agent is at work on them.
+TASKS_ON_HAND = Query(
+    'tasks_on_hand',
+    "SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE status = 'in_progress' AND job IS NULL ORDER BY started_at, project, slug LIMIT :most",
+    "SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE status = 'in_progress' AND job IS NULL ORDER BY started_at, project, slug LIMIT %(most)s",
+)
+
+# Engines that are held back for the whole fleet.
+ALL_HOLDS = Query(
+    'all_holds',
+    'SELECT engine, kind, reason, since, until FROM holds ORDER BY engine',
+    'SELECT engine, kind, reason, since, until FROM holds ORDER BY engine',
+)
+
+# Claims that this host, or this tmux server's socket, does not answer for.
+CLAIMS_ELSEWHERE = Query(
+    'claims_elsewhere',
+    "SELECT c.host, COALESCE(d.tmux_socket, '') AS tmux_socket, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch WHERE c.state <> 'released' AND (c.host <> :host OR (d.tmux_socket IS NOT NULL AND d.tmux_socket <> :socket)) GROUP BY c.host, d.tmux_socket ORDER BY c.host, d.tmux_socket",
+    "SELECT c.host, COALESCE(d.tmux_socket, '') AS tmux_socket, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch WHERE c.state <> 'released' AND (c.host <> %(host)s OR (d.tmux_socket IS NOT NULL AND d.tmux_socket <> %(socket)s)) GROUP BY c.host, d.tmux_socket ORDER BY c.host, d.tmux_socket",
 )
 
 # Give out a dispatch id, once and for all time.
@@ -393,8 +732,8 @@ REPORT_DISPATCH = Query(
 # Write down that an agent is asked to exit. A kill weighs more than a stop, a stop more than a report.
 ASK_DISPATCH = Query(
     'ask_dispatch',
-    "UPDATE dispatches SET asked_at = COALESCE(asked_at, :at), asked_for = :asked_for, asked_reason = :reason, updated_at = :at WHERE id = :id AND exec_state IN ('pending', 'in_flight') AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for = 'stop' AND :asked_for = 'kill'))",
-    "UPDATE dispatches SET asked_at = COALESCE(asked_at, %(at)s), asked_for = %(asked_for)s, asked_reason = %(reason)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state IN ('pending', 'in_flight') AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for = 'stop' AND %(asked_for)s = 'kill'))",
+    "UPDATE dispatches SET asked_at = COALESCE(asked_at, :at), asked_for = :asked_for, asked_reason = :reason, updated_at = :at WHERE id = :id AND exec_state IN ('pending', 'in_flight') AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for <> 'kill' AND :asked_for = 'kill'))",
+    "UPDATE dispatches SET asked_at = COALESCE(asked_at, %(at)s), asked_for = %(asked_for)s, asked_reason = %(reason)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state IN ('pending', 'in_flight') AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for <> 'kill' AND %(asked_for)s = 'kill'))",
 )
 
 # Compare and set: the outcome, committed only by settle.
@@ -439,8 +778,8 @@ FORGET_AGENT = Query(
 # An agent's record.
 ADD_AGENT = Query(
     'add_agent',
-    'INSERT INTO agents (dispatch, engine, session, started_at) VALUES (:id, :engine, :session, :at) ON CONFLICT DO NOTHING',
-    'INSERT INTO agents (dispatch, engine, session, started_at) VALUES (%(id)s, %(engine)s, %(session)s, %(at)s) ON CONFLICT DO NOTHING',
+    'INSERT INTO agents (dispatch, engine, session, started_at, conversation) VALUES (:id, :engine, :session, :at, :conversation) ON CONFLICT DO NOTHING',
+    'INSERT INTO agents (dispatch, engine, session, started_at, conversation) VALUES (%(id)s, %(engine)s, %(session)s, %(at)s, %(conversation)s) ON CONFLICT DO NOTHING',
 )
 
 ARCHIVE_AGENT = Query(
@@ -474,32 +813,74 @@ ASSIGN_TASK = Query(
     "UPDATE tasks SET status = 'in_progress', assignee = %(id)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= %(at)s)",
 )
 
+# The claiming transaction of a later stage: what waits for this stage, parked to be mended or left by its predecessor.
+ASSIGN_STAGE = Query(
+    'assign_stage',
+    "UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1, reason = NULL, fixes = fixes + CASE WHEN status = 'blocked' THEN :mends ELSE 0 END, started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND stage = :stage AND paused = 0 AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND assignee = :predecessor)) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE tasks SET status = 'in_progress', assignee = %(id)s, attempts = attempts + 1, reason = NULL, fixes = fixes + CASE WHEN status = 'blocked' THEN %(mends)s ELSE 0 END, started_at = COALESCE(started_at, %(at)s), ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND stage = %(stage)s AND paused = 0 AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND assignee = %(predecessor)s)) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+)
+
+# The claiming transaction of a resume: what was left by the attempt that it follows, and taken up by nobody since.
+RESUME_TASK = Query(
+    'resume_task',
+    "UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1, reason = NULL, started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status IN ('blocked', 'failed') AND assignee = :predecessor AND paused = 0 AND archived = 0",
+    "UPDATE tasks SET status = 'in_progress', assignee = %(id)s, attempts = attempts + 1, reason = NULL, started_at = COALESCE(started_at, %(at)s), ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status IN ('blocked', 'failed') AND assignee = %(predecessor)s AND paused = 0 AND archived = 0",
+)
+
+# Ended attempts whose task is still where they left it, oldest first: what could be resumed.
+LEFT_ATTEMPTS = Query(
+    'left_attempts',
+    "SELECT d.*, a.conversation FROM dispatches d JOIN tasks t ON t.project = d.project AND t.slug = d.slug AND t.assignee = d.id LEFT JOIN agents a ON a.dispatch = d.id WHERE d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher' AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND (CAST(:project AS TEXT) IS NULL OR d.project = :project) ORDER BY d.created_at, d.id",
+    "SELECT d.*, a.conversation FROM dispatches d JOIN tasks t ON t.project = d.project AND t.slug = d.slug AND t.assignee = d.id LEFT JOIN agents a ON a.dispatch = d.id WHERE d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher' AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND (CAST(%(project)s AS TEXT) IS NULL OR d.project = %(project)s) ORDER BY d.created_at, d.id",
+)
+
+# The job whose item a task is.
+JOB_OF_TASK = Query(
+    'job_of_task',
+    'SELECT job FROM tasks WHERE project = :project AND slug = :slug AND job IS NOT NULL',
+    'SELECT job FROM tasks WHERE project = %(project)s AND slug = %(slug)s AND job IS NOT NULL',
+)
+
+# How a resume goes on.
+SET_RESUMES = Query(
+    'set_resumes',
+    "UPDATE dispatches SET resumes = :resumes WHERE id = :id AND exec_state = 'pending'",
+    "UPDATE dispatches SET resumes = %(resumes)s WHERE id = %(id)s AND exec_state = 'pending'",
+)
+
 # What became of a task, by the attempt that still has it.
 SETTLE_TASK = Query(
     'settle_task',
-    "UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, ended_at = :ended_at, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id",
-    "UPDATE tasks SET status = %(status)s, assignee = %(assignee)s, reason = %(reason)s, ended_at = %(ended_at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'in_progress' AND assignee = %(id)s",
+    "UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), assignee = :assignee, reason = :reason, ended_at = :ended_at, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id",
+    "UPDATE tasks SET status = %(status)s, stage = COALESCE(CAST(%(stage)s AS TEXT), stage), assignee = %(assignee)s, reason = %(reason)s, ended_at = %(ended_at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'in_progress' AND assignee = %(id)s",
 )
 
-# Git says it is merged.
+# Git says it is merged: the last stage is over, and the task is done.
 MERGE_TASK = Query(
     'merge_task',
-    'UPDATE tasks SET merged = :commit, merged_at = :at, changed_at = :at WHERE project = :project AND slug = :slug AND merged IS NULL',
-    'UPDATE tasks SET merged = %(commit)s, merged_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND merged IS NULL',
+    "UPDATE tasks SET merged = :commit, merged_at = :at, changed_at = :at, status = 'done', stage = 'finisher', reason = NULL, ended_at = COALESCE(ended_at, :at) WHERE project = :project AND slug = :slug AND merged IS NULL AND status = :was",
+    "UPDATE tasks SET merged = %(commit)s, merged_at = %(at)s, changed_at = %(at)s, status = 'done', stage = 'finisher', reason = NULL, ended_at = COALESCE(ended_at, %(at)s) WHERE project = %(project)s AND slug = %(slug)s AND merged IS NULL AND status = %(was)s",
 )
 
-# Something stands in the way of a task that was done: put it before a person.
+# Something stands in the way of a task's last stage: it waits to be mended, at the stage that can.
 PARK_TASK = Query(
     'park_task',
-    "UPDATE tasks SET status = 'blocked', reason = :reason, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was",
-    "UPDATE tasks SET status = 'blocked', reason = %(reason)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
+    "UPDATE tasks SET status = 'blocked', stage = :stage, reason = :reason, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was",
+    "UPDATE tasks SET status = 'blocked', stage = %(stage)s, reason = %(reason)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
 )
 
-# Tasks that are done, not merged and not archived.
+# Tasks that wait to be merged: at their last stage with nobody at work, or done by somebody's word.
 MERGEABLE_TASKS = Query(
     'mergeable_tasks',
-    "SELECT slug FROM tasks WHERE project = :project AND status = 'done' AND merged IS NULL AND archived = 0 ORDER BY ended_at, slug",
-    "SELECT slug FROM tasks WHERE project = %(project)s AND status = 'done' AND merged IS NULL AND archived = 0 ORDER BY ended_at, slug",
+    "SELECT slug, status, stage, assignee FROM tasks WHERE project = :project AND merged IS NULL AND pull_request IS NULL AND archived = 0 AND job IS NULL AND (status = 'done' OR (status IN ('in_progress', 'open') AND stage = 'finisher')) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, slug",
+    "SELECT slug, status, stage, assignee FROM tasks WHERE project = %(project)s AND merged IS NULL AND pull_request IS NULL AND archived = 0 AND job IS NULL AND (status = 'done' OR (status IN ('in_progress', 'open') AND stage = 'finisher')) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, slug",
+)
+
+# Tasks that wait for an agent at a later stage: a review, or something to be mended. What a mender left blocked (interrupted, stopped, or by its own word) waits to be resumed, or for a person.
+WAITING_STAGES = Query(
+    'waiting_stages',
+    "SELECT slug, status, stage, assignee, fixes, reason FROM tasks WHERE project = :project AND archived = 0 AND paused = 0 AND job IS NULL AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND stage = 'review')) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = tasks.assignee AND d.kind IN ('fix', 'rebase') AND d.exec_state = 'blocked' AND tasks.status = 'blocked') AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, slug",
+    "SELECT slug, status, stage, assignee, fixes, reason FROM tasks WHERE project = %(project)s AND archived = 0 AND paused = 0 AND job IS NULL AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND stage = 'review')) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = tasks.assignee AND d.kind IN ('fix', 'rebase') AND d.exec_state = 'blocked' AND tasks.status = 'blocked') AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, slug",
 )
 
 # The tmux server that the newest dispatch on a socket was made on.
@@ -509,18 +890,343 @@ LAST_SERVER = Query(
     'SELECT server FROM dispatches WHERE tmux_socket = %(socket)s AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1',
 )
 
+ADD_JOB = Query(
+    'add_job',
+    'INSERT INTO jobs (id, project, name, source, folder, parameters, actor, added_at, changed_at, begun_at) VALUES (:id, :project, :name, :source, :folder, :parameters, :actor, :at, :at, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO jobs (id, project, name, source, folder, parameters, actor, added_at, changed_at, begun_at) VALUES (%(id)s, %(project)s, %(name)s, %(source)s, %(folder)s, %(parameters)s, %(actor)s, %(at)s, %(at)s, %(at)s) ON CONFLICT DO NOTHING',
+)
+
+JOB_BY_ID = Query(
+    'job_by_id',
+    'SELECT * FROM jobs WHERE id = :id',
+    'SELECT * FROM jobs WHERE id = %(id)s',
+)
+
+# Jobs whose id begins with a text, newest first.
+JOBS_LIKE = Query(
+    'jobs_like',
+    'SELECT id, name, project, state FROM jobs WHERE id LIKE :prefix ORDER BY added_at DESC, id LIMIT :most',
+    'SELECT id, name, project, state FROM jobs WHERE id LIKE %(prefix)s ORDER BY added_at DESC, id LIMIT %(most)s',
+)
+
+# Jobs of one project or of all, newest first.
+LISTED_JOBS = Query(
+    'listed_jobs',
+    'SELECT * FROM jobs WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY added_at DESC, id LIMIT :most',
+    'SELECT * FROM jobs WHERE (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY added_at DESC, id LIMIT %(most)s',
+)
+
+# A runner takes a job up: what was paused or failed goes on.
+BEGIN_JOB = Query(
+    'begin_job',
+    "UPDATE jobs SET state = 'running', reason = NULL, begun_at = :at, changed_at = :at, ended_at = NULL WHERE id = :id AND state IN ('running', 'paused', 'failed')",
+    "UPDATE jobs SET state = 'running', reason = NULL, begun_at = %(at)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state IN ('running', 'paused', 'failed')",
+)
+
+# The same job is run once more, with its document and input read anew.
+RENEW_JOB = Query(
+    'renew_job',
+    "UPDATE jobs SET state = 'running', phase = 'setup', reason = NULL, source = :source, folder = :folder, parameters = :parameters, begun_at = :at, changed_at = :at, ended_at = NULL WHERE id = :id AND state <> 'cancelled'",
+    "UPDATE jobs SET state = 'running', phase = 'setup', reason = NULL, source = %(source)s, folder = %(folder)s, parameters = %(parameters)s, begun_at = %(at)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state <> 'cancelled'",
+)
+
+# Compare and set: a job that runs is paused, fails, is done or cancelled.
+END_JOB = Query(
+    'end_job',
+    "UPDATE jobs SET state = :state, reason = :reason, changed_at = :at, ended_at = :at WHERE id = :id AND state = 'running'",
+    "UPDATE jobs SET state = %(state)s, reason = %(reason)s, changed_at = %(at)s, ended_at = %(at)s WHERE id = %(id)s AND state = 'running'",
+)
+
+CANCEL_JOB = Query(
+    'cancel_job',
+    "UPDATE jobs SET state = 'cancelled', reason = :reason, changed_at = :at, ended_at = :at WHERE id = :id AND state NOT IN ('done', 'cancelled')",
+    "UPDATE jobs SET state = 'cancelled', reason = %(reason)s, changed_at = %(at)s, ended_at = %(at)s WHERE id = %(id)s AND state NOT IN ('done', 'cancelled')",
+)
+
+# A job that was over has something to do again.
+REOPEN_JOB = Query(
+    'reopen_job',
+    "UPDATE jobs SET state = 'paused', phase = 'map', reason = :reason, changed_at = :at, ended_at = NULL WHERE id = :id AND state IN ('done', 'failed', 'paused')",
+    "UPDATE jobs SET state = 'paused', phase = 'map', reason = %(reason)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state IN ('done', 'failed', 'paused')",
+)
+
+# Compare and set of the phase.
+STEP_PHASE = Query(
+    'step_phase',
+    'UPDATE jobs SET phase = :after, changed_at = :at WHERE id = :id AND phase = :before',
+    'UPDATE jobs SET phase = %(after)s, changed_at = %(at)s WHERE id = %(id)s AND phase = %(before)s',
+)
+
+# The same content again is the same item.
+ADD_ITEM = Query(
+    'add_item',
+    'INSERT INTO items (job, id, part, number, data) VALUES (:job, :id, :part, :number, :data) ON CONFLICT DO NOTHING',
+    'INSERT INTO items (job, id, part, number, data) VALUES (%(job)s, %(id)s, %(part)s, %(number)s, %(data)s) ON CONFLICT DO NOTHING',
+)
+
+RENUMBER_ITEM = Query(
+    'renumber_item',
+    "UPDATE items SET number = :number WHERE job = :job AND id = :id AND part = 'map' AND number <> :number",
+    "UPDATE items SET number = %(number)s WHERE job = %(job)s AND id = %(id)s AND part = 'map' AND number <> %(number)s",
+)
+
+# Before the input is read anew: every item is thought to be gone.
+NUMBER_AWAY = Query(
+    'number_away',
+    "UPDATE items SET number = -number WHERE job = :job AND part = 'map' AND number > 0",
+    "UPDATE items SET number = -number WHERE job = %(job)s AND part = 'map' AND number > 0",
+)
+
+# Items that were not in the input any more and nobody had begun.
+SKIP_GONE_ITEMS = Query(
+    'skip_gone_items',
+    "UPDATE items SET state = 'skipped', reason = :reason, ended_at = :at WHERE job = :job AND part = 'map' AND number < 0 AND state = 'waiting'",
+    "UPDATE items SET state = 'skipped', reason = %(reason)s, ended_at = %(at)s WHERE job = %(job)s AND part = 'map' AND number < 0 AND state = 'waiting'",
+)
+
+# Items that were skipped because they were gone, and are in the input again.
+BACK_ITEMS = Query(
+    'back_items',
+    "UPDATE items SET state = 'waiting', reason = NULL, ended_at = NULL, failures = 0 WHERE job = :job AND part = 'map' AND number > 0 AND state = 'skipped' AND reason = :reason",
+    "UPDATE items SET state = 'waiting', reason = NULL, ended_at = NULL, failures = 0 WHERE job = %(job)s AND part = 'map' AND number > 0 AND state = 'skipped' AND reason = %(reason)s",
+)
+
+ITEM_BY_ID = Query(
+    'item_by_id',
+    'SELECT * FROM items WHERE job = :job AND id = :id',
+    'SELECT * FROM items WHERE job = %(job)s AND id = %(id)s',
+)
+
+# Items whose id begins with a text.
+ITEMS_LIKE = Query(
+    'items_like',
+    'SELECT id FROM items WHERE job = :job AND id LIKE :prefix ORDER BY id LIMIT :most',
+    'SELECT id FROM items WHERE job = %(job)s AND id LIKE %(prefix)s ORDER BY id LIMIT %(most)s',
+)
+
+# The item that a dispatch works on, with its job.
+ITEM_OF_TASK = Query(
+    'item_of_task',
+    "SELECT i.*, j.project, j.source, j.parameters, j.folder FROM items i JOIN jobs j ON j.id = i.job JOIN tasks t ON t.project = j.project AND t.job = j.id WHERE t.project = :project AND t.slug = :slug AND t.slug = 'job-' || i.job || '-' || i.id",
+    "SELECT i.*, j.project, j.source, j.parameters, j.folder FROM items i JOIN jobs j ON j.id = i.job JOIN tasks t ON t.project = j.project AND t.job = j.id WHERE t.project = %(project)s AND t.slug = %(slug)s AND t.slug = 'job-' || i.job || '-' || i.id",
+)
+
+# How many items of a job's map are in each state.
+COUNT_ITEMS = Query(
+    'count_items',
+    "SELECT state, COUNT(*) AS n FROM items WHERE job = :job AND part = 'map' GROUP BY state",
+    "SELECT state, COUNT(*) AS n FROM items WHERE job = %(job)s AND part = 'map' GROUP BY state",
+)
+
+# Items whose time has come, in their order.
+NEXT_ITEMS = Query(
+    'next_items',
+    "SELECT * FROM items WHERE job = :job AND state = 'waiting' AND part = :part AND (not_before IS NULL OR not_before <= :now) ORDER BY number LIMIT :most",
+    "SELECT * FROM items WHERE job = %(job)s AND state = 'waiting' AND part = %(part)s AND (not_before IS NULL OR not_before <= %(now)s) ORDER BY number LIMIT %(most)s",
+)
+
+# When the next of those that wait may be tried.
+SOONEST_ITEM = Query(
+    'soonest_item',
+    "SELECT COUNT(*) AS n, MIN(COALESCE(not_before, 0)) AS at FROM items WHERE job = :job AND state = 'waiting' AND part = :part",
+    "SELECT COUNT(*) AS n, MIN(COALESCE(not_before, 0)) AS at FROM items WHERE job = %(job)s AND state = 'waiting' AND part = %(part)s",
+)
+
+# Items that are worked on or to be merged.
+ITEMS_AT_WORK = Query(
+    'items_at_work',
+    "SELECT * FROM items WHERE job = :job AND state IN ('running', 'merging') ORDER BY number",
+    "SELECT * FROM items WHERE job = %(job)s AND state IN ('running', 'merging') ORDER BY number",
+)
+
+# Items by number, a page at a time.
+ITEMS_PAGE = Query(
+    'items_page',
+    "SELECT * FROM items WHERE job = :job AND part = 'map' AND (CAST(:state AS TEXT) IS NULL OR state = :state) AND (number > :after OR (number = :after AND id > :after_id)) ORDER BY number, id LIMIT :most",
+    "SELECT * FROM items WHERE job = %(job)s AND part = 'map' AND (CAST(%(state)s AS TEXT) IS NULL OR state = %(state)s) AND (number > %(after)s OR (number = %(after)s AND id > %(after_id)s)) ORDER BY number, id LIMIT %(most)s",
+)
+
+# Compare and set: one attempt at a time.
+START_ITEM = Query(
+    'start_item',
+    "UPDATE items SET state = 'running', attempts = attempts + 1, dispatch = NULL, verdict = NULL, reason = NULL, not_before = NULL, started_at = :at, ended_at = NULL WHERE job = :job AND id = :id AND state = 'waiting'",
+    "UPDATE items SET state = 'running', attempts = attempts + 1, dispatch = NULL, verdict = NULL, reason = NULL, not_before = NULL, started_at = %(at)s, ended_at = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'waiting'",
+)
+
+# An attempt that never began does not count; one that was interrupted does, but is no failure.
+PUT_BACK_ITEM = Query(
+    'put_back_item',
+    "UPDATE items SET state = 'waiting', attempts = attempts - :unbegun, not_before = :not_before, started_at = NULL WHERE job = :job AND id = :id AND state = 'running' AND verdict IS NULL",
+    "UPDATE items SET state = 'waiting', attempts = attempts - %(unbegun)s, not_before = %(not_before)s, started_at = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'running' AND verdict IS NULL",
+)
+
+# Which dispatch is the attempt.
+GIVE_ITEM = Query(
+    'give_item',
+    "UPDATE items SET dispatch = :dispatch WHERE job = :job AND id = :id AND state = 'running' AND dispatch IS NULL",
+    "UPDATE items SET dispatch = %(dispatch)s WHERE job = %(job)s AND id = %(id)s AND state = 'running' AND dispatch IS NULL",
+)
+
+# What the steps came to, by the dispatch that did them; the first word counts.
+JUDGE_ITEM = Query(
+    'judge_item',
+    "UPDATE items SET verdict = :verdict, reason = :reason, signature = :signature WHERE job = :job AND id = :id AND state = 'running' AND verdict IS NULL AND COALESCE(dispatch, :dispatch) = :dispatch",
+    "UPDATE items SET verdict = %(verdict)s, reason = %(reason)s, signature = %(signature)s WHERE job = %(job)s AND id = %(id)s AND state = 'running' AND verdict IS NULL AND COALESCE(dispatch, %(dispatch)s) = %(dispatch)s",
+)
+
+# Compare and set: an attempt failed; it waits for the next, or is over.
+FAIL_ITEM = Query(
+    'fail_item',
+    "UPDATE items SET state = :state, reason = :reason, signature = :signature, failed_at = :at, not_before = :not_before, failures = failures + 1, history = :history, ended_at = CASE WHEN :state = 'waiting' THEN NULL ELSE :at END WHERE job = :job AND id = :id AND state = :was",
+    "UPDATE items SET state = %(state)s, reason = %(reason)s, signature = %(signature)s, failed_at = %(at)s, not_before = %(not_before)s, failures = failures + 1, history = %(history)s, ended_at = CASE WHEN %(state)s = 'waiting' THEN NULL ELSE %(at)s END WHERE job = %(job)s AND id = %(id)s AND state = %(was)s",
+)
+
+# Compare and set: its steps are done, it is to be merged.
+PASS_ITEM = Query(
+    'pass_item',
+    "UPDATE items SET state = 'merging', reason = NULL, signature = NULL WHERE job = :job AND id = :id AND state = 'running'",
+    "UPDATE items SET state = 'merging', reason = NULL, signature = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'running'",
+)
+
+# Compare and set: it is done.
+FINISH_ITEM = Query(
+    'finish_item',
+    "UPDATE items SET state = 'done', merged = :merged, reason = NULL, signature = NULL, ended_at = :at WHERE job = :job AND id = :id AND state IN ('running', 'merging')",
+    "UPDATE items SET state = 'done', merged = %(merged)s, reason = NULL, signature = NULL, ended_at = %(at)s WHERE job = %(job)s AND id = %(id)s AND state IN ('running', 'merging')",
+)
+
+# Out of the dead-letter queue, or parked: to be tried again.
+REVIVE_ITEM = Query(
+    'revive_item',
+    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = :job AND id = :id AND state IN ('dead', 'parked', 'skipped')",
+    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = %(job)s AND id = %(id)s AND state IN ('dead', 'parked', 'skipped')",
+)
+
+# Out of the dead-letter queue for good.
+DROP_ITEM = Query(
+    'drop_item',
+    "UPDATE items SET state = 'skipped', reason = :reason WHERE job = :job AND id = :id AND state IN ('dead', 'parked')",
+    "UPDATE items SET state = 'skipped', reason = %(reason)s WHERE job = %(job)s AND id = %(id)s AND state IN ('dead', 'parked')",
+)
+
+# Setup or reduce is to be done once more.
+RESET_PART = Query(
+    'reset_part',
+    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = :job AND id = :id AND state NOT IN ('waiting', 'running', 'merging')",
+    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = %(job)s AND id = %(id)s AND state NOT IN ('waiting', 'running', 'merging')",
+)
+
+# How many items failed in the same way since a time, most frequent first.
+FAILURES_ALIKE = Query(
+    'failures_alike',
+    "SELECT signature, COUNT(*) AS n FROM items WHERE job = :job AND part = 'map' AND signature IS NOT NULL AND failed_at >= :since GROUP BY signature ORDER BY n DESC, signature LIMIT 1",
+    "SELECT signature, COUNT(*) AS n FROM items WHERE job = %(job)s AND part = 'map' AND signature IS NOT NULL AND failed_at >= %(since)s GROUP BY signature ORDER BY n DESC, signature LIMIT 1",
+)
+
+# How many items failed or were done since a time.
+ITEMS_TRIED = Query(
+    'items_tried',
+    "SELECT COUNT(*) AS n FROM items WHERE job = :job AND part = 'map' AND ((signature IS NOT NULL AND failed_at >= :since) OR (state = 'done' AND ended_at >= :since))",
+    "SELECT COUNT(*) AS n FROM items WHERE job = %(job)s AND part = 'map' AND ((signature IS NOT NULL AND failed_at >= %(since)s) OR (state = 'done' AND ended_at >= %(since)s))",
+)
+
+# When items ended, for the chart.
+ENDED_OVER_TIME = Query(
+    'ended_over_time',
+    "SELECT ended_at, state FROM items WHERE job = :job AND part = 'map' AND ended_at IS NOT NULL ORDER BY ended_at, id",
+    "SELECT ended_at, state FROM items WHERE job = %(job)s AND part = 'map' AND ended_at IS NOT NULL ORDER BY ended_at, id",
+)
+
+ADD_STEP = Query(
+    'add_step',
+    'INSERT INTO job_steps (job, item, attempt, number, title, started_at, ended_at, status, reason, commits) VALUES (:job, :item, :attempt, :number, :title, :started_at, :ended_at, :status, :reason, :commits) ON CONFLICT DO NOTHING',
+    'INSERT INTO job_steps (job, item, attempt, number, title, started_at, ended_at, status, reason, commits) VALUES (%(job)s, %(item)s, %(attempt)s, %(number)s, %(title)s, %(started_at)s, %(ended_at)s, %(status)s, %(reason)s, %(commits)s) ON CONFLICT DO NOTHING',
+)
+
+STEPS_OF_ITEM = Query(
+    'steps_of_item',
+    'SELECT * FROM job_steps WHERE job = :job AND item = :item ORDER BY attempt, number',
+    'SELECT * FROM job_steps WHERE job = %(job)s AND item = %(item)s ORDER BY attempt, number',
+)
+
+# The task that an item is worked on as.
+ADD_JOB_TASK = Query(
+    'add_job_task',
+    'INSERT INTO tasks (project, slug, title, description, added_at, changed_at, job) VALUES (:project, :slug, :title, :description, :at, :at, :job) ON CONFLICT DO NOTHING',
+    'INSERT INTO tasks (project, slug, title, description, added_at, changed_at, job) VALUES (%(project)s, %(slug)s, %(title)s, %(description)s, %(at)s, %(at)s, %(job)s) ON CONFLICT DO NOTHING',
+)
+
+# An attempt begins: whatever the last one left, the task is open.
+OPEN_JOB_TASK = Query(
+    'open_job_task',
+    "UPDATE tasks SET status = 'open', stage = 'worker', assignee = NULL, reason = NULL, archived = 0, paused = 0, fixes = 0, ended_at = NULL, not_before = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND job = :job AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE tasks SET status = 'open', stage = 'worker', assignee = NULL, reason = NULL, archived = 0, paused = 0, fixes = 0, ended_at = NULL, not_before = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND job = %(job)s AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+)
+
+# The item is over: its worktree may go.
+CLOSE_JOB_TASK = Query(
+    'close_job_task',
+    "UPDATE tasks SET status = :status, archived = 1, reason = :reason, ended_at = :at, changed_at = :at WHERE project = :project AND slug = :slug AND job = :job AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE tasks SET status = %(status)s, archived = 1, reason = %(reason)s, ended_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND job = %(job)s AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+)
+
+# Tasks of a job whose worktrees may still be there.
+OPEN_TASKS_OF_JOB = Query(
+    'open_tasks_of_job',
+    'SELECT slug, status, reason FROM tasks WHERE project = :project AND job = :job AND archived = 0 ORDER BY slug',
+    'SELECT slug, status, reason FROM tasks WHERE project = %(project)s AND job = %(job)s AND archived = 0 ORDER BY slug',
+)
+
+# Tasks of jobs whose items are over, and that should have been let go.
+JOB_LITTER = Query(
+    'job_litter',
+    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND t.slug = 'job-' || i.job || '-' || i.id WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
+    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND t.slug = 'job-' || i.job || '-' || i.id WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
+)
+
+TASK_JOB = Query(
+    'task_job',
+    'SELECT job FROM tasks WHERE project = :project AND slug = :slug',
+    'SELECT job FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
+)
+
+REMOVE_JOB_STEPS = Query(
+    'remove_job_steps',
+    'DELETE FROM job_steps WHERE job IN (SELECT id FROM jobs WHERE project = :project)',
+    'DELETE FROM job_steps WHERE job IN (SELECT id FROM jobs WHERE project = %(project)s)',
+)
+
+REMOVE_ITEMS = Query(
+    'remove_items',
+    'DELETE FROM items WHERE job IN (SELECT id FROM jobs WHERE project = :project)',
+    'DELETE FROM items WHERE job IN (SELECT id FROM jobs WHERE project = %(project)s)',
+)
+
+REMOVE_JOBS = Query(
+    'remove_jobs',
+    'DELETE FROM jobs WHERE project = :project',
+    'DELETE FROM jobs WHERE project = %(project)s',
+)
+
+# Every journal of a task that is still in the tables, oldest first.
+DISPATCHES_OF_TASK = Query(
+    'dispatches_of_task',
+    'SELECT id, exec_state FROM dispatches WHERE project = :project AND slug = :slug ORDER BY created_at, id',
+    'SELECT id, exec_state FROM dispatches WHERE project = %(project)s AND slug = %(slug)s ORDER BY created_at, id',
+)
+
 # What could be started now: most urgent first, then oldest.
 READY_TASKS = Query(
     'ready_tasks',
-    "SELECT project, slug, title, status, priority, paused, archived, not_before, engine, assignee, attempts, reason, open_blockers, added_at, changed_at FROM tasks WHERE project = :project AND status = 'open' AND open_blockers = 0 AND paused = 0 AND (not_before IS NULL OR not_before <= :now) ORDER BY project, priority DESC, added_at, slug LIMIT :most",
-    "SELECT project, slug, title, status, priority, paused, archived, not_before, engine, assignee, attempts, reason, open_blockers, added_at, changed_at FROM tasks WHERE project = %(project)s AND status = 'open' AND open_blockers = 0 AND paused = 0 AND (not_before IS NULL OR not_before <= %(now)s) ORDER BY project, priority DESC, added_at, slug LIMIT %(most)s",
+    "SELECT project, slug, title, status, stage, priority, paused, archived, not_before, engine, assignee, attempts, reason, open_blockers, added_at, changed_at FROM tasks WHERE project = :project AND status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= :now) ORDER BY project, priority DESC, added_at, slug LIMIT :most",
+    "SELECT project, slug, title, status, stage, priority, paused, archived, not_before, engine, assignee, attempts, reason, open_blockers, added_at, changed_at FROM tasks WHERE project = %(project)s AND status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= %(now)s) ORDER BY project, priority DESC, added_at, slug LIMIT %(most)s",
 )
 
 # Tasks that fit every filter that is given, in the order of their slugs.
 LISTED_TASKS = Query(
     'listed_tasks',
-    "SELECT t.project, t.slug, t.title, t.status, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee, t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at FROM tasks t WHERE t.project = :project AND t.slug > :after_slug AND (CAST(:status AS TEXT) IS NULL OR t.status = :status) AND (CAST(:assignee AS TEXT) IS NULL OR t.assignee = :assignee) AND (:archived = 1 OR t.archived = 0) AND (CAST(:text AS TEXT) IS NULL OR LOWER(t.title) LIKE :text ESCAPE '!' OR LOWER(t.description) LIKE :text ESCAPE '!' OR t.slug LIKE :text ESCAPE '!') AND (CAST(:tag AS TEXT) IS NULL OR EXISTS ( SELECT 1 FROM tags g WHERE g.project = t.project AND g.slug = t.slug AND g.tag = :tag)) ORDER BY t.slug LIMIT :most",
-    "SELECT t.project, t.slug, t.title, t.status, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee, t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at FROM tasks t WHERE t.project = %(project)s AND t.slug > %(after_slug)s AND (CAST(%(status)s AS TEXT) IS NULL OR t.status = %(status)s) AND (CAST(%(assignee)s AS TEXT) IS NULL OR t.assignee = %(assignee)s) AND (%(archived)s = 1 OR t.archived = 0) AND (CAST(%(text)s AS TEXT) IS NULL OR LOWER(t.title) LIKE %(text)s ESCAPE '!' OR LOWER(t.description) LIKE %(text)s ESCAPE '!' OR t.slug LIKE %(text)s ESCAPE '!') AND (CAST(%(tag)s AS TEXT) IS NULL OR EXISTS ( SELECT 1 FROM tags g WHERE g.project = t.project AND g.slug = t.slug AND g.tag = %(tag)s)) ORDER BY t.slug LIMIT %(most)s",
+    "SELECT t.project, t.slug, t.title, t.status, t.stage, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee, t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at FROM tasks t WHERE t.project = :project AND t.slug > :after_slug AND t.job IS NULL AND (CAST(:status AS TEXT) IS NULL OR t.status = :status) AND (CAST(:assignee AS TEXT) IS NULL OR t.assignee = :assignee) AND (:archived = 1 OR t.archived = 0) AND (CAST(:text AS TEXT) IS NULL OR LOWER(t.title) LIKE :text ESCAPE '!' OR LOWER(t.description) LIKE :text ESCAPE '!' OR t.slug LIKE :text ESCAPE '!') AND (CAST(:tag AS TEXT) IS NULL OR EXISTS ( SELECT 1 FROM tags g WHERE g.project = t.project AND g.slug = t.slug AND g.tag = :tag)) ORDER BY t.slug LIMIT :most",
+    "SELECT t.project, t.slug, t.title, t.status, t.stage, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee, t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at FROM tasks t WHERE t.project = %(project)s AND t.slug > %(after_slug)s AND t.job IS NULL AND (CAST(%(status)s AS TEXT) IS NULL OR t.status = %(status)s) AND (CAST(%(assignee)s AS TEXT) IS NULL OR t.assignee = %(assignee)s) AND (%(archived)s = 1 OR t.archived = 0) AND (CAST(%(text)s AS TEXT) IS NULL OR LOWER(t.title) LIKE %(text)s ESCAPE '!' OR LOWER(t.description) LIKE %(text)s ESCAPE '!' OR t.slug LIKE %(text)s ESCAPE '!') AND (CAST(%(tag)s AS TEXT) IS NULL OR EXISTS ( SELECT 1 FROM tags g WHERE g.project = t.project AND g.slug = t.slug AND g.tag = %(tag)s)) ORDER BY t.slug LIMIT %(most)s",
 )
 
 # All dependencies of a project.
@@ -561,29 +1267,15 @@ ARTIFACTS_FROM = Query(
 # Whole tasks by slug, a page at a time, so that no reader keeps a snapshot for long.
 PAGE_OF_TASKS = Query(
     'page_of_tasks',
-    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = :project AND slug > :after_slug AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most',
-    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = %(project)s AND slug > %(after_slug)s AND (%(archived)s = 1 OR archived = 0) ORDER BY slug LIMIT %(most)s',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = :project AND slug > :after_slug AND job IS NULL AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = %(project)s AND slug > %(after_slug)s AND job IS NULL AND (%(archived)s = 1 OR archived = 0) ORDER BY slug LIMIT %(most)s',
 )
 
 # Slugs that begin with a text, for completion.
 SLUGS_LIKE = Query(
     'slugs_like',
-    'SELECT slug, title FROM tasks WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0 ORDER BY slug LIMIT :most',
-    'SELECT slug, title FROM tasks WHERE project = %(project)s AND slug >= %(prefix)s AND slug < %(beyond)s AND archived = 0 ORDER BY slug LIMIT %(most)s',
-)
-
-# Tasks in progress, all projects, longest first.
-TASK_ON_HAND = Query(
-    'task_on_hand',
-    "SELECT project, slug, title, assignee, started_at FROM tasks WHERE status = 'in_progress' ORDER BY started_at, project, slug LIMIT :most",
-    "SELECT project, slug, title, assignee, started_at FROM tasks WHERE status = 'in_progress' ORDER BY started_at, project, slug LIMIT %(most)s",
-)
-
-# Tasks that failed or are blocked, newest first.
-TROUBLED_TASKS = Query(
-    'troubled_tasks',
-    "SELECT project, slug, title, status, reason, changed_at FROM tasks WHERE status IN ('failed', 'blocked') AND archived = 0 ORDER BY changed_at DESC, project, slug LIMIT :most",
-    "SELECT project, slug, title, status, reason, changed_at FROM tasks WHERE status IN ('failed', 'blocked') AND archived = 0 ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
+    'SELECT slug, title FROM tasks WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0 AND job IS NULL ORDER BY slug LIMIT :most',
+    'SELECT slug, title FROM tasks WHERE project = %(project)s AND slug >= %(prefix)s AND slug < %(beyond)s AND archived = 0 AND job IS NULL ORDER BY slug LIMIT %(most)s',
 )
 
 # Something to be told to an agent.
@@ -614,11 +1306,38 @@ ACKNOWLEDGE_MESSAGE = Query(
     'UPDATE messages SET acknowledged_at = %(at)s, delivered_at = COALESCE(delivered_at, %(at)s) WHERE id = %(id)s AND dispatch = %(dispatch)s AND acknowledged_at IS NULL',
 )
 
+# Every message that is kept, oldest first.
+ALL_MESSAGES = Query(
+    'all_messages',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, acknowledged_at FROM messages ORDER BY sent_at, id',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, acknowledged_at FROM messages ORDER BY sent_at, id',
+)
+
+# How many acknowledged ones are older than a time.
+OLD_MESSAGES = Query(
+    'old_messages',
+    'SELECT COUNT(*) AS n FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < :before',
+    'SELECT COUNT(*) AS n FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < %(before)s',
+)
+
 # Ids of what was acknowledged are kept for a week.
 PRUNE_MESSAGES = Query(
     'prune_messages',
     'DELETE FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < :before',
     'DELETE FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < %(before)s',
+)
+
+# Compare and set: one at a time hands it out; who did so long ago without an acknowledgement has died over it.
+HAND_OUT_MESSAGE = Query(
+    'hand_out_message',
+    'UPDATE messages SET delivered_at = :at, how = :how WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL AND (delivered_at IS NULL OR delivered_at < :before)',
+    'UPDATE messages SET delivered_at = %(at)s, how = %(how)s WHERE id = %(id)s AND dispatch = %(dispatch)s AND acknowledged_at IS NULL AND (delivered_at IS NULL OR delivered_at < %(before)s)',
+)
+
+MESSAGE_BY_ID = Query(
+    'message_by_id',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, how, acknowledged_at FROM messages WHERE id = :id',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, how, acknowledged_at FROM messages WHERE id = %(id)s',
 )
 
 # The sequence number of the operation about to be written, and what is stored under its key.
@@ -729,15 +1448,15 @@ ALL_PROJECTS = Query(
 # How many tasks each project has in each status; archived ones apart.
 PROJECT_COUNTS = Query(
     'project_counts',
-    'SELECT project, status, archived, COUNT(*) AS n FROM tasks GROUP BY project, status, archived',
-    'SELECT project, status, archived, COUNT(*) AS n FROM tasks GROUP BY project, status, archived',
+    'SELECT project, status, archived, COUNT(*) AS n FROM tasks WHERE job IS NULL GROUP BY project, status, archived',
+    'SELECT project, status, archived, COUNT(*) AS n FROM tasks WHERE job IS NULL GROUP BY project, status, archived',
 )
 
 # How many tasks of each project could be started now.
 READY_COUNTS = Query(
     'ready_counts',
-    "SELECT project, COUNT(*) AS n FROM tasks WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND (not_before IS NULL OR not_before <= :now) GROUP BY project",
-    "SELECT project, COUNT(*) AS n FROM tasks WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND (not_before IS NULL OR not_before <= %(now)s) GROUP BY project",
+    "SELECT project, COUNT(*) AS n FROM tasks WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= :now) GROUP BY project",
+    "SELECT project, COUNT(*) AS n FROM tasks WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= %(now)s) GROUP BY project",
 )
 
 # Tasks of a project, and how many of them are in progress.
@@ -776,6 +1495,12 @@ REMOVE_EDGES = Query(
     'remove_edges',
     'DELETE FROM edges WHERE project = :project',
     'DELETE FROM edges WHERE project = %(project)s',
+)
+
+REMOVE_VERDICTS = Query(
+    'remove_verdicts',
+    'DELETE FROM verdicts WHERE project = :project',
+    'DELETE FROM verdicts WHERE project = %(project)s',
 )
 
 REMOVE_TASKS = Query(
@@ -830,11 +1555,11 @@ TASK_EXISTS = Query(
     'SELECT 1 AS yes FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
 )
 
-# What the table of steps and the fence need to know of a task.
+# What the table of steps and the fence need to know of a task, and whether somebody is at work on it.
 TASK_STATE = Query(
     'task_state',
-    'SELECT status, assignee, archived, paused, not_before, open_blockers, started_at, attempts FROM tasks WHERE project = :project AND slug = :slug',
-    'SELECT status, assignee, archived, paused, not_before, open_blockers, started_at, attempts FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
+    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = :project AND slug = :slug",
+    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = %(project)s AND slug = %(slug)s",
 )
 
 # Everything in the task's own row.
@@ -865,11 +1590,11 @@ END_TASK = Query(
     "UPDATE tasks SET status = %(status)s, assignee = %(assignee)s, reason = %(reason)s, ended_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(was_assignee)s AS TEXT), '')",
 )
 
-# Back to open, with nobody on it.
+# Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one; anything else begins anew.
 REOPEN_TASK = Query(
     'reopen_task',
-    "UPDATE tasks SET status = 'open', assignee = NULL, reason = NULL, started_at = NULL, ended_at = NULL, archived = 0, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was",
-    "UPDATE tasks SET status = 'open', assignee = NULL, reason = NULL, started_at = NULL, ended_at = NULL, archived = 0, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
+    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = :at, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END WHERE project = :project AND slug = :slug AND status = :was",
+    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = %(at)s, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
 )
 
 # A dependency was satisfied (-1) or is open again (+1): tell those who wait for it.
@@ -931,15 +1656,15 @@ ARCHIVE_TASK = Query(
 # Put every task that ended before a time out of sight.
 ARCHIVE_ENDED_TASKS = Query(
     'archive_ended_tasks',
-    "UPDATE tasks SET archived = 1, changed_at = :at WHERE project = :project AND archived = 0 AND status IN ('done', 'failed', 'abandoned') AND ended_at <= :before",
-    "UPDATE tasks SET archived = 1, changed_at = %(at)s WHERE project = %(project)s AND archived = 0 AND status IN ('done', 'failed', 'abandoned') AND ended_at <= %(before)s",
+    "UPDATE tasks SET archived = 1, changed_at = :at WHERE project = :project AND archived = 0 AND job IS NULL AND status IN ('done', 'failed', 'abandoned') AND ended_at <= :before",
+    "UPDATE tasks SET archived = 1, changed_at = %(at)s WHERE project = %(project)s AND archived = 0 AND job IS NULL AND status IN ('done', 'failed', 'abandoned') AND ended_at <= %(before)s",
 )
 
 # Tasks that failed or were abandoned before a time and are still in sight. Done ones wait for their merge.
 LONG_ENDED_TASKS = Query(
     'long_ended_tasks',
-    "SELECT slug, status, ended_at FROM tasks WHERE project = :project AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= :before ORDER BY ended_at, slug",
-    "SELECT slug, status, ended_at FROM tasks WHERE project = %(project)s AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= %(before)s ORDER BY ended_at, slug",
+    "SELECT slug, status, ended_at FROM tasks WHERE project = :project AND archived = 0 AND job IS NULL AND status IN ('failed', 'abandoned') AND ended_at <= :before ORDER BY ended_at, slug",
+    "SELECT slug, status, ended_at FROM tasks WHERE project = %(project)s AND archived = 0 AND job IS NULL AND status IN ('failed', 'abandoned') AND ended_at <= %(before)s ORDER BY ended_at, slug",
 )
 
 # Compare and set: put one of them out of sight, unless it was taken up again meanwhile.

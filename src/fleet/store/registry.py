@@ -15,14 +15,24 @@ if TYPE_CHECKING:
 WAIT = 30.0
 # The settings and tables of config.toml that do not concern the store.
 ELSEWHERE = frozenset(
-    (b"keep_operations", b"agents", b"project_agents", b"failed_spawns", b"report_grace", b"exit_grace", b"git_limit")
+    (
+        b"keep_operations",
+        b"agents",
+        b"project_agents",
+        b"failed_spawns",
+        b"report_grace",
+        b"exit_grace",
+        b"git_limit",
+        b"quota_percent",
+    )
 )
 TABLES = frozenset((b"[limits]",))
 
 
-def open_store(home: str, funnel: Funnel) -> Store:
-    """The store of a fleet home, made or migrated if need be."""
-    url, wait = _chosen(home)
+def open_store(home: str, funnel: Funnel, *, wait: float | None = None) -> Store:
+    """The store of a fleet home, made or migrated if need be. `wait`: for whoever cannot wait as long as the settings say."""
+    url, told = _chosen(home)
+    wait = told if wait is None else min(wait, told)
     if url == "sqlite":
         return _open_sqlite(home, funnel, wait)
     try:

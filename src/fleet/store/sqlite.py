@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 FILE = "fleet.db"
 LOCK = "fleet.db.writer"
 MARK = 0x666C6565  # "flee", in the header of every database of ours
-SCHEMA = 2
+SCHEMA = 3
 _SLICE = 0.1
 
 _UNWRITABLE = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from _blake2 import blake2s  # hashlib around it costs three milliseconds
 from os import getpid
 
-from fleet.errors import KeyReused
+from fleet.errors import KeyReused, NotSeated, SpeakerEnded
 from fleet.model import jsontext
 from fleet.store import queries as q
 
@@ -92,6 +92,17 @@ def fingerprint(why: str, request: tuple[object, ...]) -> str:
     return blake2s(repr((why, request)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
+def _fence_speaker(tx: Tx) -> None:
+    """A coordinator that is no longer in its seat, or not yet, changes nothing; nor does who was proven dead and archived."""
+    if tx.caller.dispatch is None:
+        return
+    stale = tx.one(q.STALE_SPEAKER, id=tx.caller.dispatch)
+    if stale is not None and stale["project"] is None:
+        raise SpeakerEnded(dispatch=tx.caller.dispatch)
+    if stale is not None:
+        raise NotSeated(project=stale["project"], dispatch=tx.caller.dispatch, holder=stale["holder"] or "nobody")
+
+
 class Store:
     """A database. Not for use across a fork, nor by two threads at once."""
 
@@ -112,6 +123,7 @@ class Store:
             asked = fingerprint(why, request)
             found, result = self._done_before(tx, asked) or (False, None)
             if not found:
+                _fence_speaker(tx)
                 result = work(tx)
                 self._write_operation(tx, why, asked, result)
                 self._funnel.commit(why, self._commit)

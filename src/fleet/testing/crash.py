@@ -15,7 +15,9 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from fleet.testing.scenarios import SCENARIOS
+from fleet.testing.jobs import JOB_SCENARIOS
+from fleet.testing.scenarios import SCENARIOS as SINGLE
+from fleet.testing.seat_scenarios import SEAT_SCENARIOS
 
 if TYPE_CHECKING:
     from fleet.testing.scenarios import Scenario
@@ -26,6 +28,7 @@ QUESTIONS = (
     "tmux list", "tmux capture-pane", "git rev-parse", "git for-each-ref", "git worktree list", "git status", "git rev-list", "git merge-base",
     "git symbolic-ref", "git ls-files", "git log", "git diff", "git --version", "tmux -V",
 )  # fmt: skip
+SCENARIOS = SINGLE | JOB_SCENARIOS | SEAT_SCENARIOS
 WAYS = ("before", "after", "during, the program lives on", "during, the program dies too")
 PATIENCE = 10.0
 

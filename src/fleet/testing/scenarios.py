@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError
+from fleet.errors import FleetError, NotResumable
 from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs.dispatch import Wanted
 
@@ -180,7 +180,8 @@ def _settle(fleet: Fleet) -> None:
 def _check_done(scene: Scene) -> list[str]:
     with scene.fleet() as fleet:
         task = fleet.task(project=PROJECT, slug="s")
-        faults = [] if task["status"] == "done" else [f"the task is {task['status']}"]
+        over = task["status"] == "done" or (task["status"], task["stage"]) == ("in_progress", "finisher")
+        faults = [] if over else [f"the task is {task['status']}"]
         if len(task["log"]) != 1:
             faults.append("its log was lost")
         tree = f"{scene.home}/projects/{PROJECT}/worktrees/s/a.txt"
@@ -229,6 +230,50 @@ def _check_merge(scene: Scene) -> list[str]:
     return faults
 
 
+# resume -----------------------------------------------------------------------------------------------------------------
+COMMIT = "git add . && git -c user.name=scene -c user.email=scene@localhost commit --quiet --message 'Add a'"
+HALF = ("sh", "-c", f"test -e a.txt || (echo hello >a.txt && {COMMIT}); echo committed; exec sleep 1000")
+
+
+def _dead_agent(scene: Scene) -> None:
+    """An agent that was killed in the middle of its work, and that nobody has settled."""
+    _add_task(scene)
+    with scene.fleet() as fleet:
+        socket = fleet.world.tmux.socket
+        subprocess.run(["tmux", "-N", "-S", socket, "set-hook", "-gu", "pane-died"], check=True, capture_output=True)
+        ident = scene.dispatch(fleet, "t", *HALF)
+        until(lambda: "committed" in fleet.screen(ident))
+        fleet.world.processes.kill_all(fleet.world.processes.marked(ident))
+        until(lambda: fleet.agents()[0]["state"] == "exited" and not fleet.world.processes.marked(ident))
+
+
+def _resume(fleet: Fleet) -> None:
+    fleet.resume("t")
+
+
+def _resume_again(scene: Scene) -> list[str]:
+    """Whoever finds the resume dead resumes again: refused only when the successor is there."""
+    with scene.fleet("again") as fleet:
+        try:
+            fleet.resume("t")
+        except NotResumable as error:
+            return [] if fleet.agents() else [f"it cannot be resumed again: {error}"]
+        except FleetError as error:
+            return [f"it cannot be resumed again: {error}"]
+    return []
+
+
+def _check_resume(scene: Scene) -> list[str]:
+    """One successor, with the work of the one before."""
+    with scene.fleet() as fleet:
+        working = [agent["id"] for agent in fleet.agents()]
+        faults = [] if len(working) == 1 else [f"agents at work: {working}"]
+        task = fleet.task(project=PROJECT, slug="t")
+        if [task["assignee"]] != working or task["status"] != "in_progress":
+            faults.append(f"the task is {task['status']}, with {task['assignee']}")
+    return faults if scene.git("show", "worker/t:a.txt") == "hello" else [*faults, "its work was lost"]
+
+
 def _sweep(fleet: Fleet) -> None:
     fleet.sweep(kill=True)
 
@@ -242,5 +287,6 @@ SCENARIOS = {
         Scenario(name="kill", prepare=_working_agent, act=_kill),
         Scenario(name="merge", prepare=_done_task, act=_merge, check=_check_merge),
         Scenario(name="sweep", prepare=_finished_agent, act=_sweep, check=_check_done),
+        Scenario(name="resume", prepare=_dead_agent, act=_resume, after_death=_resume_again, check=_check_resume),
     )
 }

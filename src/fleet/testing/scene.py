@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
 from fleet.api.fleet import Fleet
 from fleet.verbs.dispatch import Wanted
 
@@ -133,6 +130,8 @@ class _Database:
     """A PostgreSQL database of the scene's own, beside the one that is named."""
 
     def __init__(self, beside: str) -> None:
+        from psycopg.conninfo import make_conninfo  # noqa: PLC0415 - only who names a PostgreSQL needs its driver
+
         self._beside = beside
         self._name = f"scene_{secrets.token_hex(6)}"
         self._do(f"CREATE DATABASE {self._name}")
@@ -145,11 +144,15 @@ class _Database:
         self._do(f"DROP DATABASE IF EXISTS {self._name} WITH (FORCE)")
 
     def _do(self, sql: str) -> None:
+        import psycopg  # noqa: PLC0415
+
         with psycopg.connect(self._beside, autocommit=True) as connection:
             connection.execute(sql.encode())
 
 
 def _as_address(conninfo: str) -> str:
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+
     parts = conninfo_to_dict(conninfo)
     name = parts.pop("dbname")
     return f"postgresql:///{name}?{urlencode({key: str(value) for key, value in parts.items()})}"

@@ -1,8 +1,9 @@
 """The scripted agent: a real process that acts as an agent would, without a model.
 
-usage: python -m fleet.testing.scripted PROMPT_FILE
+usage: python -m fleet.testing.scripted [--settings FILE] PROMPT_FILE
 
-Its script is the ```script block of the prompt, or else the whole text; a step a line:
+Its script is the ```script block of the prompt, or else the whole text; at a later stage the block ```script reviewer, fix or
+rebase, or else what is usual there; of one that follows another ```script successor. A step a line:
 
     write PATH TEXT     write a file              commit MESSAGE     commit everything
     log TEXT            fleet log                 artifact PATH      fleet artifact
@@ -11,6 +12,21 @@ Its script is the ```script block of the prompt, or else the whole text; a step 
     hang                never end                 exit STATUS        end
     stubborn            ignore SIGTERM and SIGHUP
     daemon              leave a process behind    env NAME           print a variable
+    accept | send-back WHY                        a reviewer's verdict
+    verdict-once WHY    send it back the first time, accept it the second
+    catch-up            merge the integration branch, keeping the own side of a conflict
+
+It calls the hooks of its settings as Claude Code would (fleet.testing.speaking):
+
+    hook EVENT [JSON]   call them, print the answer
+    stop [WORDS]        end the turn; when it is sent back, print why and go on
+    ask COMMAND         ask for a permission, wait for the verdict, print it
+    choose QUESTION | A | B     ask the person, wait, print the answer
+    context PERCENT     tell it by the status line
+    limit SECONDS       a turn that ends at a limit with that reset
+    overloaded          a turn that an error of the API ends
+    wait-message        work until a message comes with a tool result
+    idle                sit at an empty prompt until something is typed
 """
 
 from __future__ import annotations
@@ -23,20 +39,27 @@ import sys
 import time
 from pathlib import Path
 
+from fleet.testing.speaking import STEPS, Voice
+
+# What it does at a later stage when the task's text has no block for it.
+DEFAULTS = {"reviewer": "accept\ndone", "fix": "write MENDED mended\ncommit Mend it\ndone", "rebase": "catch-up\ndone"}
 _REPORTS = {"fail": ["fail", "--reason"], "block": ["block", "--reason"]}
 
 
 def script(text: str) -> list[str]:
     """The steps."""
-    block = re.search(r"^```script\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    lines = (block[1] if block else text).splitlines()
+    kind = os.environ.get("FLEET_KIND", "worker")
+    part = "successor" if kind == "worker" and os.environ.get("FLEET_PREDECESSOR") else kind
+    own = re.search(rf"^```script {part}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    block = own or (kind not in DEFAULTS and re.search(r"^```script\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    lines = (block[1] if block else DEFAULTS.get(kind, text)).splitlines()
     return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
 
 
-def perform(step: str) -> None:
+def perform(step: str, voice: Voice | None = None) -> None:
     """One step."""
     verb, _, rest = step.partition(" ")
-    act = globals().get(f"_do_{verb}")
+    act = getattr(voice, STEPS[verb]) if verb in STEPS and voice else globals().get(f"_do_{verb.replace('-', '_')}")
     if act is None:
         print(f"[scripted] unknown step: {step}", flush=True)  # noqa: T201
         sys.exit(64)
@@ -58,6 +81,26 @@ def _do_commit(rest: str) -> None:
     identity = ["-c", "user.name=scripted", "-c", "user.email=scripted@localhost"]
     _run("git", "add", "--all")
     _run("git", *identity, "commit", "--quiet", "--message", rest or "work")
+
+
+def _do_accept(_rest: str) -> None:
+    _run("fleet", "review", os.environ["FLEET_TASK"], "--accept")
+
+
+def _do_send_back(rest: str) -> None:
+    _run("fleet", "review", os.environ["FLEET_TASK"], "--send-back", "--comments", rest)
+
+
+def _do_verdict_once(rest: str) -> None:
+    if Path("MENDED").exists():
+        _do_accept("")
+    else:
+        _do_send_back(rest)
+
+
+def _do_catch_up(_rest: str) -> None:
+    identity = ["-c", "user.name=scripted", "-c", "user.email=scripted@localhost"]
+    _run("git", *identity, "merge", "--quiet", "--no-edit", "--strategy-option=ours", "fleet/main")
 
 
 def _do_log(rest: str) -> None:
@@ -113,11 +156,15 @@ def _do_env(rest: str) -> None:
 
 def main() -> None:
     """Do all steps."""
-    if len(sys.argv) != 2 or sys.argv[1] == "--help":  # noqa: PLR2004
+    words = sys.argv[1:]
+    settings = words[1] if words[:1] == ["--settings"] else ""
+    given = words[2:] if settings else words
+    if len(given) != 1 or given[0] == "--help":
         print(__doc__)  # noqa: T201
         return
-    for step in script(Path(sys.argv[1]).read_text(encoding="utf-8")):
-        perform(step)
+    voice = Voice(settings)
+    for step in script(Path(given[0]).read_text(encoding="utf-8")):
+        perform(step, voice)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class NewTask(NamedTuple):
 
 def add(new: NewTask) -> Change:
     """A new open task; without a slug it gets one from its title."""
-    row = _row(new)
+    row = row_of(new)
     after = [names.slug(each) for each in dict.fromkeys(new.after)]
     tags = sorted({names.tag(each) for each in new.tags})
 
@@ -62,7 +62,8 @@ def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
     return tx.run(q.ADD_EDGE, project=project, slug=slug, needs=needs)
 
 
-def _row(new: NewTask) -> dict[str, Any]:
+def row_of(new: NewTask) -> dict[str, Any]:
+    """What the store keeps of it, checked."""
     names.project(new.project)
     if new.slug is not None:
         names.slug(new.slug)

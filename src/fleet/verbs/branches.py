@@ -41,9 +41,11 @@ def target_branch(ground: Ground, project: str, repository: str) -> str:
     return str(told)
 
 
-def of_task(ground: Ground, project: str, slug: str, repository: str) -> tuple[str, str | None, bool]:
-    """The integration branch, its commit, and whether the task's branch is there already; git is asked once."""
-    name, mine = ground.setting("integration", project), f"worker/{slug}"
+def of_task(
+    ground: Ground, project: str, slug: str, repository: str, *, onto: str | None = None
+) -> tuple[str, str | None, bool]:
+    """The branch that a task begins at, its commit, and whether the task's own is there already; git is asked once."""
+    name, mine = onto or ground.setting("integration", project), f"worker/{slug}"
     found = ground.world.git.branches(repository, name, mine)
     base = found.get(name) or integration_branch(ground, project, repository)[1]
     return name, base, mine in found

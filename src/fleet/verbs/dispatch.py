@@ -26,17 +26,19 @@ from fleet.errors import (
 )
 from fleet.model import fence, times
 from fleet.model.dispatches import KINDS as DISPATCH_KINDS
-from fleet.model.dispatches import UNFINISHED, owner
+from fleet.model.dispatches import owner
+from fleet.model.pipeline import KIND_AT, MENDING, STAGE_OF
 from fleet.model.times import SECOND, duration
 from fleet.resources import KINDS
 from fleet.resources.kind import Order
-from fleet.store import bundles, tasks
+from fleet.store import bundles, seating, tasks
 from fleet.store import queries as q
 from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
-from fleet.verbs import branches
+from fleet.verbs import branches, holding, prompts
 from fleet.verbs.acquire import acquire, intent, is_free
-from fleet.verbs.serving import on_a_living_server, server
+from fleet.verbs.limits import refuse_held
+from fleet.verbs.serving import note_server, server
 from fleet.verbs.settle import settle
 
 if TYPE_CHECKING:
@@ -63,16 +65,37 @@ class Wanted:
     autonomy: str | None = None
     model: str | None = None
     predecessor: str | None = None
+    # The branch that it begins at and will be merged into, when that is not the project's own.
+    onto: str | None = None
+    # What a predecessor left for this one to read, and how many handoffs led here.
+    handoff: str = ""
+    handoffs: int = 0
+    # A coordinator that is to follow another has to prove itself within so many seconds.
+    proof: float | None = None
     wait: float = WAIT
+    # Only of a resume: whether it goes on in its predecessor's conversation or starts again; and that conversation.
+    resumes: str | None = None
+    conversation: str | None = None
 
 
 def dispatch(ground: Ground, wanted: Wanted) -> dict[str, Any]:
-    """Start an agent. Says where it is."""
+    """Start an agent, behind the gate of its work. Says where it is."""
+    if wanted.slug is None:
+        return start(ground, wanted)
+    gate = holding.taken(ground, wanted.project, wanted.slug)
+    try:
+        return start(ground, wanted)
+    finally:
+        gate.give()
+
+
+def start(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+    """The same, for whoever holds that gate."""
     order, journal = prepare(ground, wanted)
     plan = _planned(ground, wanted, order, journal)
     try:
         for claim in plan:
-            acquire(ground, on_a_living_server(ground, claim), order)
+            _make(ground, claim, order)
     except (FleetError, OSError) as error:
         settle(ground, order.dispatch, why=str(error), undo=True)
         raise
@@ -88,12 +111,22 @@ def dispatch(ground: Ground, wanted: Wanted) -> dict[str, Any]:
     }
 
 
+def _make(ground: Ground, claim: Claim, order: Order) -> None:
+    if "rewrite" in claim.data:
+        prompts.finish_rewrite(ground, claim)
+    else:
+        acquire(ground, claim, order)
+    if claim.kind == "tmux_session" and claim.data["server"] != order.server:
+        note_server(ground, claim)
+
+
 def prepare(ground: Ground, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
     """Look at everything that could be refused, and gather what the journal and the kinds need."""
     if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
         raise BadInput(what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one")
     project, engine, autonomy = check_start(ground, wanted)
     task = _task(ground, wanted)
+    wanted = _at_its_stage(wanted, task)
     integration, base, there = _branches(ground, wanted, project["path"])
     order = _order(ground, wanted, project["path"], integration=integration, base=base, task=task)
     order = replace(order, branch_was_there=there)
@@ -104,8 +137,23 @@ def prepare(ground: Ground, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
         "command": json.dumps(wanted.command),
         "base": base,
         "predecessor": wanted.predecessor,
+        "handoffs": wanted.handoffs,
+        "resumes": wanted.resumes,
+        "conversation": wanted.conversation or (ground.world.ids.conversation() if engine.session else None),
     }
     return order, journal
+
+
+def _at_its_stage(wanted: Wanted, task: Row) -> Wanted:
+    """Whoever asks for a worker gets whom the task needs at its stage: somebody to mend it, or to review it."""
+    if wanted.slug is None or wanted.kind != "worker" or task["stage"] not in KIND_AT:
+        return wanted
+    kind = KIND_AT[task["stage"]]
+    if kind == "finisher":
+        why = f"its work is done and waits to be merged: `fleet merge {wanted.slug} -p {wanted.project}`"
+        raise NotReady(project=wanted.project, slug=wanted.slug, why=why)
+    left = task["assignee"] if task["status"] == "in_progress" and kind == "reviewer" else None
+    return replace(wanted, kind=kind, predecessor=wanted.predecessor or left)
 
 
 def check_start(ground: Ground, wanted: Wanted) -> tuple[Row, Engine, str | None]:
@@ -140,9 +188,9 @@ def _task(ground: Ground, wanted: Wanted) -> Row:
 
 
 def _branches(ground: Ground, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
-    return (
-        ("", None, False) if wanted.slug is None else branches.of_task(ground, wanted.project, wanted.slug, repository)
-    )
+    if wanted.slug is None:
+        return "", None, False
+    return branches.of_task(ground, wanted.project, wanted.slug, repository, onto=wanted.onto)
 
 
 def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str, base: str | None, task: Row) -> Order:
@@ -169,10 +217,10 @@ def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str,
         },
     )
     cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else repository
-    return replace(order, cwd=cwd, prompt=_prompt(ground, order, task))
+    return replace(order, cwd=cwd, prompt=_prompt(ground, order, task, wanted.handoff))
 
 
-def _prompt(ground: Ground, order: Order, task: Row) -> str:
+def _prompt(ground: Ground, order: Order, task: Row, handoff: str) -> str:
     said = "".join(f"- {times.iso(each['at'])} {each['actor']}: {each['message']}\n" for each in task["log"][-20:])
     facts = {
         "title": task["title"],
@@ -182,8 +230,12 @@ def _prompt(ground: Ground, order: Order, task: Row) -> str:
         "dispatch": order.dispatch,
         "branch": order.branch,
         "verify": f"- Before you say done, `{task['verify']}` has to pass.\n" if task["verify"] else "",
+        "integration": order.integration,
+        "comments": task.get("reason") or "",
         "history": f"\nWhat was said about this task before:\n{said}" if said else "",
     }
+    if handoff:
+        return f"{prompt.prompt(ground.world.home, order.kind, facts)}\n{handoff}"
     return prompt.prompt(ground.world.home, order.kind, facts)
 
 
@@ -192,7 +244,7 @@ def _planned(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, An
     deadline = ground.world.clock.ticks() + wanted.wait
     while True:
         try:
-            return _plan_once(ground, order, journal)
+            return _plan_once(ground, wanted, order, journal)
         except Contested:
             if wanted.slug is None or ground.world.clock.ticks() >= deadline or _has_live_attempt(ground, order):
                 raise
@@ -204,20 +256,26 @@ def _has_live_attempt(ground: Ground, order: Order) -> bool:
     return ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place)) is not None
 
 
-def _plan_once(ground: Ground, order: Order, journal: dict[str, Any]) -> list[Claim]:
+def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
     fresh = {name: intent(ground, KINDS[name], order) for name in ((*_BUNDLE, *_OWN) if order.slug else _OWN)}
     before = _bundle_now(ground, order)
-    limits = {name: ground.setting(f"limits.{name}") for name in ("agents", "project_agents", "failed_spawns")}
+    inbox = prompts.left_inbox(ground, wanted.predecessor) if wanted.handoff else None
+    limits = {name: ground.setting(f"limits.{name}") for name in ("agents", "project_agents", "quota_percent")}
     made: list[Claim] = []
 
     def work(tx: Tx) -> Row:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
-        _claim_task(tx, order, limits)
+        refuse_held(tx, journal["engine"], order.dispatch, quota_percent=limits["quota_percent"])
+        _claim_task(tx, order, limits, journal)
         _write_journal(tx, ground, order, journal)
+        if order.slug is None:
+            seating.take(tx, order.project, order.dispatch, journal["predecessor"], wanted.proof)
         if order.slug is not None:
             made.extend(_adopt(tx, ground, order, fresh, before))
-        for name in _OWN:
+        taken = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None
+        made.extend([taken] if taken else [])
+        for name in _OWN if taken is None else _OWN[1:]:
             bundles.add_claim(tx, fresh[name])
             made.append(fresh[name])
         tx.note(kind=order.kind, engine=journal["engine"], session=f"fleet-{order.dispatch}")
@@ -246,7 +304,7 @@ def _seen(ground: Ground, claim: Claim) -> Seen:
     return Seen(free=is_free(ground, claim), look=look)
 
 
-def _claim_task(tx: Tx, order: Order, limits: dict[str, int]) -> None:
+def _claim_task(tx: Tx, order: Order, limits: dict[str, int], journal: dict[str, Any]) -> None:
     if order.slug is None:
         return
     count = tx.one(q.COUNT_UNFINISHED, project=order.project) or {"everywhere": 0, "here": 0}
@@ -256,7 +314,13 @@ def _claim_task(tx: Tx, order: Order, limits: dict[str, int]) -> None:
     ):
         if now >= limits[name]:
             raise LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
-    if tx.run(q.ASSIGN_TASK, project=order.project, slug=order.slug, id=order.dispatch, at=tx.at):
+    place = {"project": order.project, "slug": order.slug, "id": order.dispatch, "at": tx.at}
+    stage, predecessor = STAGE_OF[order.kind], journal["predecessor"]
+    if journal["resumes"] and tx.run(q.RESUME_TASK, **place, predecessor=predecessor):
+        return
+    if tx.run(q.ASSIGN_TASK, **place) or tx.run(
+        q.ASSIGN_STAGE, **place, stage=stage, mends=int(stage in MENDING), predecessor=predecessor
+    ):
         return
     was = tasks.state(tx, order.project, order.slug)
     if was["status"] == "in_progress":
@@ -285,24 +349,17 @@ def _write_journal(tx: Tx, ground: Ground, order: Order, journal: dict[str, Any]
         at=tx.at,
         spawner=str(ground.world.processes.me()),
         server=order.server,
-        **journal,
+        **{name: value for name, value in journal.items() if name not in {"resumes", "conversation", "handoffs"}},
     )
     if not written:
         held = tx.one(q.UNFINISHED_OF_TASK, project=order.project, slug=order.slug) or {"id": "someone"}
         raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
-    if order.slug is None:
-        _take_seat(tx, order)
-    tx.run(q.ADD_AGENT, id=order.dispatch, engine=journal["engine"], session=f"fleet-{order.dispatch}", at=tx.at)
-
-
-def _take_seat(tx: Tx, order: Order) -> None:
-    """The pending coordinator is durable in the seat before anything of it is made."""
-    tx.run(q.ADD_SEAT, project=order.project)
-    was = (tx.one(q.SEAT_OF, project=order.project) or {}).get("holder")
-    before = tx.one(q.DISPATCH_BY_ID, id=was or "")
-    if before is not None and before["exec_state"] in UNFINISHED:
-        raise Contested(what=f"project {order.project!r} has the coordinator {was}")
-    tx.run(q.TAKE_SEAT, project=order.project, holder=order.dispatch, was=was)
+    agent = {"engine": journal["engine"], "session": f"fleet-{order.dispatch}", "conversation": journal["conversation"]}
+    tx.run(q.ADD_AGENT, id=order.dispatch, **agent, at=tx.at)
+    if journal["resumes"]:
+        tx.run(q.SET_RESUMES, id=order.dispatch, resumes=journal["resumes"])
+    if journal["handoffs"]:
+        tx.run(q.COUNT_HANDOFFS, id=order.dispatch, handoffs=journal["handoffs"])
 
 
 def _adopt(

@@ -6,12 +6,13 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from fleet.engines.reader import engine as read_engine
-from fleet.errors import FleetError, Refused
+from fleet.errors import FleetError, NoSuchDispatch, Refused
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
 from fleet.model.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.verbs.find import archived
 from fleet.verbs.settle import settle
 
 if TYPE_CHECKING:
@@ -28,7 +29,36 @@ def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str,
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
     ground.commit(_ask(row, asked_for, reason))
     _end_processes(ground, row)
-    return settle(ground, ident, why=reason)
+    return _settled(ground, ident, reason)
+
+
+def _settled(ground: Ground, ident: str, reason: str) -> dict[str, Any]:
+    """Settle what was ended. tmux's hint or a sweep may have been faster, and its journal be in the archive."""
+    try:
+        done = settle(ground, ident, why=reason)
+        return done if done["settled"] else settle(ground, ident, why=reason)
+    except NoSuchDispatch:
+        journal = archived(ground, ident)
+        if journal is None:
+            raise
+        return {"id": ident, "settled": True, "exec_state": journal["exec_state"], "left": []}
+
+
+def press(ground: Ground, row: Row, *, asked_for: str, reason: str) -> str:
+    """The same for whoever comes back: ask, and go; later, when the grace is over, kill and settle. Never waits for the agent."""
+    process = Identity.parse(row["process"] or "")
+    if row["asked_for"] is None or row["asked_for"] == "report" != asked_for:
+        ground.commit(_ask(row, asked_for, reason))
+        if process is not None and ground.world.processes.life(process) == "alive":
+            ground.world.processes.signal(process, _exit_signal(ground, row))
+            return "asked to exit"
+    elif ground.world.clock.now() - row["asked_at"] < duration(ground.setting("exit_grace")):
+        if not settle(ground, row["id"], why=reason)["settled"]:
+            return "given time to exit"
+        return "ended"
+    kill_processes(ground, row)
+    done = settle(ground, row["id"], why=reason)
+    return "ended" if done["settled"] else f"still there: {done['why']}"
 
 
 def _ask(row: Row, asked_for: str, reason: str) -> Change:

@@ -38,6 +38,7 @@ def examine(store: Store, machine: Machine, home: str) -> Iterator[Finding]:
     yield _privacy(machine, home)
     yield _space(machine, home)
     yield _counts(store)
+    yield _hooks(store, home)
     yield from _projects(store)
 
 
@@ -74,6 +75,19 @@ def _counts(store: Store) -> Finding:
     return Finding(
         about="store", ok=False, says=f"{len(wrong)} counts of open blockers are wrong, {first} first", advice=advice
     )
+
+
+def _hooks(store: Store, home: str) -> Finding:
+    """Whether hooks could tell what they had to, and whether the agents that have some are heard of."""
+    try:
+        with open(f"{home}/hooks/last-error", encoding="utf-8", errors="replace") as file:
+            advice = "mend what it names, then remove hooks/last-error in the fleet home"
+            return Finding(about="hooks", ok=False, says=f"one failed: {file.read().strip()}", advice=advice)
+    except FileNotFoundError:
+        pass
+    agents = store.read(lambda rows: rows.all(q.LIVING_AGENTS, project=None))
+    heard = sum(row["heartbeat_at"] is not None for row in agents)
+    return Finding(about="hooks", ok=True, says=f"{heard} of {len(agents)} agents at work were heard of")
 
 
 def _projects(store: Store) -> Iterator[Finding]:

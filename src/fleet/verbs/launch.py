@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from fleet.engines import command, readiness
@@ -16,8 +16,12 @@ from fleet.engines.reader import engine as read_engine
 from fleet.errors import FleetError, Superseded
 from fleet.model import jsontext
 from fleet.model.claim import Claim
+from fleet.model.proof import VARIABLE, hashed
 from fleet.store import queries as q
+from fleet.store import seating
 from fleet.store.transaction import Change
+from fleet.verbs import conversation, inject
+from fleet.world.checkout import commit_dirs
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -39,9 +43,11 @@ class Launched:
 def launch(ground: Ground, ident: str) -> Launched:
     """Take the dispatch in flight, and say what to exec."""
     row = ground.dispatch(ident)
-    prompt_file = f"{ground.world.home}/inbox/{ident}.md"
+    prompt_file = f"{ground.world.home}/{_inbox(ground, ident)}"
     me = str(ground.world.processes.me())
-    if not ground.commit(_take_off(row, me))["launched"]:
+    nonce = ground.world.ids.key()
+    taken = ground.commit(_take_off(row, me, hashed(nonce)))
+    if not taken["launched"]:
         now = ground.dispatch(ident)["exec_state"]
         raise Superseded(
             who=f"session fleet-{ident}", project=row["project"], slug=row["slug"] or "", now=f"its dispatch is {now}"
@@ -50,10 +56,20 @@ def launch(ground: Ground, ident: str) -> Launched:
     cwd = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}" if row["slug"] else repository
     if row["slug"]:
         _comfort(ground, row, repository, cwd)
-    return _words(ground, row, prompt_file, cwd)
+    made = _words(ground, row, prompt_file, cwd)
+    return replace(made, env={**made.env, VARIABLE: nonce}) if taken["candidate"] else made
 
 
-def _take_off(row: Row, me: str) -> Change:
+def _inbox(ground: Ground, ident: str) -> str:
+    """The file with its prompt: its own, or the one that its predecessor handed over."""
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
+    held = [row["name"] for row in rows if row["kind"] == "coord_prompt_inbox" and row["state"] == "live"]
+    return held[-1] if held else f"inbox/{ident}.md"
+
+
+def _take_off(row: Row, me: str, proof: str) -> Change:
+    """In flight, once. A coordinator that is to follow another gets a proof that it alone has."""
+
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.dispatch = row["id"]
@@ -62,8 +78,11 @@ def _take_off(row: Row, me: str) -> Change:
             claim = Claim.of(each)
             if claim.kind == "tmux_session" and launched:
                 tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps({**claim.data, "process": me}), at=tx.at)
+        candidate = bool(launched) and seating.seat(tx, row["project"])["candidate"] == row["id"]
+        if candidate:
+            tx.run(q.ADD_NONCE, dispatch=row["id"], project=row["project"], hash=proof, at=tx.at)
         tx.note(process=me)
-        return {"launched": launched == 1}
+        return {"launched": launched == 1, "candidate": candidate}
 
     return Change(f"launch {row['id']}", work)
 
@@ -76,6 +95,7 @@ def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
     readiness.check(engine, autonomy=row["autonomy"], repository=ground.project(row["project"])["path"])
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
+    hooks, told = inject.inject(ground, engine, row["autonomy"])
     filling = command.Filling(
         program=program,
         prompt=text,
@@ -83,17 +103,32 @@ def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
         autonomy=row["autonomy"],
         model=row["model"],
         command=given,
+        conversation=conversation.known(ground, row["id"]) or "",
+        remote=_is_remote(ground, row),
+        hooks=hooks,
+        fleet_home=ground.world.home,
+        git_dirs=commit_dirs(ground.world.programs, cwd) if command.needs_git_dirs(engine, row["autonomy"]) else (),
     )
     mine = {
         "FLEET_HOME": ground.world.home,
         "FLEET_PROJECT": row["project"],
         "FLEET_DISPATCH_ID": row["id"],
+        "FLEET_KIND": row["kind"],
         "FLEET_PROMPT_FILE": prompt_file,
         "PATH": f"{_bin(ground)}:{os.environ.get('PATH', os.defpath)}",
         **({"FLEET_TASK": row["slug"]} if row["slug"] else {}),
+        **({"FLEET_PREDECESSOR": row["predecessor"]} if row["predecessor"] else {}),
+        **told,
     }
     env = command.environment(engine, os.environ, mine)
-    return Launched(program=program, words=command.words(engine, filling), env=env, cwd=cwd)
+    goes_on = row["resumes"] == "conversation"
+    return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
+
+
+def _is_remote(ground: Ground, row: Row) -> bool:
+    """Only a coordinator can be remote-controlled, and only when the project's marker says so."""
+    said = ground.store.read(lambda rows: rows.one(q.REMOTE_CONTROL_OF, project=row["project"])) or {}
+    return bool(row["kind"] == "coord" and said.get("remote_control") == "up")
 
 
 def _bin(ground: Ground) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import FleetError, IllegalStep, NotMergeable, Refused
 from fleet.model.dispatches import owner
-from fleet.model.times import SECOND, duration
+from fleet.model.times import HOUR, SECOND, duration
 from fleet.resources import KINDS
 from fleet.resources.kind import Order
 from fleet.store import bundles, tasks
@@ -35,36 +35,48 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
         integration, base = integration_branch(ground, project, repository)
         state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
         tip = ground.world.git.resolve(repository, f"refs/heads/worker/{slug}")
-        if state["status"] != "done":
-            advice = "only work that is done is merged"
-            raise IllegalStep(event="merge", project=project, slug=slug, status=state["status"], advice=advice)
+        _refuse_unfinished(project, slug, state)
         if tip is not None and ground.world.git.contains(repository, integration, tip):
-            return _merged(ground, project, slug, base)
+            return _merged(ground, project, slug, base) | {"changed": False}
         if tip is None:
-            raise NotMergeable(project=project, slug=slug, why="it has no branch", advice="was it dispatched by fleet?")
+            advice = "was it dispatched by fleet?"
+            raise NotMergeable(project=project, slug=slug, why="it has no branch", advice=advice, stage="worker")
         return _finish(ground, project, slug, repository, (integration, base, tip))
+
+
+def _refuse_unfinished(project: str, slug: str, state: Row) -> None:
+    """Only work at its last stage is merged, or what a person called done."""
+    if state["status"] == "done" or (state["status"] in {"in_progress", "open"} and state["stage"] == "finisher"):
+        return
+    waits = state["status"] == "in_progress" and state["stage"] == "review"
+    advice = f"it waits for review: `fleet review {slug} -p {project}`" if waits else "only work that is done is merged"
+    raise IllegalStep(event="merge", project=project, slug=slug, status=state["status"], advice=advice)
 
 
 def _finish(ground: Ground, project: str, slug: str, repository: str, refs: tuple[str, str, str]) -> dict[str, Any]:
     integration, base, tip = refs
-    order = _order(ground, project, slug, repository, refs)
+    order = order_for(ground, project, slug, repository, refs)
     claim = intent(ground, KINDS["merge_tree"], order)
-    ground.commit(_begin(ground, order, claim))
+    ground.commit(begin(ground, order, claim))
     try:
         acquire(ground, claim, order)
-        made = _merge_and_verify(ground, order, claim, tip)
+        made = merge_and_verify(ground, order, claim, tip)
         if not ground.world.git.set_branch(repository, integration, new=made, old=base):
             raise Refused(what=f"the branch {integration} moved meanwhile; nothing was merged, try again")
     except (FleetError, OSError) as error:
-        ground.commit(_end(order, "failed", str(error), park=isinstance(error, NotMergeable)))
+        stage = str(error.facts["stage"]) if isinstance(error, NotMergeable) else None
+        ground.commit(
+            end_finisher(order, "failed", str(error), park=stage, most=ground.setting("limits.failed_spawns"))
+        )
         reclaim(ground, order.dispatch)
         raise
-    ground.commit(_end(order, "done", None, park=False))
+    ground.commit(end_finisher(order, "done", None))
     reclaim(ground, order.dispatch)
     return _merged(ground, project, slug, made)
 
 
-def _order(ground: Ground, project: str, slug: str, repository: str, refs: tuple[str, str, str]) -> Order:
+def order_for(ground: Ground, project: str, slug: str, repository: str, refs: tuple[str, str, str]) -> Order:
+    """What a finisher needs made for it."""
     integration, base, _tip = refs
     return Order(
         dispatch=ground.world.ids.dispatch(),
@@ -79,7 +91,7 @@ def _order(ground: Ground, project: str, slug: str, repository: str, refs: tuple
     )
 
 
-def _begin(ground: Ground, order: Order, claim: Claim) -> Change:
+def begin(ground: Ground, order: Order, claim: Claim) -> Change:
     """The finisher's journal: in flight at once, because its process is this one."""
     me = str(ground.world.processes.me())
 
@@ -116,7 +128,8 @@ def _begin(ground: Ground, order: Order, claim: Claim) -> Change:
     return Change(f"merge {order.project}/{order.slug} as {order.dispatch}", work)
 
 
-def _merge_and_verify(ground: Ground, order: Order, claim: Claim, tip: str) -> str:
+def merge_and_verify(ground: Ground, order: Order, claim: Claim, tip: str) -> str:
+    """Merge in a finisher's tree, and let the verify command pass there. The commit that was made."""
     lock = ground.world.effect_lock(claim.id)
     handle = lock.take()
     try:
@@ -124,7 +137,7 @@ def _merge_and_verify(ground: Ground, order: Order, claim: Claim, tip: str) -> s
         if conflict is not None:
             why = f"conflict in {', '.join(conflict)}"
             advice = f"`fleet task retry {order.slug}` lets an agent bring it up to date"
-            raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice)
+            raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage="rebase")
         _verify(ground, order, claim.name)
     finally:
         lock.give()
@@ -145,10 +158,12 @@ def _verify(ground: Ground, order: Order, path: str) -> None:
         output = (done.out + done.err).strip()[-_OUTPUT:]
         said = f"verify is red ({told!r} gave {done.status}):\n{output}"
         advice = f"`fleet task retry {order.slug}` lets an agent mend it"
-        raise NotMergeable(project=order.project, slug=order.slug, why=said, advice=advice)
+        raise NotMergeable(project=order.project, slug=order.slug, why=said, advice=advice, stage="fix")
 
 
-def _end(order: Order, state: str, reason: str | None, *, park: bool) -> Change:
+def end_finisher(order: Order, state: str, reason: str | None, *, park: str | None = None, most: int = 0) -> Change:
+    """The finisher ends; parked, the task waits for the stage that can mend it, or for a person when it failed too often."""
+
     def work(tx: Tx) -> Row:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
@@ -161,13 +176,25 @@ def _end(order: Order, state: str, reason: str | None, *, park: bool) -> Change:
             "at": tx.at,
         }
         ended = tx.run(q.END_DISPATCH, **common, after=state, reason=reason)
-        if park:
-            tx.run(q.PARK_TASK, project=order.project, slug=order.slug, was="done", reason=reason, at=tx.at)
-            tasks.tell_dependents(tx, order.project, order.slug or "", before="done", after="blocked")
-        tx.note(exec_state=state, reason=reason)
+        stage = park or (_too_often(tx, order, reason or "", most) if most else None)
+        if stage:
+            place = {"project": order.project, "slug": order.slug or ""}
+            was = tasks.state(tx, **place)["status"]
+            tx.run(q.PARK_TASK, **place, was=was, stage=stage, reason=reason, at=tx.at)
+            tasks.tell_dependents(tx, **place, before=was, after="blocked")
+            tasks.say(tx, **place, message=f"not merged: {reason}")
+        tx.note(exec_state=state, reason=reason, stage=stage)
         return {"ended": ended}
 
     return Change(f"end finisher {order.dispatch}: {state}", work)
+
+
+def _too_often(tx: Tx, order: Order, why: str, most: int) -> str | None:
+    """A merge that could not be tried is tried again, but not for ever."""
+    place = {"project": order.project, "slug": order.slug}
+    tx.run(q.ADD_SPAWN_FAILURE, **place, dispatch=order.dispatch, at=tx.at, why=why)
+    count = tx.one(q.COUNT_SPAWN_FAILURES, **place, since=tx.at - HOUR) or {"n": 0}
+    return "finisher" if count["n"] >= most else None
 
 
 def _merged(ground: Ground, project: str, slug: str, commit: str) -> dict[str, Any]:
@@ -175,9 +202,11 @@ def _merged(ground: Ground, project: str, slug: str, commit: str) -> dict[str, A
 
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
-        tx.run(q.MERGE_TASK, project=project, slug=slug, commit=commit, at=tx.at)
+        was = tasks.state(tx, project, slug)["status"]
+        moved = tx.run(q.MERGE_TASK, project=project, slug=slug, commit=commit, was=was, at=tx.at)
+        freed = tasks.tell_dependents(tx, project, slug, before=was, after="done") if moved else []
         archived = tx.run(q.ARCHIVE_TASK, project=project, slug=slug, at=tx.at)
-        tx.note(merged=commit, archived=archived == 1)
+        tx.note(merged=commit, archived=archived == 1, ready=freed)
         return {"archived": archived == 1}
 
     ground.commit(Change(f"{project}/{slug} is merged as {commit[:12]}", work))
@@ -185,7 +214,7 @@ def _merged(ground: Ground, project: str, slug: str, commit: str) -> dict[str, A
     last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
     if last is not None:
         left = reclaim(ground, last["id"]) or left
-    return {"project": project, "task": slug, "commit": commit, "left": left}
+    return {"project": project, "task": slug, "commit": commit, "changed": True, "left": left}
 
 
 def land(ground: Ground, project: str, *, dry: bool = False) -> dict[str, Any]:
@@ -197,7 +226,7 @@ def land(ground: Ground, project: str, *, dry: bool = False) -> dict[str, Any]:
     old = git.resolve(repository, f"refs/heads/{target}") or ""
     commits = git.commits(repository, old, tip) or []
     found: dict[str, Any] = {"project": project, "target": target, "integration": integration, "commits": len(commits)}
-    found |= {"moved": False, "run": None, "titles": git.titles(repository, old, tip) if commits else []}
+    found |= {"moved": False, "run": None, "titles": git.titles(repository, old, tip, merges=True) if commits else []}
     if not commits or dry:
         return found
     if git.contains(repository, integration, old) is not True:
@@ -218,8 +247,7 @@ def is_merged_by_git(ground: Ground, row: Row) -> bool:
     return tip is not None and ground.world.git.contains(repository, integration, tip) is True
 
 
-def note_merged(ground: Ground, project: str, slug: str) -> dict[str, Any]:
-    """A finisher died after it had moved the branch: carry on from there."""
+def note_merged(ground: Ground, project: str, slug: str, *, commit: str | None = None) -> dict[str, Any]:
+    """It was merged by a finisher that died after it had moved the branch, or elsewhere as that commit: carry on from there."""
     repository = ground.project(project)["path"]
-    _integration, commit = integration_branch(ground, project, repository)
-    return _merged(ground, project, slug, commit)
+    return _merged(ground, project, slug, commit or integration_branch(ground, project, repository)[1])

@@ -1,4 +1,4 @@
-"""Overview: what is going on, on one page."""
+"""Overview: the projects with their counts, and what is still held although nobody needs it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from fleet.store import queries as q
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows
 
-SHOWN = 20
-
 
 def overview(rows: Rows, now: int) -> dict[str, Any]:
-    """Each project with its counts; who works on what; what is in trouble."""
+    """Each project with its counts, and reclaim trouble in words."""
     projects = {row["name"]: _empty(row) for row in rows.all(q.ALL_PROJECTS)}
     for row in rows.all(q.PROJECT_COUNTS):
         shown = projects[row["project"]]
@@ -27,10 +25,8 @@ def overview(rows: Rows, now: int) -> dict[str, Any]:
         projects[row["project"]]["ready"] = row["n"]
     for row in rows.all(q.DISPATCH_COUNTS):
         projects[row["project"]]["dispatches"] = {"active": int(row["active"]), "blocked_reclaim": int(row["blocked"])}
-    working = [{**row, "started_at": iso(row["started_at"] or 0)} for row in rows.all(q.TASK_ON_HAND, most=SHOWN)]
-    trouble = [{**row, "changed_at": iso(row["changed_at"])} for row in rows.all(q.TROUBLED_TASKS, most=SHOWN)]
     kept = [_in_words(row["kind"], row["n"]) for row in rows.all(q.RECLAIM_TROUBLE)]
-    return {"projects": list(projects.values()), "working": working, "trouble": trouble, "reclaim": kept}
+    return {"projects": list(projects.values()), "reclaim": kept}
 
 
 def _in_words(kind: str, count: int) -> str:

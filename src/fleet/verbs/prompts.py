@@ -119,22 +119,36 @@ def rewrite_prompt(ground: Ground, new: str, old: str, content: str) -> Answer:
     claim = _claim_of(ground, old)
     if claim is None or claim.state != "live":
         raise Absent(what=f"prompt of {old}")
-    ground.commit(_hand_over(claim, new, old, content))
+    ground.commit(_hand_over(claim, new, content))
     moved = next(each for each in _claims(ground, new) if each.id == claim.id)
     finish_rewrite(ground, moved)
     return _answer("rewritten", new, ground, moved)
 
 
-def _hand_over(claim: Claim, new: str, old: str, content: str) -> Change:
+def _hand_over(claim: Claim, new: str, content: str) -> Change:
+    old = claim.dispatch
+
     def work(tx: Tx) -> Row:
         tx.dispatch = new
-        data = {**claim.data, "rewritten_from": old, "rewrite": content}
-        moved = tx.run(q.GIVE_CLAIM, id=claim.id, was=old, dispatch=new, data=jsontext.dumps(data), at=tx.at)
-        if not moved:
+        if take_over(tx, claim, new, content) is None:
             raise NotOwned(what=f"the prompt of {old}", owner="someone else")
-        return {"moved": moved}
+        return {"moved": 1}
 
     return Change(f"hand the inbox of {old} over to {new}", work, content)
+
+
+def left_inbox(ground: Ground, ident: str | None) -> Claim | None:
+    """The inbox that a dispatch of this host left for its successor."""
+    claim = _claim_of(ground, ident or "")
+    return claim if claim is not None and claim.state == "live" and claim.host == ground.world.host.id else None
+
+
+def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
+    """The intent of a rewrite: the inbox with its new owner and content. None when somebody else has it by now."""
+    data = {**claim.data, "rewritten_from": claim.dispatch, "rewrite": content}
+    moved = tx.run(q.GIVE_CLAIM, id=claim.id, was=claim.dispatch, dispatch=new, data=jsontext.dumps(data), at=tx.at)
+    values = {name: getattr(claim, name) for name in Claim.__slots__} | {"dispatch": new, "data": data}
+    return Claim(**values) if moved else None
 
 
 def finish_rewrite(ground: Ground, claim: Claim) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from fleet.model.times import DAY, duration
@@ -23,27 +24,36 @@ def prune(ground: Ground, *, older_than: str | None) -> dict[str, Any]:
     old = [
         name for name in ground.world.files.names(FOLDER) if _stamp(name) is not None and (_stamp(name) or 0) < before
     ]
-    for name in old:
-        ground.world.files.unlink(f"{FOLDER}/{name}")
+    remove(ground, old)
     return {"pruned": len(old), "kept": len(ground.world.files.names(FOLDER))}
 
 
-def prune_when_large(ground: Ground, *, largest: int = LARGEST) -> dict[str, Any]:
-    """Keep the archive below its size, the oldest going first, but nothing of the last day."""
-    folder = f"{ground.world.home}/{FOLDER}"
-    sizes = {
-        name: os.path.getsize(f"{folder}/{name}")
-        for name in ground.world.files.names(FOLDER)
-        if _stamp(name) is not None
-    }
-    total, gone = sum(sizes.values()), 0
+def too_many(ground: Ground) -> list[str]:
+    """The oldest journals of an archive that has grown too large, as many as have to go; but none of the last day."""
+    sizes = _sizes(ground)
+    total, found = sum(sizes.values()), []
     for name in sorted(sizes, key=lambda each: _stamp(each) or 0):
-        if total <= largest or (_stamp(name) or 0) > ground.world.clock.now() - DAY:
+        if total <= LARGEST or (_stamp(name) or 0) > ground.world.clock.now() - DAY:
             break
-        ground.world.files.unlink(f"{FOLDER}/{name}")
+        found.append(name)
         total -= sizes[name]
-        gone += 1
-    return {"pruned": gone}
+    return found
+
+
+def remove(ground: Ground, names: list[str]) -> None:
+    """Take journals out of the archive."""
+    for name in names:
+        ground.world.files.unlink(f"{FOLDER}/{name}")
+
+
+def _sizes(ground: Ground) -> dict[str, int]:
+    """The journals that are there and how large they are; another sweep may be removing some."""
+    sizes = {}
+    for name in ground.world.files.names(FOLDER):
+        if _stamp(name) is not None:
+            with suppress(FileNotFoundError):
+                sizes[name] = os.path.getsize(f"{ground.world.home}/{FOLDER}/{name}")
+    return sizes
 
 
 def _stamp(name: str) -> int | None:

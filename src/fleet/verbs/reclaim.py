@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
+from fleet.model.settling import HANDED_OFF
 from fleet.model.times import iso, iso_or_none
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
 from fleet.store import queries as q
@@ -31,7 +32,7 @@ def reclaim(ground: Ground, ident: str) -> list[str]:
     left = [why for why in (release(ground, claim) for claim in _due(ground, ident)) if why]
     if row["slug"] is not None:
         left += _undo_unmade(ground, row["project"], row["slug"])
-        left += release_bundle(ground, row["project"], row["slug"])
+        left += release_bundle(ground, row["project"], row["slug"]) if _is_owner(ground, row) else []
     event = ground.commit(_judge(ident))["recl_state"]
     if event == "complete":
         archive(ground, ident)
@@ -45,11 +46,22 @@ def _undo_unmade(ground: Ground, project: str, slug: str) -> list[str]:
 
 
 def _due(ground: Ground, ident: str) -> list[Claim]:
+    """What is to be released, last made first. An inbox that is to be handed over waits for its successor."""
     rows = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
+    waits = "coord_prompt_inbox" if ground.store.read(lambda snapshot: is_handed_over(snapshot, ident)) else None
     held = [
-        claim for claim in map(Claim.of, rows) if claim.state != "released" and class_of(claim.kind) in RELEASED_AT_END
+        claim
+        for claim in map(Claim.of, rows)
+        if claim.state != "released" and class_of(claim.kind) in RELEASED_AT_END and claim.kind != waits
     ]
     return sorted(held, key=lambda claim: -_PLACE.get(claim.kind, 0))
+
+
+def is_handed_over(rows: Rows, ident: str) -> bool:
+    """Whether a successor on the same task is to take over what it was told."""
+    entry = rows.one(q.QUEUED_HANDOFF_OF, dispatch=ident)
+    row = rows.one(q.DISPATCH_BY_ID, id=ident)
+    return entry is not None and row is not None and row["slug"] is not None and row["blocked_reason"] == HANDED_OFF
 
 
 def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
@@ -60,15 +72,23 @@ def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
     claims = sorted(map(Claim.of, held), key=lambda claim: -_PLACE.get(claim.kind, 0))
     left = []
     for claim in claims:
-        if claim.kind == "worktree":
-            _tear_down(ground, claim)
-        why = release(ground, claim)
+        why = _why_kept(ground, claim) or release(ground, claim)
         if why:
             left.append(why)
             break  # the directory stays with the tree
     if not left and claims:
         ground.commit(_bundle_gone(project, slug))
     return left
+
+
+def _why_kept(ground: Ground, claim: Claim) -> str:
+    """Uncommitted work stays, and its claim is not even touched; else the tree is made ready to go."""
+    if claim.kind != "worktree" or claim.state in {"allocating", "failed_alloc"}:
+        return ""
+    if os.path.isdir(claim.name) and ground.world.git.is_dirty(claim.name):
+        return f"{claim.name} has uncommitted work"
+    _tear_down(ground, claim)
+    return ""
 
 
 def _tear_down(ground: Ground, claim: Claim) -> None:
@@ -120,6 +140,11 @@ def _state(states: set[str], *, owns: bool) -> str:
     if states:
         return "partial"
     return "pending" if owns else "complete"
+
+
+def _is_owner(ground: Ground, row: Row) -> bool:
+    bundle = ground.store.read(lambda rows: rows.one(q.BUNDLE_OF, project=row["project"], slug=row["slug"]))
+    return bundle is not None and bundle["owner"] == row["id"]
 
 
 def _owns_bundle(tx: Tx, row: Row) -> bool:
@@ -175,10 +200,15 @@ def claim_document(row: Row) -> dict[str, Any]:
 def _forget(ident: str) -> Change:
     def work(tx: Tx) -> Row:
         tx.dispatch = ident
+        row, agent = tx.one(q.DISPATCH_BY_ID, id=ident), tx.one(q.AGENT_BY_ID, id=ident)
+        if row is not None:
+            tx.about(row["project"], row["slug"])
         tx.run(q.FORGET_CLAIMS, id=ident)
         tx.run(q.FORGET_AGENT, id=ident)
         gone = tx.run(q.FORGET_DISPATCH, id=ident)
         tx.note(archived=gone == 1)
+        if agent is not None and gone:
+            tx.note(tokens=agent["tokens"], cost=agent["cost"])  # what `fleet recap` adds up
         return {"archived": gone == 1}
 
     return Change(f"archive {ident}", work)

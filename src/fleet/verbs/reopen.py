@@ -75,3 +75,15 @@ def archive_ended(*, project: str, before: int) -> Change:
         return {"project": project, "archived": count}
 
     return Change(f"archive ended tasks of {project}", work, before)
+
+
+def archive_long_ended(*, project: str, slug: str, before: int) -> Change:
+    """Put a task that failed or was abandoned out of sight, if that is still so and was before a time."""
+
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        changed = tx.run(q.ARCHIVE_LONG_ENDED_TASK, project=project, slug=slug, before=before, at=tx.at)
+        tx.note(archived=changed == 1)
+        return {"archived": changed == 1, "left": [] if changed else ["it was taken up again meanwhile"]}
+
+    return Change(f"archive {project}/{slug}, which ended long ago", work, before)

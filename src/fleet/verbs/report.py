@@ -35,13 +35,7 @@ def abandon(*, project: str, slug: str, reason: str | None = None, override: boo
 
 
 def _end(
-    event: str,
-    project: str,
-    slug: str,
-    *,
-    reason: str | None = None,
-    message: str | None = None,
-    override: bool,
+    event: str, project: str, slug: str, *, reason: str | None = None, message: str | None = None, override: bool
 ) -> Change:
     names.project(project)
     names.slug(slug)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.model.identity import Identity
@@ -34,15 +33,14 @@ def server(ground: Ground) -> Identity:
         gate.give()
 
 
-def on_a_living_server(ground: Ground, claim: Claim) -> Claim:
-    """The server goes with its last session: if it went since the intent, the session is made on the next one."""
-    if claim.kind != "tmux_session" or ground.world.processes.life(Identity.parse(claim.data["server"])) != "dead":
-        return claim
-    renewed = replace(claim, data={**claim.data, "server": str(server(ground))})
+def note_server(ground: Ground, claim: Claim) -> None:
+    """A session was made on another server than its intent said, because that one had gone: write down on which."""
 
     def work(tx: Tx) -> Row:
         tx.dispatch = claim.dispatch
-        return {"moved": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=json.dumps(renewed.data), at=tx.at)}
+        row = tx.one(q.CLAIM_BY_ID, id=claim.id)
+        kept = json.loads(row["data"]) if row else {}
+        data = json.dumps({**kept, "server": claim.data["server"]})
+        return {"moved": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=data, at=tx.at)}
 
     ground.commit(Change(f"{claim}: its server is another one now", work))
-    return renewed

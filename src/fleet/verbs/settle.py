@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
-from fleet.model.settling import STOPPED, Evidence, Outcome, outcome
+from fleet.model.pipeline import after_work
+from fleet.model.settling import INTERRUPTED, STOPPED, Evidence, Outcome, outcome
 from fleet.model.times import HOUR
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
@@ -34,19 +35,19 @@ def settle(
     Undo: its own dispatcher gives up. A session that is starting finds its dispatch ended and exits.
     """
     row = ground.dispatch(ident)
-    if row["exec_state"] in UNFINISHED:
+    state = row["exec_state"]
+    if state in UNFINISHED:
         seen = listing or ground.world.tmux.listing()
-        alive = "" if undo and row["exec_state"] == "pending" else why_alive(ground, row, seen)
+        alive = "" if undo and state == "pending" else why_alive(ground, row, seen)
         if alive:
             return {"id": ident, "settled": False, "why": alive}
         pane = _last_look(ground, row)
         _keep_output(ground, row, pane)
-        done = ground.commit(_end(row, outcome(_evidence(ground, row, pane, why)), pane, ground))
-        if not done["settled"]:
+        found = outcome(_evidence(ground, row, pane, why))
+        if not ground.commit(_end(row, found, pane, ground))["settled"]:
             return {"id": ident, "settled": False, "why": "it changed meanwhile"}
+        state = found.exec_state
     left = reclaim(ground, ident)
-    after = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
-    state = after["exec_state"] if after else "archived"
     return {"id": ident, "settled": True, "exec_state": state, "left": left}
 
 
@@ -150,13 +151,14 @@ def _keep_output(ground: Ground, row: Row, pane: Pane | None) -> None:
     text = ground.world.tmux.capture(pane.session_id, history=True)
     if text is not None:
         kept = "\n".join(line.rstrip() for line in text.rstrip().splitlines())
-        ground.world.files.publish(f"logs/{row['id']}.log", f"{kept}\n".encode()[-LOG_BYTES:])
+        ground.world.files.publish(f"logs/{row['id']}.log", (f"{kept}\n" if kept else "").encode()[-LOG_BYTES:])
 
 
 def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground) -> Change:
     ident = row["id"]
     status = pane.status if pane and pane.dead else None
     most = ground.setting("limits.failed_spawns")
+    review = ground.setting("review", row["project"])
 
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
@@ -175,42 +177,59 @@ def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground) -> Change:
         if not ended:
             return {"settled": False}
         tx.run(q.ARCHIVE_AGENT, id=ident, at=tx.at)
-        freed = _settle_task(tx, row, found, most)
+        freed = _settle_task(tx, row, found, most, review)
         tx.note(exec_state=found.exec_state, reason=found.reason, ready=freed)
         return {"settled": True}
 
     return Change(f"settle {ident}: {found.exec_state}{f' ({found.reason})' if found.reason else ''}", work)
 
 
-def _settle_task(tx: Tx, row: Row, found: Outcome, most: int) -> list[str]:
+def _settle_task(tx: Tx, row: Row, found: Outcome, most: int, review: str | None) -> list[str]:
     """What becomes of the task, if this attempt still has it."""
-    if row["slug"] is None or row["kind"] not in {"worker", "fix", "rebase", "reviewer"}:
+    if row["slug"] is None or row["kind"] == "finisher":
         return []
     project, slug = row["project"], row["slug"]
-    status, reason = found.exec_state, found.reason
+    status, reason, stage = found.exec_state, found.reason, None
     if row["exec_state"] == "pending" and row["asked_for"] == "stop":
         status, reason = "blocked", STOPPED
     elif row["exec_state"] == "pending" and row["asked_for"] is None:
         status, reason = _count_failure(tx, row, found.reason or "", most)
-    open_again = status == "open"
+    elif found.handed_off:
+        status, reason = "in_progress", None
+    elif row["kind"] == "reviewer":
+        status, reason = _after_review(tx, row, found)
+    elif status == "done":
+        status, stage = "in_progress", after_work(row["kind"], review)
+    tx.note(stage=stage)
     moved = tx.run(
         q.SETTLE_TASK,
         project=project,
         slug=slug,
         id=row["id"],
         status=status,
-        assignee=None if open_again else row["id"],
+        stage=stage,
+        assignee=None if status == "open" else row["id"],
         reason=reason,
-        ended_at=None if open_again or status == "blocked" else tx.at,
+        ended_at=tx.at if status == "failed" else None,
         at=tx.at,
     )
     return tasks.tell_dependents(tx, project, slug, before="in_progress", after=status) if moved else []
 
 
+def _after_review(tx: Tx, row: Row, found: Outcome) -> tuple[str, str | None]:
+    """A reviewer's verdict has moved the task on already. Without one the review is still to be done."""
+    stage = tasks.state(tx, row["project"], row["slug"])["stage"]
+    if stage != "review":
+        return "in_progress", None
+    return "blocked", f"the review ended without a verdict{f': {found.reason}' if found.reason else ''}"
+
+
 def _count_failure(tx: Tx, row: Row, why: str, most: int) -> tuple[str, str | None]:
-    """A failed spawn gives the task back; too many within an hour park it."""
+    """A failed spawn gives the task back; too many within an hour park it. That of a resume leaves it to be resumed."""
     place = {"project": row["project"], "slug": row["slug"]}
     tx.run(q.ADD_SPAWN_FAILURE, **place, dispatch=row["id"], at=tx.at, why=why)
+    if row["resumes"]:
+        return "blocked", f"{INTERRUPTED}: its resume did not start: {why}"
     count = (tx.one(q.COUNT_SPAWN_FAILURES, **place, since=tx.at - HOUR) or {"n": 0})["n"]
     if count >= most:
         return "blocked", f"{count} failed starts within an hour, the last: {why}"

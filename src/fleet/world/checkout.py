@@ -22,6 +22,19 @@ def main_checkout(programs: Programs, path: str) -> str:
     return _text(os.path.realpath(common if bare == "true" else _top(programs, path, own, common)))
 
 
+def commit_dirs(programs: Programs, path: str) -> tuple[str, ...]:
+    """The directories outside a linked worktree that a commit in it writes to.
+
+    Configuration and hooks are not among them. All branches are: git removes the directory of a few of them when it packs refs.
+    """
+    found = _ask(programs, path, "--absolute-git-dir", "--git-common-dir")
+    if found is None or os.path.realpath(found[0]) == os.path.realpath(found[1]):
+        return ()
+    own, common = found
+    places = [own, *(f"{common}/{name}" for name in ("objects", "refs/heads", "logs/refs/heads", "reftable"))]
+    return tuple(place for place in places if os.path.isdir(place))
+
+
 def _top(programs: Programs, path: str, own: str, common: str) -> str:
     # From a worktree the repository itself is asked: a submodule's knows its checkout, another's lies inside it.
     place = path if os.path.realpath(own) == os.path.realpath(common) else common

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from fleet.errors import GateHeld, WriteFailed
+from fleet.model.identity import Identity
 from fleet.model.times import iso
+from fleet.world import ps
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -32,24 +34,35 @@ _REPLACED_OFTEN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who holds a gate, as its file says."""
+    """Who holds a gate, as its file says. A gate of a piece of work also says which, and who exactly: host id, boot, start."""
 
     pid: int
     host: str
     since: str
+    id: str = ""
+    host_id: str = ""
+    boot: str = ""
+    start: str = ""
 
     def __str__(self) -> str:
         """For people."""
         return f"pid={self.pid} on {self.host}, since {self.since}"
 
+    @property
+    def who(self) -> Identity:
+        """The process, for all time."""
+        return Identity(host=self.host_id, boot=self.boot, pid=self.pid, start=self.start)
+
 
 class Gate:
     """One gate. Not re-entrant: a second object on the same path is a contender like any other."""
 
-    def __init__(self, path: str, *, clock: Clock, host: Host) -> None:
+    def __init__(self, path: str, *, clock: Clock, host: Host, subject: str = "", who: Identity | None = None) -> None:
         self.path = path
         self._clock = clock
         self._host = host
+        self._subject = subject
+        self._who = who
         self._lock: FileLock | None = None
 
     def take(self, *, wait: float = 0) -> None:
@@ -79,6 +92,11 @@ class Gate:
         except (OSError, ValueError, TypeError):
             return None
 
+    def is_open_in(self, pid: int) -> bool | None:
+        """Whether a process has the gate's file open; None where the system does not say."""
+        found = ps.holders(self.path)
+        return None if found is None else pid in found
+
     def __enter__(self) -> Self:
         """Take it without waiting."""
         self.take()
@@ -91,7 +109,10 @@ class Gate:
         self.give()
 
     def _taken(self, wait: float) -> bool:
-        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        try:
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise WriteFailed(path=self.path, why=str(error.strerror or error).lower()) from error
         lock = FileLock(
             self.path,
             mode=_MODE,
@@ -113,7 +134,11 @@ class Gate:
         return True
 
     def _write_holder(self, descriptor: int) -> None:
-        holder = Holder(pid=os.getpid(), host=self._host.name, since=iso(self._clock.now()))
+        told = (
+            {} if self._who is None else {"host_id": self._who.host, "boot": self._who.boot, "start": self._who.start}
+        )
+        since = iso(self._clock.now())
+        holder = Holder(pid=os.getpid(), host=self._host.name, since=since, id=self._subject, **told)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(asdict(holder)).encode(), 0)
 

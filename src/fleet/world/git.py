@@ -70,10 +70,16 @@ class Git:
         done = self._run_in("rev-parse", path, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return done.out.strip() if done.ok else None
 
-    def titles(self, repository: str, since: str, until: str) -> list[str]:
-        """The first lines of the commits of one and not of the other, merges left out."""
-        done = self._run("log", repository, "log", "--no-merges", "--format=%h %s", f"{since}..{until}")
+    def titles(self, repository: str, since: str, until: str, *, merges: bool = False) -> list[str]:
+        """The first lines of the commits of one and not of the other, newest first; of merges only if wanted."""
+        which = [] if merges else ["--no-merges"]
+        done = self._run("log", repository, "log", *which, "--format=%h %s", f"{since}..{until}")
         return done.out.splitlines()
+
+    def changed_files(self, repository: str, since: str, until: str) -> list[str]:
+        """Which files one has changed since it left the other, each with how."""
+        done = self._run("diff", repository, "diff", "--name-status", "--no-renames", f"{since}...{until}")
+        return [line.replace("\t", " ", 1) for line in done.out.splitlines()]
 
     def head_branch(self, repository: str) -> str | None:
         """The branch that the main checkout is on."""
@@ -106,8 +112,7 @@ class Git:
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
         """Whether a commit is merged into a branch; None when git does not say."""
-        done = self._run("merge-base", repository, "merge-base", "--is-ancestor", commit, f"refs/heads/{branch}")
-        return {0: True, 1: False}.get(done.status if done.status is not None else -1)
+        return self.is_in(repository, commit, f"refs/heads/{branch}")
 
     def commits(self, repository: str, since: str, until: str) -> list[str] | None:
         """The commits of one and not of the other, newest first."""
@@ -118,6 +123,47 @@ class Git:
         """What changed between the two."""
         flags = (["--stat"] if stat else []) + (["--color=always"] if colour else [])
         return self._run("diff", repository, "diff", *flags, f"{since}...{until}").out
+
+    def file_at(self, repository: str, commit: str, path: str) -> str | None:
+        """What a file holds at a commit; None when it is not there."""
+        done = self._run("show", repository, "show", f"{commit}:{path}")
+        return done.out if done.ok else None
+
+    def address_of(self, repository: str, remote: str) -> str | None:
+        """Where a remote is."""
+        done = self._run("remote get-url", repository, "remote", "get-url", remote)
+        return done.out.strip() if done.ok else None
+
+    def remote_branch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
+        """The commit that a branch has over there; empty when it is not there, None when nobody answers."""
+        done = self._run("ls-remote", repository, "ls-remote", remote, f"refs/heads/{branch}", limit=limit)
+        return (done.out.split() or [""])[0] if done.ok else None
+
+    def push(self, repository: str, remote: str, branch: str, *, old: str, limit: float) -> None:
+        """Bring a branch of fleet's over there, if it still is where it was (empty: not there)."""
+        ref = f"refs/heads/{branch}"
+        words = ["push", "--quiet", f"--force-with-lease={ref}:{old}", remote, f"{ref}:{ref}"]
+        self._must("push", repository, *words, limit=limit, lock=None)
+
+    def fetch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
+        """A branch as it is over there, kept in a ref of fleet's own; None when nobody answers."""
+        ref = f"refs/fleet/remote/{remote}/{branch}"
+        quietly = ["--quiet", "--no-tags", "--no-write-fetch-head", "--refmap="]
+        words = ["fetch", *quietly, remote, f"+refs/heads/{branch}:{ref}"]
+        return self.resolve(repository, ref) if self._run("fetch", repository, *words, limit=limit).ok else None
+
+    def note_pushed(self, repository: str, remote: str, branch: str, commit: str) -> None:
+        """Remember what was brought over there."""
+        self._run("update-ref", repository, "update-ref", f"refs/fleet/remote/{remote}/{branch}", commit)
+
+    def forget_pushed(self, repository: str, remote: str, branch: str) -> None:
+        """It is merged over there, and will not be brought there again."""
+        self._run("update-ref -d", repository, "update-ref", "-d", f"refs/fleet/remote/{remote}/{branch}")
+
+    def is_in(self, repository: str, commit: str, later: str) -> bool | None:
+        """Whether one commit is among the ancestors of another; None when git does not say."""
+        done = self._run("merge-base", repository, "merge-base", "--is-ancestor", commit, later)
+        return {0: True, 1: False}.get(done.status if done.status is not None else -1)
 
     def add_worktree(
         self, repository: str, path: str, *, branch: str, base: str | None, reason: str, limit: float, lock: int
@@ -137,14 +183,39 @@ class Git:
 
     def fill_worktree(self, path: str, *, limit: float, lock: int) -> None:
         """Check out the files of a worktree that nobody has worked in yet."""
-        self._must_in(
-            "checkout", path, "-c", "checkout.workers=0", "reset", "--hard", "--quiet", limit=limit, lock=lock
-        )
+        self._reset(path, "-c", "checkout.workers=0", "reset", "--hard", "--quiet", limit=limit, lock=lock)
+
+    def start_over(self, path: str, commit: str) -> None:
+        """Put a worktree of fleet's at a commit. What was there has been kept before."""
+        self._reset(path, "reset", "--hard", "--quiet", commit, limit=_LIMIT, lock=None)
+
+    def _reset(self, path: str, *words: str, limit: float, lock: int | None) -> None:
+        """Once more if a git that was killed in this worktree has left its lock on the index."""
+        done = self._run_in("checkout", path, *words, limit=limit, lock=lock)
+        if not done.ok and self._forget_dead_index_lock(path):
+            done = self._run_in("checkout", path, *words, limit=limit, lock=lock)
+        if not done.ok:
+            raise GitRefused(what="git checkout", why=_said(done))
+
+    def _forget_dead_index_lock(self, path: str) -> bool:
+        """It goes only if it stays and no process has it open any more."""
+        asked = self._run_in("rev-parse", path, "rev-parse", "--path-format=absolute", "--git-path", "index.lock")
+        lock = asked.out.strip()
+        sleep(_SETTLING)
+        if not asked.ok or not os.path.exists(lock) or ps.holders(lock) != []:
+            return False
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(lock)
+        return True
 
     def is_dirty(self, path: str) -> bool | None:
         """Whether a worktree has uncommitted work; None when git does not say."""
         done = self._run_in("status", path, "status", "--porcelain", "--untracked-files=all")
         return bool(done.out.strip()) if done.ok else None
+
+    def uncommitted(self, path: str) -> list[str]:
+        """The files of a worktree that have uncommitted work, as git's short status lists them."""
+        return self._run_in("status", path, "status", "--porcelain", "--untracked-files=all").out.splitlines()
 
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
         """Remove a clean worktree. Never forced: git itself refuses while there is uncommitted work."""

@@ -17,3 +17,14 @@ class Ids:
     def key(self) -> str:
         """A name for one request, which nobody else will ever use."""
         return urandom(12).hex()
+
+    def share(self) -> float:
+        """Some part of a whole, at random: from 0 to just below 1."""
+        return int.from_bytes(urandom(4)) / (1 << 32)
+
+    def conversation(self) -> str:
+        """A UUID, as engines name their conversations."""
+        raw = bytearray(urandom(16))
+        raw[6], raw[8] = raw[6] & 0x0F | 0x40, raw[8] & 0x3F | 0x80
+        text = raw.hex()
+        return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))

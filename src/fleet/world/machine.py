@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 import stat
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+
+from fleet.world.files import move_into_place
 
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
@@ -41,6 +44,20 @@ class Machine:
     def is_private(self, path: str) -> bool:
         """Whether only its owner can look into it."""
         return not stat.S_IMODE(os.stat(path).st_mode) & 0o077
+
+    def replace_file(self, path: str, text: str) -> None:
+        """Write a file of the person's own, whole or not at all, as private as it was."""
+        self._funnel.through(f"write {os.path.basename(path)}", lambda: _replace(path, text))
+
+
+def _replace(path: str, text: str) -> None:
+    building = f"{path}.{secrets.token_hex(4)}.new"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
+    with open(os.open(building, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(building, mode)
+    move_into_place(building, path)
 
 
 def _output(words: list[str]) -> str:

@@ -70,8 +70,14 @@ class Processes:
 
     def marked(self, dispatch: str) -> list[Identity]:
         """Processes of this user that carry this home and the dispatch's id in their environment, but for this one."""
-        wanted = f"{_MARK}{dispatch}".encode()
-        both = {wanted, self._home}
+        return self._carrying(f"{_MARK}{dispatch}")
+
+    def of_job(self, job: str) -> list[Identity]:
+        """Processes of this user that carry this home and the job's id: those that its runner started itself."""
+        return self._carrying(f"FLEET_RUNNER_OF={job}")
+
+    def _carrying(self, entry: str) -> list[Identity]:
+        both = {entry.encode(), self._home}
         pids = [pid for pid in ps.parents() if pid != os.getpid() and both <= ps.environment(pid)]
         return [each for each in map(self.identify, pids) if each is not None and self.life(each) == "alive"]
 

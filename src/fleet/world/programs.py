@@ -106,28 +106,32 @@ class Programs:
         lock: int | None = None,
     ) -> Done:
         """Run a program to its end, or for at most so many seconds."""
-        inherited = () if lock is None else (lock,)
 
         def act() -> Done:
             try:
-                child = subprocess.Popen(
-                    words,
-                    stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    env=_clean(env),
-                    cwd=cwd,
-                    pass_fds=inherited,
-                    encoding="utf-8",
-                    errors="replace",
-                    start_new_session=True,
-                )
+                child = _begun(words, env, cwd, lock, stdin=subprocess.DEVNULL if given is None else subprocess.PIPE)
             except OSError as error:
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
             self._funnel.during(effect, child.pid)
             return _finished(child, given, limit)
 
         return self._funnel.through(effect, act)
+
+    def leave(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> None:
+        """Start a program that goes on by itself: nobody waits for it, no terminal owns it, nothing of it stays with us."""
+        nowhere = subprocess.DEVNULL
+
+        def act() -> None:
+            child = os.fork()
+            if child == 0:
+                try:
+                    subprocess.Popen(words, stdin=nowhere, stdout=nowhere, stderr=nowhere, env=cleaned(env), cwd=cwd,
+                                     start_new_session=True)  # fmt: skip
+                finally:
+                    os._exit(0)
+            os.waitpid(child, 0)
+
+        self._funnel.through(effect, act)
 
 
 def detached() -> bool:
@@ -136,6 +140,23 @@ def detached() -> bool:
         return True
     os.setsid()
     return False
+
+
+def _begun(
+    words: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, lock: int | None, *, stdin: int
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        words,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=cleaned(env),
+        cwd=cwd,
+        pass_fds=() if lock is None else (lock,),
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+    )
 
 
 def _finished(child: subprocess.Popen[str], given: str | None, limit: float) -> Done:
@@ -151,6 +172,7 @@ def _finished(child: subprocess.Popen[str], given: str | None, limit: float) -> 
     return Done(status=child.returncode, out=out, err=err)
 
 
-def _clean(env: Mapping[str, str] | None) -> dict[str, str]:
+def cleaned(env: Mapping[str, str] | None) -> dict[str, str]:
+    """An environment, ours when none is given, without what holds only for somebody else."""
     given = os.environ if env is None else env
     return {name: value for name, value in given.items() if name not in _FOREIGN}

@@ -8,6 +8,8 @@ import sys
 from typing import NamedTuple
 
 _LIMIT = 10
+# A start time is compared as text: it has to read the same whoever asks, in whatever language and time zone.
+_SAME_WORDS = {"LC_ALL": "C", "TZ": "UTC"}
 
 
 class Status(NamedTuple):
@@ -65,10 +67,23 @@ def _fields(pid: int) -> list[str] | None:
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError) as error:
+        if not _is_missing(pid):
+            raise Unreadable(f"/proc hides process {pid}") from error
         return None
     except OSError as error:
         raise Unreadable(str(error)) from error
+
+
+def _is_missing(pid: int) -> bool:
+    """Whether nobody has the pid: /proc may hide other users' processes, or not be there at all."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _status_of_linux(pid: int) -> Status | None:
@@ -106,7 +121,11 @@ def _parents_of_macos() -> dict[int, int]:
 
 def _ps(*words: str) -> str:
     try:
-        done = subprocess.run(["/bin/ps", *words], capture_output=True, text=True, timeout=_LIMIT, check=False)
+        done = subprocess.run(
+            ["/bin/ps", *words], capture_output=True, text=True, timeout=_LIMIT, check=False, env=_SAME_WORDS
+        )
     except (OSError, subprocess.SubprocessError) as error:
         raise Unreadable(str(error)) from error
+    if done.returncode not in {0, 1} or done.stderr.strip():  # 1, without a word: nobody has that pid
+        raise Unreadable(done.stderr.strip() or f"ps ended with {done.returncode}")
     return done.stdout

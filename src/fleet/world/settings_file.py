@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 
 def read_file(path: str, file: str) -> dict[str, Value]:
     """What the file says."""
+    return settings_text.read(path, text_of(path), file)
+
+
+def text_of(path: str) -> str:
+    """What is written in it."""
     try:
         with open(path, encoding="utf-8") as opened:
-            text = opened.read()
+            return opened.read()
     except UnicodeDecodeError:
         raise BadSetting(file=path, line=1, why="it is not UTF-8", advice="save it as UTF-8") from None
     except OSError as error:
         raise BadSetting(file=path, line=1, why=str(error.strerror).lower(), advice="mend its permissions") from None
-    return settings_text.read(path, text, file)

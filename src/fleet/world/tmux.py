@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
+import secrets
 import signal
 from dataclasses import dataclass
 from time import sleep
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from fleet.world.programs import Done, Programs
 
 LIMIT = 5.0
+# What tmux writes at the end of a pane whose process is dead.
+_EPITAPH = re.compile(r"(\A|\n)\s*Pane is dead( \(.*\))?\s*\Z")
 _LONGEST_SOCKET = 100
 _LOOKS = 20
 _BETWEEN_LOOKS = 0.05
@@ -161,7 +165,17 @@ class Tmux:
         """What is on the screen, and before it if wanted; None when the server does not say."""
         back = ["-S", "-"] if history else []
         done = self._ask("capture-pane", "capture-pane", "-p", "-J", *back, "-t", f"{session_id}:")
-        return done.out if done.ok else None
+        return _EPITAPH.sub("", done.out) if done.ok else None
+
+    def paste(self, session_id: str, text: str) -> bool:
+        """Type a text into a session as one bracketed paste, then Enter. Lines of it are not submitted one by one."""
+        name = f"fleet-{secrets.token_hex(4)}"
+        words = ["tmux", "-N", "-S", self.socket, "load-buffer", "-b", name, "-"]
+        if not self._programs.run("tmux load-buffer", words, limit=LIMIT, given=text).ok:
+            return False
+        target = ["-t", f"{session_id}:"]
+        paste = ["paste-buffer", "-p", "-d", "-b", name, *target, ";", "send-keys", *target, "Enter"]
+        return self._ask("paste-buffer", *paste).ok
 
     def stop_empty_server(self) -> bool:
         """Let a server without sessions go."""

@@ -8,6 +8,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from fleet.world.children import Children
 from fleet.world.clock import Clock
 from fleet.world.files import Files
 from fleet.world.gates import Gate
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 
+# What says who an agent is.
+_SPEAKING = frozenset({"FLEET_DISPATCH_ID", "FLEET_TASK", "FLEET_PROJECT", "FLEET_REPLACE_NONCE", "FLEET_PROMPT_FILE"})
+
+
 class World:
     """The outside of one fleet home."""
 
@@ -35,11 +40,19 @@ class World:
         self.files = Files(home, funnel)
         self.machine = Machine(funnel)
         self.programs = Programs(funnel)
+        self.children = Children(funnel)
         self.processes = Processes(self.host, funnel, home)
         self.git = Git(self.programs)
         self.fleet_program = fleet_program()
         self.tmux = Tmux(
             home, files=self.files, programs=self.programs, processes=self.processes, fleet=self.fleet_program
+        )
+
+    def start_fleet(self, *words: str) -> None:
+        """Let another fleet do something by itself. It speaks for nobody: neither for the agent that we may be, nor with its proof."""
+        env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
+        self.programs.leave(
+            f"start fleet {words[0]}", [self.fleet_program, *words], env=env | {"FLEET_HOME": self.home}, cwd=self.home
         )
 
     def gate(self, name: str) -> Gate:
@@ -49,6 +62,11 @@ class World:
     def project_gate(self, project: str, name: str) -> Gate:
         """A named exclusive lock of one project."""
         return Gate(f"{self.home}/projects/{project}/.locks/{name}.lock", clock=self.clock, host=self.host)
+
+    def work_gate(self, name: str, subject: str) -> Gate:
+        """The lock of one piece of work: whoever starts or resumes it holds it. Its text says who, exactly."""
+        path, me = f"{self.home}/locks/{name}.lock", self.processes.me()
+        return Gate(path, clock=self.clock, host=self.host, subject=subject, who=me)
 
     def git_gate(self, repository: str) -> Gate:
         """Some of git's own calls fail side by side in one repository; so they queue here."""

@@ -17,6 +17,8 @@ ALTER TABLE agents ADD COLUMN failed_turns INTEGER NOT NULL DEFAULT 0;
 
 -- How many handoffs led to this dispatch.
 ALTER TABLE dispatches ADD COLUMN handoffs INTEGER NOT NULL DEFAULT 0;
+-- A resume: whether it goes on in the conversation of its predecessor, or starts again where that one stopped.
+ALTER TABLE dispatches ADD COLUMN resumes TEXT CHECK (resumes IN ('conversation', 'again'));
 
 -- How often a task was sent back to be mended, and where its pull request is.
 ALTER TABLE tasks ADD COLUMN fixes INTEGER NOT NULL DEFAULT 0;
@@ -78,8 +80,9 @@ CREATE TABLE handoffs (
   asked_by TEXT NOT NULL,
   at INTEGER NOT NULL,
   state TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'done', 'dropped')),
-  -- Why it was put off the last time.
+  -- Why it was put off the last time, and how many successors were started for it.
   deferred TEXT,
+  tries INTEGER NOT NULL DEFAULT 0,
   successor TEXT,
   done_at INTEGER
 ) STRICT;
@@ -106,6 +109,17 @@ CREATE TABLE holds (
   reason TEXT NOT NULL,
   since INTEGER NOT NULL,
   until INTEGER,
-  -- The one dispatch that may try after the reset.
-  trial TEXT
+  -- The one dispatch that may try after the reset, and since when it does.
+  trial TEXT,
+  tried_at INTEGER
 ) STRICT;
+
+-- How much of an engine's windows is used, as its agents told it last.
+CREATE TABLE quotas (
+  engine TEXT NOT NULL,
+  span TEXT NOT NULL,
+  percent INTEGER NOT NULL,
+  resets_at INTEGER,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (engine, span)
+) STRICT, WITHOUT ROWID;

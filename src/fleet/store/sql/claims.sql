@@ -119,3 +119,7 @@ ORDER BY created_at DESC, id;
 SELECT c.* FROM claims c JOIN dispatches d ON d.id = c.dispatch
 WHERE c.kind = 'coord_prompt_inbox' AND c.state <> 'released' AND d.exec_state IN ('done', 'blocked', 'failed')
   AND d.ended_at <= :before ORDER BY c.created_at, c.id;
+
+-- name: claim_by_id
+-- One claim.
+SELECT * FROM claims WHERE id = :id;

@@ -15,6 +15,10 @@ SELECT n.dispatch, n.project, n.minted_at FROM nonces n
 WHERE n.spent_at IS NULL AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.candidate = n.dispatch)
 ORDER BY n.minted_at;
 
+-- name: old_nonces
+-- How many spent proofs are older than a time.
+SELECT COUNT(*) AS n FROM nonces WHERE spent_at IS NOT NULL AND spent_at < :before;
+
 -- name: prune_nonces
 -- Spent proofs, after a month; never an unspent one.
 DELETE FROM nonces WHERE spent_at IS NOT NULL AND spent_at < :before;
@@ -51,8 +55,20 @@ SELECT * FROM handoffs WHERE state = 'queued' AND (CAST(:project AS TEXT) IS NUL
 -- name: listed_handoffs
 SELECT * FROM handoffs WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY at, id;
 
+-- name: handed_to
+-- Whom an agent was handed off to.
+SELECT successor FROM handoffs WHERE dispatch = :dispatch AND state = 'done' ORDER BY done_at DESC LIMIT 1;
+
 -- name: handoff_by_id
 SELECT * FROM handoffs WHERE id = :id;
+
+-- name: try_handoff
+-- Another successor is started for it.
+UPDATE handoffs SET tries = tries + 1 WHERE id = :id AND state = 'queued';
+
+-- name: renew_handoff
+-- It was asked for again: it may be tried as often as a new one.
+UPDATE handoffs SET tries = 0, deferred = NULL WHERE id = :id AND state = 'queued' AND tries > 0;
 
 -- name: defer_handoff
 UPDATE handoffs SET deferred = :why WHERE id = :id AND state = 'queued';
@@ -60,3 +76,50 @@ UPDATE handoffs SET deferred = :why WHERE id = :id AND state = 'queued';
 -- name: end_handoff
 -- Compare and set: an entry is finished once.
 UPDATE handoffs SET state = :state, successor = :successor, done_at = :at, deferred = NULL WHERE id = :id AND state = 'queued';
+
+-- name: stale_speaker
+-- Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat.
+SELECT d.project, s.holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project
+WHERE i.id = :id AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND COALESCE(s.holder, '') <> d.id));
+
+-- name: other_coordinators
+-- Unfinished coordinators of a project that are neither in the seat nor the next for it.
+SELECT d.* FROM dispatches d JOIN seats s ON s.project = d.project
+WHERE d.project = :project AND d.kind = 'coord' AND d.exec_state IN ('pending', 'in_flight')
+  AND COALESCE(s.holder, '') <> d.id AND COALESCE(s.candidate, '') <> d.id
+ORDER BY d.created_at, d.id;
+
+-- name: set_remote_control
+UPDATE projects SET remote_control = :to WHERE name = :project AND COALESCE(remote_control, '') <> :to;
+
+-- name: remote_control_of
+SELECT remote_control FROM projects WHERE name = :project;
+
+-- name: successor_of
+-- The dispatch that followed another as the same kind; one that could not be started does not count.
+SELECT id, launched_at FROM dispatches WHERE project = :project AND predecessor = :predecessor AND kind = :kind
+  AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1;
+
+-- name: count_handoffs
+-- How many handoffs led to a dispatch.
+UPDATE dispatches SET handoffs = :handoffs WHERE id = :id AND exec_state = 'pending';
+
+-- name: questions_of
+-- What an agent asked and was not answered.
+SELECT id, kind, text, command, choices, asked_at FROM questions
+WHERE dispatch = :dispatch AND answered_at IS NULL AND closed_at IS NULL ORDER BY asked_at, id;
+
+-- name: contexts
+-- How full the contexts of a project's agents are, and whether they were reminded of it.
+SELECT d.id, d.kind, d.project, d.slug, a.context, a.tokens, a.compacting,
+       EXISTS (SELECT 1 FROM messages m WHERE m.dispatch = d.id AND m.kind = 'reminder' AND m.sender = 'fleet') AS reminded
+FROM dispatches d JOIN agents a ON a.dispatch = d.id
+WHERE d.project = :project AND d.exec_state = 'in_flight' AND d.report IS NULL AND d.asked_for IS NULL
+  AND (a.context IS NOT NULL OR a.tokens IS NOT NULL OR a.compacting = 1)
+  AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = d.id AND h.state = 'queued')
+ORDER BY d.created_at, d.id;
+
+-- name: trouble_of
+-- Tasks of a project that wait for a person: blocked or failed.
+SELECT slug, status, reason FROM tasks
+WHERE project = :project AND archived = 0 AND status IN ('blocked', 'failed') ORDER BY changed_at DESC, slug LIMIT :most;

@@ -61,7 +61,7 @@ WHERE id = :id AND report IS NULL AND exec_state IN ('pending', 'in_flight');
 -- Write down that an agent is asked to exit. A kill weighs more than a stop, a stop more than a report.
 UPDATE dispatches SET asked_at = COALESCE(asked_at, :at), asked_for = :asked_for, asked_reason = :reason, updated_at = :at
 WHERE id = :id AND exec_state IN ('pending', 'in_flight')
-  AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for = 'stop' AND :asked_for = 'kill'));
+  AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for <> 'kill' AND :asked_for = 'kill'));
 
 -- name: end_dispatch
 -- Compare and set: the outcome, committed only by settle.
@@ -88,7 +88,8 @@ DELETE FROM agents WHERE dispatch = :id AND archived_at IS NOT NULL;
 
 -- name: add_agent
 -- An agent's record.
-INSERT INTO agents (dispatch, engine, session, started_at) VALUES (:id, :engine, :session, :at) ON CONFLICT DO NOTHING;
+INSERT INTO agents (dispatch, engine, session, started_at, conversation)
+VALUES (:id, :engine, :session, :at, :conversation) ON CONFLICT DO NOTHING;
 
 -- name: archive_agent
 UPDATE agents SET archived_at = :at WHERE dispatch = :id AND archived_at IS NULL;
@@ -110,24 +111,77 @@ UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1
 WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0
   AND (not_before IS NULL OR not_before <= :at);
 
+-- name: assign_stage
+-- The claiming transaction of a later stage: what waits for this stage, parked to be mended or left by its predecessor.
+UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1, reason = NULL,
+                 fixes = fixes + CASE WHEN status = 'blocked' THEN :mends ELSE 0 END,
+                 started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at
+WHERE project = :project AND slug = :slug AND stage = :stage AND paused = 0
+  AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND assignee = :predecessor))
+  AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+                  AND d.exec_state IN ('pending', 'in_flight'));
+
+-- name: resume_task
+-- The claiming transaction of a resume: what was left by the attempt that it follows, and taken up by nobody since.
+UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1, reason = NULL,
+                 started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at
+WHERE project = :project AND slug = :slug AND status IN ('blocked', 'failed') AND assignee = :predecessor
+  AND paused = 0 AND archived = 0;
+
+-- name: left_attempts
+-- Ended attempts whose task is still where they left it, oldest first: what could be resumed.
+SELECT d.*, a.conversation FROM dispatches d
+JOIN tasks t ON t.project = d.project AND t.slug = d.slug AND t.assignee = d.id
+LEFT JOIN agents a ON a.dispatch = d.id
+WHERE d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher' AND t.status IN ('blocked', 'failed')
+  AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND (CAST(:project AS TEXT) IS NULL OR d.project = :project)
+ORDER BY d.created_at, d.id;
+
+-- name: job_of_task
+-- The job whose item a task is.
+SELECT job FROM tasks WHERE project = :project AND slug = :slug AND job IS NOT NULL;
+
+-- name: set_resumes
+-- How a resume goes on.
+UPDATE dispatches SET resumes = :resumes WHERE id = :id AND exec_state = 'pending';
+
 -- name: settle_task
 -- What became of a task, by the attempt that still has it.
-UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, ended_at = :ended_at, changed_at = :at
+UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), assignee = :assignee, reason = :reason,
+                 ended_at = :ended_at, changed_at = :at
 WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id;
 
 -- name: merge_task
--- Git says it is merged.
-UPDATE tasks SET merged = :commit, merged_at = :at, changed_at = :at
-WHERE project = :project AND slug = :slug AND merged IS NULL;
+-- Git says it is merged: the last stage is over, and the task is done.
+UPDATE tasks SET merged = :commit, merged_at = :at, changed_at = :at, status = 'done', stage = 'finisher', reason = NULL,
+                 ended_at = COALESCE(ended_at, :at)
+WHERE project = :project AND slug = :slug AND merged IS NULL AND status = :was;
 
 -- name: park_task
--- Something stands in the way of a task that was done: put it before a person.
-UPDATE tasks SET status = 'blocked', reason = :reason, changed_at = :at
+-- Something stands in the way of a task's last stage: it waits to be mended, at the stage that can.
+UPDATE tasks SET status = 'blocked', stage = :stage, reason = :reason, changed_at = :at
 WHERE project = :project AND slug = :slug AND status = :was;
 
 -- name: mergeable_tasks
--- Tasks that are done, not merged and not archived.
-SELECT slug FROM tasks WHERE project = :project AND status = 'done' AND merged IS NULL AND archived = 0 ORDER BY ended_at, slug;
+-- Tasks that wait to be merged: at their last stage with nobody at work, or done by somebody's word.
+SELECT slug, status, stage, assignee FROM tasks
+WHERE project = :project AND merged IS NULL AND pull_request IS NULL AND archived = 0 AND job IS NULL
+  AND (status = 'done' OR (status IN ('in_progress', 'open') AND stage = 'finisher'))
+  AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+                  AND d.exec_state IN ('pending', 'in_flight'))
+ORDER BY priority DESC, changed_at, slug;
+
+-- name: waiting_stages
+-- Tasks that wait for an agent at a later stage: a review, or something to be mended. What a mender left blocked (interrupted,
+-- stopped, or by its own word) waits to be resumed, or for a person.
+SELECT slug, status, stage, assignee, fixes, reason FROM tasks
+WHERE project = :project AND archived = 0 AND paused = 0 AND job IS NULL
+  AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND stage = 'review'))
+  AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = tasks.assignee AND d.kind IN ('fix', 'rebase')
+                  AND d.exec_state = 'blocked' AND tasks.status = 'blocked')
+  AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+                  AND d.exec_state IN ('pending', 'in_flight'))
+ORDER BY priority DESC, changed_at, slug;
 
 -- name: last_server
 -- The tmux server that the newest dispatch on a socket was made on.

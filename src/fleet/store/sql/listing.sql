@@ -1,18 +1,18 @@
 -- name: ready_tasks
 -- What could be started now: most urgent first, then oldest.
-SELECT project, slug, title, status, priority, paused, archived, not_before, engine, assignee, attempts, reason,
+SELECT project, slug, title, status, stage, priority, paused, archived, not_before, engine, assignee, attempts, reason,
        open_blockers, added_at, changed_at
 FROM tasks
-WHERE project = :project AND status = 'open' AND open_blockers = 0 AND paused = 0
+WHERE project = :project AND status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL
   AND (not_before IS NULL OR not_before <= :now)
 ORDER BY project, priority DESC, added_at, slug LIMIT :most;
 
 -- name: listed_tasks
 -- Tasks that fit every filter that is given, in the order of their slugs.
-SELECT t.project, t.slug, t.title, t.status, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee,
+SELECT t.project, t.slug, t.title, t.status, t.stage, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee,
        t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at
 FROM tasks t
-WHERE t.project = :project AND t.slug > :after_slug
+WHERE t.project = :project AND t.slug > :after_slug AND t.job IS NULL
   AND (CAST(:status AS TEXT) IS NULL OR t.status = :status)
   AND (CAST(:assignee AS TEXT) IS NULL OR t.assignee = :assignee)
   AND (:archived = 1 OR t.archived = 0)
@@ -48,19 +48,9 @@ WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY
 -- Whole tasks by slug, a page at a time, so that no reader keeps a snapshot for long.
 SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee,
        attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at
-FROM tasks WHERE project = :project AND slug > :after_slug AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most;
+FROM tasks WHERE project = :project AND slug > :after_slug AND job IS NULL AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most;
 
 -- name: slugs_like
 -- Slugs that begin with a text, for completion.
 SELECT slug, title FROM tasks
-WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0 ORDER BY slug LIMIT :most;
-
--- name: task_on_hand
--- Tasks in progress, all projects, longest first.
-SELECT project, slug, title, assignee, started_at FROM tasks WHERE status = 'in_progress'
-ORDER BY started_at, project, slug LIMIT :most;
-
--- name: troubled_tasks
--- Tasks that failed or are blocked, newest first.
-SELECT project, slug, title, status, reason, changed_at FROM tasks
-WHERE status IN ('failed', 'blocked') AND archived = 0 ORDER BY changed_at DESC, project, slug LIMIT :most;
+WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0 AND job IS NULL ORDER BY slug LIMIT :most;

@@ -18,6 +18,22 @@ WHERE id = :id AND dispatch = :dispatch;
 UPDATE messages SET acknowledged_at = :at, delivered_at = COALESCE(delivered_at, :at)
 WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL;
 
+-- name: all_messages
+-- Every message that is kept, oldest first.
+SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, acknowledged_at FROM messages ORDER BY sent_at, id;
+
+-- name: old_messages
+-- How many acknowledged ones are older than a time.
+SELECT COUNT(*) AS n FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < :before;
+
 -- name: prune_messages
 -- Ids of what was acknowledged are kept for a week.
 DELETE FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < :before;
+
+-- name: hand_out_message
+-- Compare and set: one at a time hands it out; who did so long ago without an acknowledgement has died over it.
+UPDATE messages SET delivered_at = :at, how = :how
+WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL AND (delivered_at IS NULL OR delivered_at < :before);
+
+-- name: message_by_id
+SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, how, acknowledged_at FROM messages WHERE id = :id;

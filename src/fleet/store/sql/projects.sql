@@ -16,12 +16,12 @@ SELECT name, path, added_at FROM projects ORDER BY name;
 
 -- name: project_counts
 -- How many tasks each project has in each status; archived ones apart.
-SELECT project, status, archived, COUNT(*) AS n FROM tasks GROUP BY project, status, archived;
+SELECT project, status, archived, COUNT(*) AS n FROM tasks WHERE job IS NULL GROUP BY project, status, archived;
 
 -- name: ready_counts
 -- How many tasks of each project could be started now.
 SELECT project, COUNT(*) AS n FROM tasks
-WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND (not_before IS NULL OR not_before <= :now)
+WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= :now)
 GROUP BY project;
 
 -- name: count_tasks
@@ -44,6 +44,9 @@ DELETE FROM tags WHERE project = :project;
 
 -- name: remove_edges
 DELETE FROM edges WHERE project = :project;
+
+-- name: remove_verdicts
+DELETE FROM verdicts WHERE project = :project;
 
 -- name: remove_tasks
 DELETE FROM tasks WHERE project = :project;

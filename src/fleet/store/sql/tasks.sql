@@ -11,9 +11,11 @@ ON CONFLICT DO NOTHING;
 SELECT 1 AS yes FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: task_state
--- What the table of steps and the fence need to know of a task.
-SELECT status, assignee, archived, paused, not_before, open_blockers, started_at, attempts FROM tasks
-WHERE project = :project AND slug = :slug;
+-- What the table of steps and the fence need to know of a task, and whether somebody is at work on it.
+SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes,
+       EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+               AND d.exec_state IN ('pending', 'in_flight')) AS attempted
+FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: task_whole
 -- Everything in the task's own row.
@@ -41,9 +43,12 @@ WHERE project = :project AND slug = :slug AND status = :was
   AND COALESCE(assignee, '') = COALESCE(CAST(:was_assignee AS TEXT), '');
 
 -- name: reopen_task
--- Back to open, with nobody on it.
-UPDATE tasks SET status = 'open', assignee = NULL, reason = NULL, started_at = NULL, ended_at = NULL, archived = 0,
-                 changed_at = :at
+-- Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one;
+-- anything else begins anew.
+UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL,
+                 merged_at = NULL, changed_at = :at,
+                 stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END,
+                 reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END
 WHERE project = :project AND slug = :slug AND status = :was;
 
 -- name: shift_blockers
@@ -98,12 +103,13 @@ WHERE project = :project AND slug = :slug AND archived = 0 AND status IN ('done'
 -- name: archive_ended_tasks
 -- Put every task that ended before a time out of sight.
 UPDATE tasks SET archived = 1, changed_at = :at
-WHERE project = :project AND archived = 0 AND status IN ('done', 'failed', 'abandoned') AND ended_at <= :before;
+WHERE project = :project AND archived = 0 AND job IS NULL AND status IN ('done', 'failed', 'abandoned') AND ended_at <= :before;
 
 -- name: long_ended_tasks
 -- Tasks that failed or were abandoned before a time and are still in sight. Done ones wait for their merge.
 SELECT slug, status, ended_at FROM tasks
-WHERE project = :project AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= :before ORDER BY ended_at, slug;
+WHERE project = :project AND archived = 0 AND job IS NULL AND status IN ('failed', 'abandoned') AND ended_at <= :before
+ORDER BY ended_at, slug;
 
 -- name: archive_long_ended_task
 -- Compare and set: put one of them out of sight, unless it was taken up again meanwhile.

@@ -9,11 +9,21 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.model.moments import moment
+from fleet.model.times import age
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import Slug, json_option, reading
 from fleet.surfaces.cli.picking import picked
 
-_COLOURS = {"working": "cyan", "asks": "yellow", "idle": "yellow", "limit": "red", "exited": "red", "unknown": "red"}
+_COLOURS = {
+    "working": "cyan",
+    "asks": "yellow",
+    "idle": "yellow",
+    "limit": "red",
+    "exited": "red",
+    "interrupted": "red",
+    "unknown": "red",
+}
 
 
 def _list(**given: Any) -> None:
@@ -25,18 +35,21 @@ def _list(**given: Any) -> None:
     if not found:
         terminal.say("no agents at work: `fleet dispatch SLUG` starts one")
         return
-    rows = [
-        (a["id"], a["kind"], f"{a['project']}/{a['task'] or ''}".rstrip("/"), a["engine"] or "", a["autonomy"] or "", a["state"],
-         a["source"], a["started_at"][11:19], a["detail"])
-        for a in found
-    ]  # fmt: skip
-    for line in terminal.table(
-        ("AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE", "LEARNT FROM", "SINCE", ""), rows
-    ):
+    heads = ("AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE", "LEARNT FROM", "AGE", "CONTEXT", "STARTED", "")
+    for line in terminal.table(heads, [_row(each, fleet.clock.now()) for each in found]):
         terminal.say(line)
 
 
-_HELP = """Who works on what, how it goes, and where that was learnt (process, report or screen).
+def _row(agent: dict[str, Any], now: int) -> tuple[str, ...]:
+    on = f"{agent['project']}/{agent['task'] or ''}".rstrip("/")
+    since = age(now - moment(agent["state_at"], now=now)) if agent["state_at"] else ""
+    context = "" if agent["context"] is None else f"{agent['context']} %"
+    who = (agent["id"], agent["kind"], on, agent["engine"] or "", agent["autonomy"] or "")
+    detail = " ".join(agent["detail"].split())
+    return (*who, agent["state"], agent["source"], since, context, agent["started_at"][11:19], detail)
+
+
+_HELP = """Who works on what, how it goes, where that was learnt (report, hook, session file, screen or process) and how long ago.
 
 \b
 Examples:
@@ -94,17 +107,18 @@ def peek(agent: str | None, **given: Any) -> None:
 
 
 @click.command("logs")
-@click.argument("agent", default="@last")
+@click.argument("agent", required=False)
 @json_option
-def logs(agent: str, **given: Any) -> None:
+def logs(agent: str | None, **given: Any) -> None:
     """All that an agent showed; kept after it has ended.
 
     \b
     Examples:
       fleet logs 3f2a9c01
+      fleet logs @last
     """
     with Fleet.open() as fleet:
-        ident = agent if _is_kept(fleet, agent) else fleet.find(agent)
+        ident = agent if agent and _is_kept(fleet, agent) else picked(fleet, agent, otherwise="@last")
         text = fleet.screen(ident, history=True)
     terminal.say_json({"id": ident, "output": text}) if given["json"] else sys.stdout.write(text)
 

@@ -77,10 +77,10 @@ def root(ctx: click.Context) -> None:
     """Run many coding agents on one machine, and lose nothing.
 
     \b
-    fleet init                                   register this repository
-    fleet task add "Fix the login page"          add work
-    fleet task ready                             what could be started now
+    fleet up                                     begin in this repository
+    fleet add "Fix the login page"               add work
     fleet status                                 what is going on
+    fleet review                                 look at what was done
 
     Every command has --help with examples; listings and changes have --json.
     """

@@ -15,7 +15,7 @@ import click
 
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import json_option
-from fleet.testing import crowd, show
+from fleet.testing import crowd, night, show
 
 if TYPE_CHECKING:
     from fleet.testing.crowd import Outcome
@@ -26,6 +26,11 @@ _WIDTH = 40
 @click.command("demo")
 @click.option(
     "--crowd", is_flag=True, help="instead: fifty processes at one graph, and what was kept of what they were told"
+)
+@click.option(
+    "--night",
+    is_flag=True,
+    help="instead: a coordinator leads thirty tasks through worker, reviewer and merge, and is replaced twice",
 )
 @click.option(
     "--processes", type=click.IntRange(1, 200), default=50, show_default=True, help="with --crowd: how many at once"
@@ -45,11 +50,14 @@ def demo(**given: Any) -> int:
     Examples:
       fleet demo
       fleet demo --keep
+      fleet demo --night
       fleet demo --crowd --processes 20 --tasks 500
     """
     scene = tempfile.mkdtemp(prefix="fleet-demo-", dir="/tmp")
     try:
-        return _crowd(scene, given) if given["crowd"] else _agents(scene, given)
+        if given["crowd"]:
+            return _crowd(scene, given)
+        return _night(scene, given) if given["night"] else _agents(scene, given)
     finally:
         if not given["keep"]:
             shutil.rmtree(scene, ignore_errors=True)
@@ -82,6 +90,37 @@ def _agents(scene: str, given: dict[str, Any]) -> int:
     return 0 if whole else 1
 
 
+def _night(scene: str, given: dict[str, Any]) -> int:
+    stage = _Stage(quiet=given["json"], slugs=list(night.graph()))
+    result = night.Night(scene, stage).run()
+    whole = result.merged == night.TASKS and not result.leaked and not result.faults
+    if given["json"]:
+        terminal.say_json(asdict(result))
+    else:
+        stage.close()
+        _morning(result)
+        _where(scene, keep=given["keep"])
+    return 0 if whole else 1
+
+
+def _morning(result: night.Morning) -> None:
+    rows = [("tasks merged", str(result.merged), "each once, by git's word")]
+    for name, each in (
+        ("coordinator replaced", result.replaced),
+        ("handed off", result.handed_off),
+        ("waited for a limit", result.paused),
+        ("mended", result.mended),
+    ):
+        rows += [(name, "", what) for what in each]
+    rows += [("wrong", str(len(result.faults)), "; ".join(result.faults))]
+    rows += [("leaked", str(len(result.leaked)), "; ".join(result.leaked)), ("seconds", f"{result.seconds:.1f}", "")]
+    terminal.say()
+    for line in terminal.table(("WHAT", "HOW MANY", ""), rows):
+        terminal.say(line)
+    verdict = f"{len(result.leaked)} leaked"
+    terminal.say(terminal.paint(verdict, "red" if result.leaked or result.faults else "green"))
+
+
 def _curtain(result: show.Show, scene: str, *, keep: bool) -> None:
     rows = [("tasks done", str(result.done), ""), ("tasks merged", str(result.merged), "each once, by git's word")]
     rows += [("recovered", "", each) for each in result.recovered]
@@ -92,6 +131,10 @@ def _curtain(result: show.Show, scene: str, *, keep: bool) -> None:
         terminal.say(line)
     verdict = f"{len(result.leaked)} leaked"
     terminal.say(terminal.paint(verdict, "red" if result.leaked else "green"))
+    _where(scene, keep=keep)
+
+
+def _where(scene: str, *, keep: bool) -> None:
     if keep:
         terminal.say(
             f"look around: export FLEET_HOME={scene}/home; cd {scene}/repository; fleet status; fleet ops; git log --graph fleet/main"
@@ -103,8 +146,9 @@ def _curtain(result: show.Show, scene: str, *, keep: bool) -> None:
 class _Stage:
     """The live view: the tasks with their states, and the last events below. In a pipe only the events, a line each."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, slugs: list[str] | None = None) -> None:
         self._quiet = quiet
+        self._slugs = slugs or list(show.GRAPH)
         self._live = sys.stdout.isatty() and not quiet
         self._height = 0
         self._told = 0
@@ -123,7 +167,7 @@ class _Stage:
 
     def _draw(self, tasks: list[dict[str, Any]], events: list[str]) -> None:
         shown = {task["slug"]: task["state"] for task in tasks}
-        lines = [f"  {terminal.state(shown.get(slug, 'done')):<28} {slug}" for slug in show.GRAPH]
+        lines = [f"  {terminal.state(shown.get(slug, 'done')):<28} {slug}" for slug in self._slugs]
         lines += ["", *(f"  {terminal.paint(terminal.shortened(event, 110), 'dim')}" for event in events[-6:])]
         back = f"\033[{self._height}A\033[J" if self._height else ""
         sys.stdout.write(back + "\n".join(lines) + "\n")

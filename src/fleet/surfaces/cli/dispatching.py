@@ -28,8 +28,8 @@ def _told(done: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         terminal.say_json(done)
         return
-    on = f"{done['project']}/{done['task']}" if done["task"] else f"the coordinator of {done['project']}"
-    terminal.say(f"agent {done['id']} works on {on} ({done['engine']})")
+    does = f"works on {done['project']}/{done['task']}" if done["task"] else f"coordinates {done['project']}"
+    terminal.say(f"agent {done['id']} {does} ({done['engine']})")
     terminal.say(f"  look: fleet peek {done['id']}   join: fleet attach {done['id']}   end: fleet stop {done['id']}")
 
 
@@ -136,7 +136,7 @@ def settle(given: str, *, hint: bool) -> int:
 def stop(agent: str | None, **given: Any) -> None:
     """End an agent and keep its work: it is asked the engine's own way, given grace, then killed.
 
-    Its task is blocked, with its worktree; `fleet task retry` and `fleet dispatch` go on there.
+    Its task is blocked, with its worktree; `fleet resume` goes on there.
 
     \b
     Examples:

@@ -49,6 +49,12 @@ def run(words: list[str]) -> int:
 
 
 def _run(words: list[str]) -> int:
+    if hot_table.is_hook(words):
+        if not os.environ.get("FLEET_DISPATCH_ID"):
+            return 0  # outside fleet a hook does nothing
+        from fleet.surfaces.cli import hot_hook
+
+        return hot_hook.run(event=words[1], engine=words[3])
     called = None if "_FLEET_COMPLETE" in os.environ else hot_table.find(words)
     if called is not None:
         from fleet.surfaces.cli import hot
@@ -74,10 +80,10 @@ def _refuse_bytes(words: list[str]) -> None:
 
 
 def tell(error: FleetError, *, as_json: bool) -> None:
-    """One line for people on stderr; for programs an object on stdout."""
+    """For people a line on stderr; for programs an object on stdout."""
     if as_json:
         streams.answer(error.as_document())
-    streams.tell(f"{error} — {error.next_step}" if error.next_step else str(error))
+    streams.tell(error.spoken)
 
 
 def _leave(code: int) -> None:

@@ -111,6 +111,11 @@ HOT = (
 )
 
 
+def is_hook(words: list[str]) -> bool:
+    """`fleet hook EVENT --engine NAME`, which engines call and no person types."""
+    return len(words) == 4 and words[0] == "hook" and words[2] == "--engine"  # noqa: PLR2004
+
+
 def find(words: list[str]) -> tuple[Hot, bool, list[str]] | None:
     """The hot command that these words call, whether in its short form, and the words that remain."""
     long = len(words) > 1 and words[0] == "task"

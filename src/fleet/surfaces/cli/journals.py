@@ -9,6 +9,9 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import json_option, reading
+from fleet.surfaces.cli.picking import picked
+
+_HEADS = ("ID", "KIND", "OWNER", "EXEC", "RECLAIM", "CLAIMS", "CREATED", "REASON")
 
 
 @click.group("dispatches")
@@ -36,31 +39,22 @@ def list_(**given: Any) -> None:
         found = fleet.dispatches(given["project"], ended=not given["unfinished"])
     if given["json"]:
         terminal.say_json(found)
-        return
-    rows = [
-        (
-            d["id"],
-            d["kind"],
-            d["owner"],
-            d["exec_state"],
-            d["recl_state"],
-            str(d["claims"]),
-            d["created_at"],
-            d["blocked_reason"] or "",
-        )
-        for d in found
-    ]
-    if not rows:
+    elif not found:
         terminal.say("no journals: everything that ended is archived")
-        return
-    for line in terminal.table(("ID", "KIND", "OWNER", "EXEC", "RECLAIM", "CLAIMS", "CREATED", "REASON"), rows):
-        terminal.say(line)
+    else:
+        for line in terminal.table(_HEADS, map(_row, found)):
+            terminal.say(line)
+
+
+def _row(journal: dict[str, Any]) -> tuple[str, ...]:
+    keys = ("id", "kind", "owner", "exec_state", "recl_state", "claims", "created_at", "blocked_reason")
+    return tuple("" if journal[key] is None else str(journal[key]) for key in keys)
 
 
 @dispatches.command("show")
-@click.argument("agent")
+@click.argument("agent", required=False)
 @json_option
-def show(agent: str, **given: Any) -> None:
+def show(agent: str | None, **given: Any) -> None:
     """One journal with its claims, live or archived alike.
 
     \b
@@ -69,7 +63,7 @@ def show(agent: str, **given: Any) -> None:
       fleet dispatches show 3f2a9c01 --json
     """
     with Fleet.open() as fleet:
-        found = fleet.journal(agent if _archived(fleet, agent) else fleet.find(agent))
+        found = fleet.journal(agent if agent and _archived(fleet, agent) else picked(fleet, agent))
     if given["json"]:
         terminal.say_json(found)
         return

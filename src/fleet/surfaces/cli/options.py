@@ -99,7 +99,13 @@ def unkeyed(function: Decorated) -> Decorated:
     return _AS(_JSON(function))
 
 
+def acting(function: Decorated) -> Decorated:
+    """The same for a command of one project."""
+    return _PROJECT(unkeyed(function))
+
+
 json_option = _JSON
+project_option = _PROJECT
 slug_argument = click.argument("slug", type=Slug())
 override_option = click.option("--override", is_flag=True, help="take the task away from whoever works on it")
 

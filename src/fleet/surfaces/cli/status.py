@@ -2,69 +2,149 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleet.api.looking import Looking
+from fleet.api.fleet import Fleet
+from fleet.model.times import SECOND, age
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Document = dict[str, Any]
+_SHOWN = 20
+_HEADS = ("PROJECT", "READY", "WAITING", "ON HAND", "STUCK", "DONE")
 
 
 @click.command("status")
 @json_option
 def status(**given: Any) -> None:
-    """What is going on, on one page: trouble first, then who works on what, then a row a project.
+    """What is going on, on one page: who needs you, what to review, trouble, who works on what, a row a project.
 
     \b
     Examples:
       fleet status
-      fleet status --json | jq .trouble
+      fleet status --json | jq .needs_you
     """
-    with Looking.open() as fleet:
-        found = fleet.overview()
+    with Fleet.open() as fleet:
+        found, now = fleet.status(), fleet.clock.now()
     if given["json"]:
         terminal.say_json(found)
-        return
-    if not found["projects"]:
-        terminal.say("no projects yet: `fleet init` in a repository registers it")
-        return
-    _trouble(found["trouble"])
-    _working(found["working"])
-    rows = [_row(each) for each in found["projects"]]
-    for line in terminal.table(("PROJECT", "READY", "WAITING", "WORKING", "TROUBLE", "DONE", ""), rows):
-        terminal.say(line)
+    elif not found["projects"]:
+        terminal.say("no projects yet: `fleet up` in a repository begins")
+    else:
+        _page(found, now)
+
+
+def _page(found: Document, now: int) -> None:
+    _part("Needs you", "yellow", (_needs(each, now) for each in found["needs_you"]))
+    _part("To review", "yellow", (_titled(each, now) for each in found["review"]), "`fleet review` walks you through")
+    _part("Failed", "red", (_reasoned(each) for each in found["failed"]), "`fleet task retry SLUG` opens one again")
+    _part("Parked", "yellow", (_parked(each) for each in found["parked"]))
+    _part("Held back", "red", (_held(each) for each in found["holds"]))
+    _part("To merge", "blue", (_merging(each) for each in found["merging"]))
+    _part("Working", "cyan", (_working(each, now) for each in found["working"]))
+    _projects(found["projects"])
     for said in found["reclaim"]:
-        terminal.say(terminal.paint(f"{said} — `fleet clean` shows and offers what to do", "yellow"))
+        terminal.say(terminal.paint(f"{said} — see `fleet clean`", "yellow"))
+    for said in found["elsewhere"]:
+        terminal.say(terminal.paint(said, "yellow"))
 
 
-def _row(project: dict[str, Any]) -> tuple[str, ...]:
+def _part(title: str, colour: str, lines: Iterable[str], hint: str = "") -> None:
+    shown = list(lines)
+    if not shown:
+        return
+    more = terminal.paint(f"  {hint}", "dim") if hint else ""
+    terminal.say(f"{terminal.paint(title, colour)} {len(shown)}{more}")
+    for line in shown[:_SHOWN]:
+        terminal.say(terminal.shortened(f"  {line}", terminal.room()))
+    if len(shown) > _SHOWN:
+        terminal.say(f"  and {len(shown) - _SHOWN} more")
+    terminal.say()
+
+
+def _where(each: Document) -> str:
+    return f"{each['project']}/{each['slug']}" if each["slug"] else f"{each['project']}'s coordinator"
+
+
+def _needs(each: Document, now: int) -> str:
+    asked = " — ".join(_line(part) for part in (each["text"], each["command"]) if part)
+    word = {"permission": "approve", "question": "answer"}.get(each["kind"], "attach")
+    return (
+        f"fleet {word} {each['question'] or each['dispatch']}  {_where(each)}, {_age(each['since'], now)} ago: {asked}"
+    )
+
+
+def _titled(each: Document, now: int) -> str:
+    return f"{_where(each)}  {each['title']}  ({_age(each['changed_at'], now)} ago)"
+
+
+def _reasoned(each: Document) -> str:
+    return f"{_where(each)}  {_line(each['reason'] or each['title'])}"
+
+
+def _parked(each: Document) -> str:
+    until = f"until {_clock(each['not_before'])}" if each["not_before"] else f"to be mended ({each['stage']})"
+    waits = each["not_before"] or each["stage"] in {"fix", "rebase"}
+    return f"{_where(each)}  {f'{until}  ' if waits else ''}{_line(each['reason'] or each['title'])}"
+
+
+def _held(each: Document) -> str:
+    until = f"until {_clock(each['until'])}" if each["until"] else "until somebody mends it"
+    return f"{each['engine']} ({each['kind']})  {until}: {_line(each['reason'])}"
+
+
+def _merging(each: Document) -> str:
+    return f"{_where(each)}  {each['pull_request'] or each['title']}"
+
+
+def _working(each: Document, now: int) -> str:
+    state = terminal.paint(each["state"], "cyan")
+    learnt = f"{state} ({each['source']}, {_age(each['since'], now)})"
+    return f"{each['who']} {learnt}  {_where(each)}  {_line(each['detail'] or each['title'])}"
+
+
+def _projects(found: list[Document]) -> None:
+    """A row a project; where the terminal is narrow, what is said of its dispatches stands below it."""
+    rows, said = [_row(each) for each in found], [_dispatches(each["dispatches"]) for each in found]
+    whole = list(terminal.table((*_HEADS, ""), [(*row, text) for row, text in zip(rows, said, strict=True)]))
+    if not any("…" in line for line in whole):
+        for line in whole:
+            terminal.say(line)
+        return
+    head, *lines = terminal.table(_HEADS, rows)
+    terminal.say(head)
+    for line, text in zip(lines, said, strict=True):
+        terminal.say(f"{line}\n  {text}")
+
+
+def _row(project: Document) -> tuple[str, ...]:
     count = project["tasks"]
-    waiting, trouble = count["open"] - project["ready"], count["failed"] + count["blocked"]
-    numbers = (project["ready"], waiting, count["in_progress"], trouble, count["done"])
-    count = project["dispatches"]
-    said = f"dispatches: {count['active']} active, {count['blocked_reclaim']} blocked-reclaim"
-    return (project["name"], *(str(number) for number in numbers), said)
+    waiting, stuck = count["open"] - project["ready"], count["failed"] + count["blocked"]
+    numbers = (project["ready"], waiting, count["in_progress"], stuck, count["done"])
+    return (project["name"], *(str(number) for number in numbers))
 
 
-def _trouble(found: list[dict[str, Any]]) -> None:
-    if not found:
-        return
-    terminal.say(terminal.paint("In trouble", "bold"))
-    for each in found:
-        reason = f": {' '.join(each['reason'].split())}" if each["reason"] else ""
-        terminal.say(f"  {terminal.state(each['status'])} {each['project']}/{each['slug']}{reason}")
-    terminal.say()
+def _dispatches(count: Document) -> str:
+    return f"dispatches: {count['active']} active, {count['blocked_reclaim']} blocked-reclaim"
 
 
-def _working(found: list[dict[str, Any]]) -> None:
-    if not found:
-        return
-    terminal.say(terminal.paint("Working", "bold"))
-    for each in found:
-        since = terminal.paint(f"since {each['started_at']}", "dim")
-        terminal.say(f"  {each['assignee']} on {each['project']}/{each['slug']}  {each['title']}  {since}")
-    terminal.say()
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _age(at: str, now: int) -> str:
+    return age(now - round(datetime.fromisoformat(at).timestamp() * SECOND))
+
+
+def _clock(at: str) -> str:
+    """A time as the person's own clock shows it."""
+    return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 COMMANDS = {"status": status}

@@ -13,7 +13,7 @@ from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import unkeyed
 
 if TYPE_CHECKING:
-    from fleet.verbs.sweep import Finding
+    from fleet.verbs.finding import Finding
 
 
 @click.group("maintenance")

@@ -44,6 +44,11 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def room() -> int:
+    """How many columns there are to write in; more than enough when nobody is looking."""
+    return (os.get_terminal_size().columns or _COLUMNS) if is_terminal() else 1 << 20
+
+
 def has_reader() -> bool:
     """Whether somebody still reads what is printed: false when the other end of the pipe is closed."""
     try:
@@ -106,13 +111,18 @@ def shortened(text: str, room: int) -> str:
     return f"{text}…"
 
 
+def columns() -> int:
+    """How wide the terminal is."""
+    return (os.get_terminal_size().columns or _COLUMNS) if is_terminal() else _COLUMNS
+
+
 def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """Rows in columns. The last column is cut to the terminal; a cell that names a state gets its colour."""
     cells = [tuple(cell.replace("\n", " ").replace("\t", " ") for cell in row) for row in rows]
     widths = [max(width_of(row[n]) for row in [heads, *cells]) for n in range(len(heads))]
     taken = sum(width + _GAP for width in widths[:-1])
     if is_terminal():
-        widths[-1] = max(min(widths[-1], (os.get_terminal_size().columns or _COLUMNS) - taken), _NARROWEST)
+        widths[-1] = max(min(widths[-1], room() - taken), _NARROWEST)
     yield paint(_row(heads, widths).rstrip(), "bold")
     for row in cells:
         shown = [shortened(cell, width) for cell, width in zip(row, widths, strict=True)]

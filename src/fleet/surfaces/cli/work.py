@@ -29,7 +29,10 @@ def merge(slug: str, **given: Any) -> None:
         terminal.say_json(done)
         return
     left = f"; left: {'; '.join(done['left'])}" if done["left"] else ""
-    terminal.say(f"{done['project']}/{slug} is merged as {done['commit'][:12]}{left}")
+    said = (
+        f"is merged as {done['commit'][:12]}" if done["changed"] else "had nothing that was not merged; it is archived"
+    )
+    terminal.say(f"{done['project']}/{slug} {said}{left}")
 
 
 @click.command("land")

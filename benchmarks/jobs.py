@@ -1,0 +1,123 @@
+"""Jobs: ten thousand trivial items in flat memory, and what an item costs beyond its worktree and its session."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import fleet
+from benchmarks.scene import PROJECT
+from benchmarks.table import Table, at_most, ms, times
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MANY, FEW = 10_000, 12
+FLAT = at_most(1.15)
+# Of a runner that has to learn its first thousand items before it is at its size.
+WARM = 1_000
+DOCUMENT = """\
+name: bench
+map:
+  isolation: {isolation}
+  max_parallel: {parallel}
+  input: {{command: "seq {count}"}}
+  steps: [{{shell: "true"}}]
+"""
+
+
+def run(directory: Path) -> Iterator[Table]:
+    """In place, then in worktrees."""
+    home = _home(directory)
+    yield _many(home, directory)
+    yield _few(home, directory)
+
+
+def _home(directory: Path) -> Path:
+    repository, home = directory / "repository", directory / "home"
+    git = ["git", "-C", str(repository), "-c", "user.name=bench", "-c", "user.email=bench@localhost"]
+    subprocess.run(["git", "init", "--quiet", repository], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=first"], check=True)
+    with fleet.open(str(home)) as opened:
+        opened.register(str(repository), PROJECT)
+    return home
+
+
+def _played(home: Path, directory: Path, **how: object) -> tuple[float, dict[int, int]]:
+    """Seconds from the first item's begin to the end, and the runner's memory in KiB by items done."""
+    path = directory / "job.yml"
+    path.write_text(DOCUMENT.format(**how))
+    words = [Path(sys.executable).with_name("fleet"), "job", "run", path, "-p", PROJECT, "--json"]
+    memory: dict[int, int] = {}
+    began = ended = 0.0
+    with subprocess.Popen(
+        words, env={**os.environ, "FLEET_HOME": str(home)}, stdout=subprocess.PIPE, text=True
+    ) as child:
+        for line in child.stdout or ():
+            event = json.loads(line)
+            if event["event"] == "progress" and event["total"]:
+                began = began or perf_counter()
+                memory[event["done"]] = _memory(child.pid) or memory.get(event["done"], 0)
+            ended = perf_counter()
+            assert event["event"] != "end" or event["items"]["done"] == how["count"], event
+    return ended - began, memory
+
+
+def _memory(pid: int) -> int:
+    try:
+        text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return 0
+    return int(next((line.split()[1] for line in text.splitlines() if line.startswith("VmRSS")), "0"))
+
+
+def _many(home: Path, directory: Path) -> Table:
+    seconds, memory = _played(home, directory, isolation="none", parallel=8, count=MANY)
+    warm = next(size for done, size in sorted(memory.items()) if done >= WARM)
+    last = memory[max(done for done, size in memory.items() if size)]
+    bare = _bare(MANY // 20) * 20
+    table = Table(
+        f"jobs: {MANY} items of `true`, in one checkout",
+        ("runner", "seconds", "ms an item", "MiB warm", "MiB at the end", "ratio"),
+        [f"8 at once; warm is after {WARM} items. Bare: /bin/sh -c true started and waited for, one after another"],
+    )
+    sizes = (f"{warm / 1024:.1f}", f"{last / 1024:.1f}", times(last / warm))
+    table.add("fleet job run", f"{seconds:.1f}", ms(seconds / MANY), *sizes, judged=last / warm, target=FLAT)
+    table.add("bare", f"{bare:.1f}", ms(bare / MANY), "", "", "")
+    return table
+
+
+def _bare(count: int) -> float:
+    started = perf_counter()
+    for _ in range(count):
+        subprocess.run(["/bin/sh", "-c", "true"], check=True)
+    return perf_counter() - started
+
+
+def _few(home: Path, directory: Path) -> Table:
+    seconds, _memory_by_items = _played(home, directory, isolation="worktree", parallel=1, count=FEW)
+    bare = sum(_tree_and_session(directory, number) for number in range(FEW))
+    table = Table(
+        f"jobs: {FEW} items of `true`, each in a worktree and a session, one after another",
+        ("what", "seconds", "ms an item"),
+        ["the rest is the journal, fleet's own start in the session, the proof of death, and the release"],
+    )
+    table.add("fleet job run", f"{seconds:.1f}", ms(seconds / FEW))
+    table.add("git worktree add and remove, tmux session", f"{bare:.1f}", ms(bare / FEW))
+    table.add("overhead", f"{seconds - bare:.1f}", ms((seconds - bare) / FEW))
+    return table
+
+
+def _tree_and_session(directory: Path, number: int) -> float:
+    tree, socket = directory / f"tree-{number}", directory / "bare.sock"
+    git, tmux = ["git", "-C", str(directory / "repository"), "worktree"], ["tmux", "-S", str(socket), "-f", "/dev/null"]
+    started = perf_counter()
+    subprocess.run([*git, "add", "--quiet", "--detach", tree], check=True)
+    subprocess.run([*tmux, "new-session", "-d", "-c", tree, "true"], check=True)
+    subprocess.run([*git, "remove", tree], check=True)
+    return perf_counter() - started

@@ -1,0 +1,95 @@
+"""The lock of a piece of work: how long it takes to get a free one, a dead holder's, and to be refused a living one's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from benchmarks.table import Table, at_most, ms, times
+from benchmarks.timing import taking_turns, timed
+from fleet.errors import GateHeld
+from fleet.world.funnel import Funnel
+from fleet.world.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fleet.world.gates import Gate
+
+ROUNDS = 21
+ACQUIRING, STALE = 100, 500
+HOLD = """
+import os, sys
+from fleet.world.funnel import Funnel
+from fleet.world.world import World
+World(sys.argv[1], Funnel()).work_gate(sys.argv[2], "t").take()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def run(directory: Path) -> Iterator[Table]:
+    """One table."""
+    world = World(str(directory), Funnel())
+    free, dead, living = (world.work_gate(f"work-p/{name}", name) for name in ("free", "dead", "living"))
+    child = _held(directory, "living")
+    try:
+        acts = {
+            "acquire a free lock": timed(lambda: _taken(free)),
+            "acquire a dead holder's": _stale(directory, dead),
+            "be refused a living holder's": timed(lambda: _refused(living)),
+            "prove who holds it, for --force": timed(lambda: _proven(world, living)),
+        }
+        found = taking_turns(acts, rounds=ROUNDS)
+    finally:
+        child.kill()
+        child.wait()
+    table = Table(title="the lock of a resume, in milliseconds", columns=("what", "median", "slowest", "times faster"))
+    for name, sample in found.items():
+        limit = ACQUIRING if name == "acquire a free lock" else STALE
+        table.add(name, ms(sample.median), ms(sample.slowest), times(limit / 1000 / sample.median),
+                  judged=sample.median * 1000, target=at_most(limit))  # fmt: skip
+    yield table
+
+
+def _held(directory: Path, name: str) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", HOLD, str(directory), f"work-p/{name}"]
+    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "held\n"
+    return child
+
+
+def _stale(directory: Path, gate: Gate) -> object:
+    """The holder is killed before the clock starts."""
+
+    def act() -> float:
+        child = _held(directory, "dead")
+        child.kill()
+        child.communicate()
+        return timed(lambda: _taken(gate))()
+
+    return act
+
+
+def _taken(gate: Gate) -> None:
+    gate.take()
+    gate.give()
+
+
+def _refused(gate: Gate) -> None:
+    try:
+        gate.take()
+    except GateHeld:
+        return
+    msg = "a living holder's lock was taken"
+    raise AssertionError(msg)
+
+
+def _proven(world: World, gate: Gate) -> None:
+    holder = gate.holder()
+    assert holder is not None
+    assert world.processes.life(holder.who) == "alive"
+    assert gate.is_open_in(holder.pid)

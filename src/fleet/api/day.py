@@ -1,0 +1,151 @@
+"""What a person does all day: add a list, look at everything, review, open pull requests, begin and end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.api.coordinating import ENGINE
+from fleet.api.resuming import Resuming
+from fleet.errors import BadSetting, CoordinatorLives, EngineMissing, FleetError
+from fleet.model.comments import with_lines
+from fleet.store import queries as q
+from fleet.verbs import add_list, configure, pull, recap, rehearse, remote_control, review, settle, show, status
+from fleet.verbs.branches import integration_branch
+from fleet.verbs.dispatch import Wanted
+
+if TYPE_CHECKING:
+    from fleet.model.markdown_list import Item
+
+Document = dict[str, Any]
+
+
+class Day(Resuming):
+    """The person's day."""
+
+    def add_list(
+        self,
+        items: list[Item],
+        *,
+        project: str,
+        name: str,
+        dry: bool = False,
+        key: str | None = None,
+        **fields: Any,  # noqa: ANN401 - those of NewTask
+    ) -> Document:
+        """Add every item of a list, all or nothing; or only say what would be added."""
+        like = self.new_task(project, "", fields)
+        if dry:
+            return {"project": project, "tasks": self.store.read(lambda rows: add_list.planned(rows, items, like))}
+        return self.commit(add_list.add_list(items, like, name=name), key)
+
+    # looking ----------------------------------------------------------------------------------------------------------
+    def status(self) -> Document:
+        """What is going on."""
+        return status.status(self.ground)
+
+    def recap(self, *, since: int, project: str | None = None) -> Document:
+        """What happened since a time, everywhere or in one project."""
+        now = self.clock.now()
+        if project is not None:
+            self.ground.project(project)
+        return self.store.read(lambda rows: recap.recap(rows, since=since, now=now, project=project))
+
+    # reviewing --------------------------------------------------------------------------------------------------------
+    def to_review(self, project: str | None = None) -> list[Document]:
+        """What waits for a person's verdict."""
+        found = self.store.read(review.waiting)
+        mine = [each for each in found if project in {None, each["project"]}]
+        return [each for each in mine if each["status"] == "blocked" or self._is_a_persons(each["project"])]
+
+    def _is_a_persons(self, project: str) -> bool:
+        try:
+            return bool(self.settings(project)["review"].value != "agent")
+        except BadSetting:  # whoever mends fleet.toml may review as well
+            return True
+
+    def work_of(self, *, project: str, slug: str, colour: bool = False) -> Document:
+        """A task's work as a reviewer looks at it: what was asked for, what the agent said, what it changed."""
+        now = self.clock.now()
+        task = self.store.read(lambda rows: show.show(rows, project, slug, now))
+        repository = self.ground.project(project)["path"]
+        integration, _tip = integration_branch(self.ground, project, repository)
+        git = self.world.git
+        branch = f"worker/{slug}"
+        keep = ("project", "slug", "title", "description", "status", "stage", "assignee", "log", "artifacts")
+        return {name: task[name] for name in keep} | {
+            "verdicts": self.store.read(lambda rows: review.verdicts(rows, project, slug)),
+            "commits": git.titles(repository, f"refs/heads/{integration}", f"refs/heads/{branch}"),
+            "stat": git.diff(repository, integration, branch, stat=True),
+            "diff": git.diff(repository, integration, branch, colour=colour),
+        }
+
+    def rehearse(self, *, project: str, slug: str) -> Document:
+        """Try whether the work merges and passes its verify command; the result is kept in the task's log."""
+        found = rehearse.rehearse(self.ground, project, slug)
+        self.log(project=project, slug=slug, message=f"tried before the review: {found['says'].strip()}")
+        return found
+
+    def judge(self, *, project: str, slug: str, verdict: str, comments: str = "", key: str | None = None) -> Document:
+        """Accept a task's work, or send it back with comments."""
+        self._settle_attempt(project, slug)
+        told = with_lines(comments, lambda file, line: self._line_of(project, slug, file, line)) if comments else ""
+        return self.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=told), key)
+
+    def _settle_attempt(self, project: str, slug: str) -> None:
+        """An agent that ended without anybody noticing is not at work."""
+        attempt = self.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
+        if attempt is not None and attempt["id"] != self.speaker:
+            settle.settle(self.ground, attempt["id"])
+
+    def _line_of(self, project: str, slug: str, file: str, line: int) -> str | None:
+        """One line of the work."""
+        repository = self.ground.project(project)["path"]
+        text = self.world.git.file_at(repository, f"refs/heads/worker/{slug}", file)
+        lines = (text or "").splitlines()
+        return lines[line - 1] if 0 < line <= len(lines) else None
+
+    # pull requests ----------------------------------------------------------------------------------------------------
+    def pull(self, *, project: str, slug: str) -> Document:
+        """Push a task's branch and open its pull request."""
+        self._settle_attempt(project, slug)
+        return pull.pull(self.ground, project, slug)
+
+    def check_pull(self, *, project: str, slug: str) -> Document:
+        """How far a task's pull request is; merged, the task is done."""
+        return pull.check(self.ground, project, slug)
+
+    def tend_pulls(self, *, project: str) -> list[Document]:
+        """Open and look at all pull requests of a project."""
+        return pull.tend(self.ground, project)
+
+    # beginning --------------------------------------------------------------------------------------------------------
+    def begin(self, project: str, wanted: dict[str, str]) -> Document:
+        """Write these settings into the project's fleet.toml, and start its coordinator. What is so already stays as it is."""
+        self.engine(wanted["engine"])
+        written = configure.configure(self.ground, project, wanted)
+        seat, warnings = self.coordinator(project), self._in_the_way(project, wanted)
+        lives = seat["state"] in {"alive", "starting", "unknown"}
+        if not lives:
+            try:
+                seat = self.coord_spawn(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
+            except CoordinatorLives as error:  # somebody else was faster
+                lives, seat = True, {"id": error.facts["dispatch"]}
+            warnings += seat.get("warnings", [])
+        ident = seat.get("id") or seat.get("holder")
+        return {"written": written, "coordinator": ident, "started": not lives, "warnings": warnings}
+
+    def _in_the_way(self, project: str, wanted: dict[str, str]) -> list[str]:
+        """Why an agent could not be started here now. An engine whose command comes with each task can always."""
+        try:
+            self.check_start(Wanted(project=project, slug="", engine=wanted["engine"], autonomy=wanted["autonomy"]))
+        except EngineMissing as error:
+            return [] if error.facts["program"] == "(none given)" else [f"{error} — {error.next_step}"]
+        except FleetError as error:
+            return [f"{error} — {error.next_step}"]
+        return []
+
+    def remote_control(self, project: str, to: str | None = None, *, key: str | None = None) -> Document:
+        """Whether the project's coordinator may be controlled from afar; said anew, if wanted."""
+        if to is None:
+            return self.store.read(lambda rows: remote_control.look(rows, project))
+        return self.commit(remote_control.set_remote_control(project=project, to=to), key)

@@ -1,0 +1,88 @@
+"""What an engine's hooks call, with as few imports as can be."""
+
+from __future__ import annotations
+
+import os
+
+from fleet.api.acts import Acts
+from fleet.model import jsontext
+from fleet.model.dialect import Dialect
+from fleet.model.names import DispatchId
+from fleet.model.proof import VARIABLE
+from fleet.store.registry import open_store
+from fleet.verbs import awaiting, hook, messages
+from fleet.verbs.prove import prove
+from fleet.world.funnel import Funnel
+from fleet.world.home import home_path, ready_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
+
+    from fleet.verbs.hook import Reply
+
+    Told = dict[str, Any]
+
+# How long a hook that its agent waits for may wait for the turn to write; the engine's own limits are longer.
+PATIENCE = 5.0
+
+
+class Hooking(Acts):
+    """One agent's hooks."""
+
+    @classmethod
+    def here(cls) -> Self:
+        """The home and the agent that the environment names."""
+        ident = DispatchId(os.environ["FLEET_DISPATCH_ID"], source="FLEET_DISPATCH_ID")
+        where = ready_home(home_path())
+        funnel = Funnel()
+        store = open_store(where, funnel, wait=PATIENCE)
+        return cls(home=where, store=store, actor=ident, dispatch=ident, funnel=funnel)
+
+    def prove(self) -> None:
+        """A new coordinator presents its proof, if it was given one."""
+        nonce, project = os.environ.get(VARIABLE), os.environ.get("FLEET_PROJECT")
+        if nonce and project and self.speaker:
+            told = {"project": project, "ident": self.speaker, "nonce": nonce}
+            prove(self.store, self.home, **told, clock=self.clock, ids=self.ids)
+
+    def hear(self, dialect: Dialect, event: str, told: Told, at: int) -> Reply:
+        """Take in an event."""
+        return hook.hear(self._desk(dialect, event, told, at))
+
+    def awaited(
+        self, dialect: Dialect, event: str, told: Told, question: str, is_alone: Callable[[], bool]
+    ) -> Told | None:
+        """The answer to a question, as the engine reads it."""
+        desk = self._desk(dialect, event, told, self.clock.now())
+        return awaiting.answered(desk, question, self.clock, is_alone)
+
+    def something_to_say(self, dialect: Dialect, at: int, is_alone: Callable[[], bool]) -> tuple[str, tuple[str, ...]]:
+        """What to wake an idle agent with, and the ids of the messages in it."""
+        found = awaiting.something_to_say(self._desk(dialect, "", {}, at), self.clock, is_alone)
+        return messages.told(found) if found else "", tuple(row["id"] for row in found)
+
+    def acknowledge(self, idents: tuple[str, ...]) -> None:
+        """The agent has these messages."""
+        if idents and self.speaker:
+            self.commit(messages.acknowledge(self.speaker, idents))
+
+    def _desk(self, dialect: Dialect, event: str, told: Told, at: int) -> hook.Desk:
+        return hook.Desk(
+            store=self.store,
+            commit=self.commit,
+            dialect=dialect,
+            dispatch=self.actor,
+            event=event,
+            told=told,
+            at=at,
+            fresh=self.ids.dispatch(),
+        )
+
+
+def dialect_of(engine: str) -> Dialect:
+    """The dialect that the launch of an agent wrote down for its hooks."""
+    with open(f"{home_path()}/hooks/{engine}.dialect.json", encoding="utf-8") as file:
+        told: Any = jsontext.loads(file.read().strip())
+    return Dialect(told)

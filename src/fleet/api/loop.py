@@ -1,0 +1,65 @@
+"""fleet's own coordinator: ticks on change and on time, holds nothing between ticks, survives a broken one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.api.fleet import Fleet
+from fleet.errors import NotSeated, TickInProgress
+from fleet.model.times import SECOND, duration
+from fleet.world.clock import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_POLL = 0.3
+_AFTER_TROUBLE = 5.0
+
+
+class Loop:
+    """One coordinator's loop."""
+
+    def __init__(self, project: str, say: Callable[[str], None]) -> None:
+        self._project = project
+        self._say = say
+        self._clock = Clock()
+        self._seen = -1
+        self._next = 0.0
+        self._said: list[str] = []
+
+    def run(self) -> None:
+        """Tick until somebody else is in the seat."""
+        while self._round():
+            self._clock.wait(_POLL)
+
+    def _round(self) -> bool:
+        """Look, and tick if something changed or the time has come. False when it is over."""
+        try:
+            with Fleet.open() as fleet:
+                newest = fleet.newest()
+                if newest == self._seen and self._clock.ticks() < self._next:
+                    return True
+                self._next = self._clock.ticks() + duration(fleet.settings()["tick_every"].value) / SECOND
+                self._seen = newest
+                self._tell(fleet, fleet.tick(self._project))
+        except NotSeated as error:
+            self._say(f"{error}; this coordinator ends")
+            return False
+        except TickInProgress:
+            self._seen = -1
+        except Exception as error:  # noqa: BLE001 - whatever it was, the next tick may go well
+            self._say(f"this tick failed, the next one tries again: {type(error).__name__}: {error}")
+            self._next = self._clock.ticks() + _AFTER_TROUBLE
+        return True
+
+    def _tell(self, fleet: Fleet, told: dict[str, Any]) -> None:
+        """In prose: what was done, and what is in the way; not what was said by the tick before."""
+        now = [*told["done"], *(f"trouble: {line}" for line in told["troubles"])]
+        for line in now:
+            if line not in self._said:
+                self._say(line)
+        self._said = now
+        for message in told["messages"]:
+            self._say(f"message {message['id']} from {message['sender']}: {message['text']}")
+        if told["messages"]:
+            fleet.acknowledge([message["id"] for message in told["messages"]])

@@ -1,0 +1,75 @@
+"""Items of a job: ids from their content, the states they go through, and how failures of the same kind are told."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+STATES = ("waiting", "running", "merging", "done", "dead", "skipped", "parked")
+ENDED = ("done", "dead", "skipped", "parked")
+# The parts of a job that are worked on as items are, besides its items.
+PARTS = ("setup", "reduce")
+LONGEST = 200_000
+_ID = 12
+_SIGNATURE = 160
+_SAME = (
+    (re.compile(r"""(['"`]).{0,200}?\1"""), "'…'"),
+    (re.compile(r"\S*/\S*"), "PATH"),
+    (re.compile(r"\b[0-9a-f]{7,64}\b"), "ID"),
+    (re.compile(r"\d+"), "N"),
+)
+
+
+def item_id(data: object) -> str:
+    """The same content has the same id, in every run and on every machine."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_ID]
+
+
+def numbered(found: Iterable[Any]) -> Iterator[tuple[str, int, Any]]:
+    """Each item with its id and number; what is there again gets the number of its time behind its id."""
+    seen: dict[str, int] = {}
+    for number, data in enumerate(found, 1):
+        ident = item_id(data)
+        seen[ident] = seen.get(ident, 0) + 1
+        yield (ident if seen[ident] == 1 else f"{ident}-{seen[ident]}"), number, data
+
+
+def slug(job: str, item: str) -> str:
+    """The task that an item is worked on as."""
+    return f"job-{job}-{item}"
+
+
+def label(data: object) -> str:
+    """An item in a few words."""
+    if isinstance(data, dict):
+        for key in ("path", "name", "title", "id", "file"):
+            if isinstance(data.get(key), str | int):
+                return str(data[key])[:80]
+    return (data if isinstance(data, str) else json.dumps(data, ensure_ascii=False))[:80]
+
+
+def signature(where: str, why: str, data: object) -> str:
+    """What failures of the same kind have in common: what differs from item to item is taken out."""
+    last = next((line for line in reversed(why.splitlines()) if line.strip()), "")
+    for value in sorted(_texts(data), key=len, reverse=True):
+        last = last.replace(value, "ITEM")
+    for pattern, instead in _SAME:
+        last = pattern.sub(instead, last)
+    return f"{where}: {' '.join(last.split())}"[:_SIGNATURE]
+
+
+def _texts(data: object) -> Iterator[str]:
+    if isinstance(data, dict):
+        for value in data.values():
+            yield from _texts(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _texts(value)
+    elif isinstance(data, str) and len(data) > 1:
+        yield data

@@ -1,0 +1,21 @@
+"""The pipeline: which stage of a task follows which, and who works at it. Pure.
+
+worker ──done──▶ review ──accept──▶ finisher ──merged──▶ done
+                   │ send back         │ red verify   │ conflict
+                   ▼                   ▼              ▼
+                  fix                 fix           rebase        each then goes on as a worker does; a rebase straight to the finisher
+"""
+
+from __future__ import annotations
+
+STAGES = ("worker", "review", "finisher", "fix", "rebase")
+# Who works at a stage. The finisher is fleet itself.
+KIND_AT = {"worker": "worker", "review": "reviewer", "fix": "fix", "rebase": "rebase", "finisher": "finisher"}
+STAGE_OF = {kind: stage for stage, kind in KIND_AT.items()}
+MENDING = frozenset({"fix", "rebase"})
+REVIEWS = ("person", "agent", "none")
+
+
+def after_work(kind: str, review: str | None) -> str:
+    """The stage that follows when a worker, fix or rebase is done."""
+    return "review" if kind in {"worker", "fix"} and review in {"person", "agent"} else "finisher"

@@ -1,0 +1,44 @@
+"""A setting written into a file of settings: one line is changed or added, everything else stays as it was, comments too."""
+
+from __future__ import annotations
+
+import json
+import re
+
+
+def with_value(text: str, name: str, value: str) -> str:
+    """The text with a setting of the first level in it. One that is there keeps its place, a new one goes before the tables."""
+    lines = text.splitlines(keepends=True)
+    wanted = f"{name} = {json.dumps(value, ensure_ascii=False)}"
+    head = _first_table(lines)
+    for number, line in enumerate(lines[:head]):
+        if re.match(rf"\s*[\"']?{re.escape(name)}[\"']?\s*=", line):
+            lines[number] = f"{wanted}{_comment(line)}\n"
+            return "".join(lines)
+    return "".join([*_ended(lines[:head]), f"{wanted}\n", *_apart(lines[head:])])
+
+
+def _first_table(lines: list[str]) -> int:
+    """Where the tables begin, with the comment above the first; behind the last line when there are none."""
+    found = next((number for number, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
+    while 0 < found < len(lines) and lines[found - 1].lstrip().startswith("#"):
+        found -= 1
+    return found
+
+
+def _comment(line: str) -> str:
+    """The comment behind a value, if it has one."""
+    found = re.search(r"(?:\"[^\"]*\"|'[^']*'|[^\"'#\s]+)\s*(#.*)?$", line.partition("=")[2].rstrip("\r\n"))
+    return f"  {found[1]}" if found and found[1] else ""
+
+
+def _ended(lines: list[str]) -> list[str]:
+    """Without the empty lines at the end, and with the newline that the last line may lack."""
+    kept = list(lines)
+    while kept and not kept[-1].strip():
+        kept.pop()
+    return [*kept[:-1], kept[-1].rstrip("\r\n") + "\n"] if kept else []
+
+
+def _apart(tables: list[str]) -> list[str]:
+    return ["\n", *tables] if tables else []

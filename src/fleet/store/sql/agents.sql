@@ -1,0 +1,88 @@
+-- name: heard_agent
+-- What is known of an agent whose dispatch has not ended, for its hooks.
+SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process
+FROM agents a JOIN dispatches d ON d.id = a.dispatch
+WHERE a.dispatch = :dispatch AND a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight');
+
+-- name: living_agents
+-- The same of all agents, of one project or of all, oldest first.
+SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process FROM agents a
+JOIN dispatches d ON d.id = a.dispatch
+WHERE a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight')
+  AND (CAST(:project AS TEXT) IS NULL OR d.project = :project)
+ORDER BY d.created_at, d.id;
+
+-- name: learn_agent
+-- What its hooks told, weighed in the same transaction.
+UPDATE agents SET state = :state, state_at = :state_at, detail = :detail, context = :context, tokens = :tokens, cost = :cost,
+                  conversation = :conversation, compacting = :compacting, sent_back = :sent_back,
+                  failed_turns = :failed_turns, heartbeat_at = :heartbeat_at
+WHERE dispatch = :dispatch AND archived_at IS NULL;
+
+-- name: add_question
+INSERT INTO questions (id, dispatch, kind, text, command, choices, asked_at)
+VALUES (:id, :dispatch, :kind, :text, :command, :choices, :at) ON CONFLICT DO NOTHING;
+
+-- name: question_by_id
+SELECT q.*, d.project, d.slug, d.exec_state FROM questions q LEFT JOIN dispatches d ON d.id = q.dispatch WHERE q.id = :id;
+
+-- name: open_questions
+-- What is asked and not answered, by agents that have not ended; oldest first.
+SELECT q.*, d.project, d.slug, d.engine FROM questions q JOIN dispatches d ON d.id = q.dispatch
+WHERE q.closed_at IS NULL AND q.answer IS NULL AND d.exec_state IN ('pending', 'in_flight')
+  AND (CAST(:dispatch AS TEXT) IS NULL OR q.dispatch = :dispatch)
+ORDER BY q.asked_at, q.id;
+
+-- name: answer_question
+-- Compare and set: the first answer counts.
+UPDATE questions SET answer = :answer, answered_by = :by, answered_at = :at
+WHERE id = :id AND answer IS NULL AND closed_at IS NULL;
+
+-- name: close_question
+-- Compare and set: the agent has the answer, or needs none any more.
+UPDATE questions SET closed_at = :at WHERE id = :id AND closed_at IS NULL;
+
+-- name: close_questions
+-- An agent went on, or ended: what it asked before is over; of one tool call only, if one is named.
+UPDATE questions SET closed_at = :at
+WHERE dispatch = :dispatch AND closed_at IS NULL AND asked_at < :at
+  AND (CAST(:text AS TEXT) IS NULL OR (text = :text AND answer IS NULL));
+
+-- name: close_orphaned_questions
+-- Questions of agents that have ended.
+UPDATE questions SET closed_at = :at WHERE closed_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = questions.dispatch AND d.exec_state IN ('pending', 'in_flight'));
+
+-- name: orphaned_questions
+SELECT COUNT(*) AS n FROM questions WHERE closed_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = questions.dispatch AND d.exec_state IN ('pending', 'in_flight'));
+
+-- name: hold_of
+SELECT engine, kind, reason, since, until, trial, tried_at FROM holds WHERE engine = :engine;
+
+-- name: every_hold
+SELECT engine, kind, reason, since, until, trial, tried_at FROM holds ORDER BY engine;
+
+-- name: hold_engine
+-- Hold an engine back; who was trying has failed.
+INSERT INTO holds (engine, kind, reason, since, until, trial) VALUES (:engine, :kind, :reason, :at, :until, NULL)
+ON CONFLICT (engine) DO UPDATE SET kind = excluded.kind, reason = excluded.reason, since = excluded.since,
+                                   until = excluded.until, trial = NULL, tried_at = NULL;
+
+-- name: try_engine
+-- Compare and set: one trial at a time.
+UPDATE holds SET trial = :dispatch, tried_at = :at WHERE engine = :engine AND COALESCE(trial, '') = COALESCE(CAST(:was AS TEXT), '');
+
+-- name: lift_hold
+DELETE FROM holds WHERE engine = :engine;
+
+-- name: set_quota
+INSERT INTO quotas (engine, span, percent, resets_at, at) VALUES (:engine, :span, :percent, :resets_at, :at)
+ON CONFLICT (engine, span) DO UPDATE SET percent = excluded.percent, resets_at = excluded.resets_at, at = excluded.at
+WHERE quotas.at <= excluded.at;
+
+-- name: quotas_of
+SELECT engine, span, percent, resets_at, at FROM quotas WHERE engine = :engine ORDER BY span;
+
+-- name: all_quotas
+SELECT engine, span, percent, resets_at, at FROM quotas ORDER BY engine, span;

@@ -1,0 +1,95 @@
+-- name: review_queue
+-- Work that waits for a verdict, with nobody at it, most urgent first.
+SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks
+WHERE stage = 'review' AND status IN ('in_progress', 'blocked') AND archived = 0 AND job IS NULL
+  AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+                  AND d.exec_state IN ('pending', 'in_flight'))
+ORDER BY priority DESC, changed_at, project, slug;
+
+-- name: add_verdict
+-- What a reviewer said.
+INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments)
+VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments);
+
+-- name: verdicts_of
+-- What was said of a task's work, oldest first.
+SELECT at, actor, verdict, comments FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq;
+
+-- name: judge_task
+-- Compare and set: a verdict moves work that is under review on, or back.
+UPDATE tasks SET status = :status, stage = :stage, reason = :reason, changed_at = :at
+WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was
+  AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '');
+
+-- name: pull_request_of
+-- Where a task's pull request is, and how far the task is.
+SELECT title, description, status, stage, pull_request, merged FROM tasks WHERE project = :project AND slug = :slug;
+
+-- name: set_pull_request
+-- Compare and set: a task has one pull request.
+UPDATE tasks SET pull_request = :pull_request, changed_at = :at
+WHERE project = :project AND slug = :slug AND COALESCE(pull_request, '') = COALESCE(CAST(:was AS TEXT), '');
+
+-- name: tasks_to_pull
+-- Work at its last stage with nobody at it: what has a pull request, and what may still get one.
+SELECT slug, pull_request FROM tasks
+WHERE project = :project AND merged IS NULL AND archived = 0 AND job IS NULL
+  AND (status = 'done' OR (status IN ('in_progress', 'open') AND stage = 'finisher'))
+  AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+                  AND d.exec_state IN ('pending', 'in_flight'))
+ORDER BY priority DESC, changed_at, slug;
+
+-- name: merged_since
+-- What was merged since a time, oldest first.
+SELECT project, slug, title, merged, merged_at FROM tasks
+WHERE merged_at >= :since AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY merged_at, project, slug;
+
+-- name: settled_since
+-- How dispatches ended since a time, oldest first.
+SELECT at, project, slug, dispatch, what FROM operations
+WHERE at >= :since AND why LIKE 'settle %' AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY seq;
+
+-- name: archived_since
+-- The journals that were archived since a time, with what their agents had spent.
+SELECT dispatch, what FROM operations
+WHERE at >= :since AND why LIKE 'archive %' AND dispatch IS NOT NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project);
+
+-- name: spending
+-- What the agents in the tables have spent, of those that were at work since a time.
+SELECT a.dispatch, a.tokens, a.cost FROM agents a JOIN dispatches d ON d.id = a.dispatch
+WHERE (a.archived_at IS NULL OR a.archived_at >= :since) AND (CAST(:project AS TEXT) IS NULL OR d.project = :project);
+
+-- name: waiting_questions
+-- What agents ask a person and nobody has answered yet, oldest first.
+SELECT u.id, u.dispatch, u.kind, u.text, u.command, u.asked_at, d.project, d.slug FROM questions u
+JOIN dispatches d ON d.id = u.dispatch
+WHERE u.closed_at IS NULL AND u.answered_at IS NULL AND d.exec_state IN ('pending', 'in_flight') ORDER BY u.asked_at, u.id;
+
+-- name: parked_tasks
+-- What is blocked, or waits for a time; newest first. A review that came to nothing waits for a person, and is not among them.
+SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks
+WHERE archived = 0 AND job IS NULL AND ((status = 'blocked' AND stage <> 'review') OR (status = 'open' AND not_before > :now))
+ORDER BY changed_at DESC, project, slug LIMIT :most;
+
+-- name: failed_tasks
+-- Tasks that failed, newest first.
+SELECT project, slug, title, reason, changed_at FROM tasks
+WHERE status = 'failed' AND archived = 0 AND job IS NULL ORDER BY changed_at DESC, project, slug LIMIT :most;
+
+-- name: tasks_on_hand
+-- Tasks in progress, longest first, and whether an agent is at work on them.
+SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request,
+       EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+               AND d.exec_state IN ('pending', 'in_flight')) AS attempted
+FROM tasks WHERE status = 'in_progress' AND job IS NULL ORDER BY started_at, project, slug LIMIT :most;
+
+-- name: all_holds
+-- Engines that are held back for the whole fleet.
+SELECT engine, kind, reason, since, until FROM holds ORDER BY engine;
+
+-- name: claims_elsewhere
+-- Claims that this host, or this tmux server's socket, does not answer for.
+SELECT c.host, COALESCE(d.tmux_socket, '') AS tmux_socket, COUNT(*) AS n FROM claims c
+LEFT JOIN dispatches d ON d.id = c.dispatch
+WHERE c.state <> 'released' AND (c.host <> :host OR (d.tmux_socket IS NOT NULL AND d.tmux_socket <> :socket))
+GROUP BY c.host, d.tmux_socket ORDER BY c.host, d.tmux_socket;

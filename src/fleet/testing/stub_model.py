@@ -1,0 +1,181 @@
+"""A stand-in for a model, on loopback: it tells an agent to run one command after another, then says that it is done.
+
+It speaks the interfaces of two makers: "messages" (Anthropic) and "responses" (OpenAI). What comes next is read from the
+conversation that each request carries; nothing else is remembered, so an agent that asks twice is told the same.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+import uuid
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Self
+
+Body = dict[str, Any]
+LAST_WORDS = "Done."
+# A request that offers no tools is for the title of the conversation.
+_TITLE = "A title"
+# A command that is still running is told as such after so many milliseconds, ten seconds unless it is said.
+_PATIENCE = 30_000
+
+
+class Answer(NamedTuple):
+    """What a request is answered with."""
+
+    events: list[Body]
+    trouble: Sequence[str] = ()
+    last: bool = False
+
+
+class StubModel:
+    """Serves while it is open.
+
+    Over: its last words were given, so every command was tried before. Trouble: what the commands that failed said.
+    """
+
+    def __init__(self, dialect: str, commands: Sequence[str]) -> None:
+        self._speak = SPEAKERS[dialect]
+        self._commands = commands
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.answer = self._answer
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+        self.over = False
+        self.trouble: Sequence[str] = ()
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        """Serve."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def _answer(self, body: Body) -> list[Body]:
+        answer = self._speak(body, self._commands)
+        self.trouble = answer.trouble or self.trouble
+        self.over = self.over or answer.last
+        return answer.events
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    answer: Callable[[Body], list[Body]]
+
+    def handle_error(self, *_: object) -> None:
+        """An agent that is ended hangs up in the middle."""
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+    def do_HEAD(self) -> None:
+        self._send(b"")
+
+    def do_GET(self) -> None:
+        self._send(b"{}")
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+        if "count_tokens" in self.path or not ("messages" in body or "input" in body):
+            self._send(b'{"input_tokens": 10}')
+            return
+        events = self.server.answer(body)
+        if not body.get("stream"):
+            self._send(json.dumps(events[-1].get("response", events[0].get("message"))).encode())
+            return
+        text = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events)
+        self._send(text.encode(), "text/event-stream")
+
+    def _send(self, data: bytes, kind: str = "application/json") -> None:
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def messages(body: Body, commands: Sequence[str]) -> Answer:
+    """Anthropic's: as many commands are done as the conversation has results."""
+    blocks = [block for said in body["messages"] if isinstance(said["content"], list) for block in said["content"]]
+    results = [block for block in blocks if block.get("type") == "tool_result"]
+    trouble = [_text(each["content"]) for each in results if each.get("is_error")]
+    if not body.get("tools"):
+        return Answer(list(_message(body, {"type": "text", "text": _TITLE})))
+    if len(results) >= len(commands):
+        return Answer(list(_message(body, {"type": "text", "text": LAST_WORDS})), trouble, last=True)
+    use = {"command": commands[len(results)], "description": "told by the stub"}
+    block = {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": "Bash", "input": use}
+    return Answer(list(_message(body, block)), trouble)
+
+
+def _text(content: object) -> str:
+    return " ".join(str(each.get("text")) for each in content) if isinstance(content, list) else str(content)
+
+
+def _message(body: Body, block: Body) -> Iterator[Body]:
+    text = block.get("text")
+    empty = {**block, "input": {}} if text is None else {"type": "text", "text": ""}
+    delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])} if text is None else None
+    stop = {"stop_reason": "tool_use" if text is None else "end_turn", "stop_sequence": None}
+    whole = {"id": f"msg_{uuid.uuid4().hex}", "type": "message", "role": "assistant", "model": body.get("model")}
+    usage = {"input_tokens": 1000, "output_tokens": 20}
+    content = [] if body.get("stream") else [block]
+    yield {"type": "message_start", "message": {**whole, "content": content, **stop, "usage": usage}}
+    yield {"type": "content_block_start", "index": 0, "content_block": empty}
+    yield {"type": "content_block_delta", "index": 0, "delta": delta or {"type": "text_delta", "text": text}}
+    yield {"type": "content_block_stop", "index": 0}
+    yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 20}}
+    yield {"type": "message_stop"}
+
+
+def responses(body: Body, commands: Sequence[str]) -> Answer:
+    """OpenAI's, with the tool of Codex. As a model would, it asks for a command that failed once more, outside the sandbox."""
+    if not body.get("tools"):
+        return Answer(list(_response(_words(_TITLE))))
+    calls = [each for each in body["input"] if each["type"] == "function_call"]
+    results = {each["call_id"]: str(each["output"]) for each in body["input"] if each["type"] == "function_call_output"}
+    failed = [each for each in calls if "exited with code 0" not in results.get(each["call_id"], "")]
+    trouble = [results.get(each["call_id"], "") for each in failed]
+    inside = [each for each in failed if "require_escalated" not in each["arguments"]]
+    done = len(calls) - len(inside)
+    if done >= len(commands):
+        return Answer(list(_response(_words(LAST_WORDS))), trouble, last=True)
+    given: Body = {"cmd": commands[done], "yield_time_ms": _PATIENCE}
+    if inside and inside[-1] is calls[-1]:
+        given |= {"sandbox_permissions": "require_escalated", "justification": "it failed in the sandbox"}
+    ident = uuid.uuid4().hex
+    call = {"type": "function_call", "id": f"fc_{ident}", "call_id": f"call_{ident}", "name": "exec_command"}
+    return Answer(list(_response(call | {"arguments": json.dumps(given)})), trouble)
+
+
+def _words(said: str) -> Body:
+    content = [{"type": "output_text", "text": said}]
+    return {"type": "message", "id": f"msg_{uuid.uuid4().hex}", "role": "assistant", "content": content}
+
+
+def _response(item: Body) -> Iterator[Body]:
+    ident = f"resp_{uuid.uuid4().hex}"
+    usage = {"input_tokens": 1000, "output_tokens": 20, "total_tokens": 1020}
+    yield {"type": "response.created", "response": {"id": ident}}
+    yield {"type": "response.output_item.done", "output_index": 0, "item": item}
+    yield {"type": "response.completed", "response": {"id": ident, "output": [item], "usage": usage}}
+
+
+SPEAKERS: dict[str, Callable[[Body, Sequence[str]], Answer]] = {"messages": messages, "responses": responses}

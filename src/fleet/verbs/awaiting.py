@@ -1,0 +1,96 @@
+"""What a hook waits for: the answer to its agent's question, or something to tell an agent that sits at its prompt.
+
+The waiting is bounded by the engine's own limit, and ends when the agent goes on or is gone: nothing outlives it for long.
+"""
+
+from __future__ import annotations
+
+from fleet.model import asking, jsontext
+from fleet.model.hearing import QUIET, Heard, weighed
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs import messages
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.hook import Desk
+    from fleet.world.clock import Clock
+
+LOOK_AGAIN = 0.25
+_LOOKS = 4
+# The stop that made the agent idle is told by a hook beside this one; so long it may take.
+SETTLING = 20.0
+_SAID_NO = "A person has said no to this"
+
+
+def answered(desk: Desk, ident: str, clock: Clock, is_alone: Callable[[], bool]) -> Row | None:
+    """Wait for the answer to a question, and say it as the engine reads it; None when there is nothing to say."""
+    until = clock.ticks() + desk.dialect.wait
+    while clock.ticks() < until and not is_alone():
+        row = desk.store.read(lambda rows: rows.one(q.QUESTION_BY_ID, id=ident))
+        if row is None or row["closed_at"] is not None:
+            return None
+        if row["answer"] is not None:
+            return _said(desk, row) if desk.commit(_taken(desk, ident, clock.now()))["taken"] else None
+        clock.wait(LOOK_AGAIN)
+    desk.commit(_taken(desk, ident, 0))
+    return None
+
+
+def _taken(desk: Desk, ident: str, at: int) -> Change:
+    """The question is over; with a time, because the agent has its answer and goes on."""
+
+    def work(tx: Tx) -> Row:
+        taken = tx.run(q.CLOSE_QUESTION, id=ident, at=tx.at)
+        known = tx.one(q.HEARD_AGENT, dispatch=desk.dispatch)
+        after = weighed(known, Heard(at, state="working")) if known and at and taken else None
+        if after is not None and not tx.all(q.OPEN_QUESTIONS, dispatch=desk.dispatch):
+            tx.run(q.LEARN_AGENT, **after)
+        tx.note(question=ident, taken=bool(at))
+        return {"taken": taken == 1}
+
+    return Change(f"{'answer taken' if at else 'question over'}: {ident} of {desk.dispatch}", work)
+
+
+def _said(desk: Desk, row: Row) -> Row:
+    given: Any = jsontext.loads(row["answer"])
+    if "answers" in given:
+        whole = desk.dialect.field(desk.told, "input") or {}
+        decision = {"behavior": "allow", "updatedInput": {**whole, "answers": given["answers"]}}
+    elif given["allow"]:
+        decision = {"behavior": asking.ALLOW}
+    else:
+        reason = f"{_SAID_NO}: {given['reason']}" if given["reason"] else f"{_SAID_NO}."
+        decision = {"behavior": asking.DENY, "message": reason}
+    return {"hookSpecificOutput": {"hookEventName": desk.event, "decision": decision}}
+
+
+def something_to_say(desk: Desk, clock: Clock, is_alone: Callable[[], bool]) -> list[Row]:
+    """Wait beside an idle agent for a message; nothing when it goes on by itself, or ends."""
+    begun, until = clock.ticks(), clock.ticks() + desk.dialect.wait
+    while clock.ticks() < until:
+        known = desk.known()
+        if known is None:
+            return []
+        quiet = known["state"] in QUIET
+        if not quiet and clock.ticks() > begun + SETTLING:
+            return []
+        found: list[Row] = (
+            desk.commit(messages.taken(desk.dispatch, "woken"))["messages"] if quiet and known["waiting"] else []
+        )
+        if found or _left_alone(clock, is_alone):
+            return found
+    return []
+
+
+def _left_alone(clock: Clock, is_alone: Callable[[], bool]) -> bool:
+    """Let a second pass; whether the agent went meanwhile."""
+    for _ in range(_LOOKS):
+        if is_alone():
+            return True
+        clock.wait(LOOK_AGAIN)
+    return False

@@ -1,0 +1,36 @@
+"""A finding of the sweep: what, why, what proves it, and what was done about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import FleetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was found, why it matters, what proves it, and what was done."""
+
+    what: str
+    why: str
+    proof: str
+    action: str
+    done: bool = False
+    standing: bool = False
+
+
+def acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callable[[], Any]) -> Finding:  # noqa: FBT001, PLR0917
+    """Act if wanted, and say what came of it."""
+    if not kill:
+        return Finding(what=what, why=why, proof=proof, action=f"would {action}")
+    try:
+        outcome = act()
+    except (FleetError, OSError) as error:
+        return Finding(what=what, why=why, proof=proof, action=f"could not {action}: {error}", standing=True)
+    left = outcome.get("left") if isinstance(outcome, dict) else outcome if isinstance(outcome, list) else None
+    said = f"did: {action}" + (f"; left: {'; '.join(left)}" if left else "")
+    return Finding(what=what, why=why, proof=proof, action=said, done=not left, standing=bool(left))

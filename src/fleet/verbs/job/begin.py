@@ -1,0 +1,108 @@
+"""Begin: read a job's document, refuse what could not run, write it down, and run it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import BadInput
+from fleet.model import names
+from fleet.model.workflow import Workflow, faults, read
+from fleet.store import queries as q
+from fleet.verbs.holding import taken_to_resume
+from fleet.verbs.job import book, doing
+from fleet.verbs.job.run import carry_on
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fleet.verbs.ground import Ground
+    from fleet.verbs.job.run import Wish
+    from fleet.verbs.job.telling import Tell
+    from fleet.world.gates import Gate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What somebody wants run."""
+
+    project: str
+    file: str
+    id: str | None = None
+    told: dict[str, str] = field(default_factory=dict)
+
+
+def text_of(file: str) -> str:
+    """A job's document, from its file."""
+    try:
+        with open(file, encoding="utf-8") as opened:
+            return opened.read()
+    except UnicodeDecodeError:
+        raise BadInput(what=f"{file} is not UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        raise BadInput(what=f"{file} cannot be read: {str(error.strerror).lower()}") from None
+
+
+def validate(file: str) -> dict[str, Any]:
+    """Everything that is wrong with a document."""
+    found = faults(text_of(file))
+    return {"file": file, "valid": not found, "faults": [fault.as_document() for fault in found]}
+
+
+def prepare(ground: Ground, asked: Asked, environment: Mapping[str, str]) -> tuple[book.NewJob, Workflow]:
+    """The job as it would be written down; refused when its document, engines or variables do not do."""
+    ground.project(asked.project)
+    source = text_of(asked.file)
+    workflow = read(source, asked.file)
+    for step in workflow.agents():
+        doing.agent_of(ground, step, asked.project)
+    ident = names.DispatchId(asked.id, "the job's id") if asked.id else names.DispatchId(ground.world.ids.dispatch())
+    new = book.NewJob(
+        id=ident,
+        project=asked.project,
+        name=workflow.name,
+        source=source,
+        folder=os.path.dirname(os.path.abspath(asked.file)),
+        parameters=_parameters(workflow, asked.told, environment),
+    )
+    return new, workflow
+
+
+def _parameters(workflow: Workflow, told: dict[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """What {env.NAME} stands for: as told, else as the document says, else as the environment has it now."""
+    spoken = workflow.variables()
+    strange = sorted(set(told) - set(spoken) - set(workflow.env))
+    if strange:
+        known = ", ".join(sorted({*spoken, *workflow.env})) or "none"
+        raise BadInput(what=f"--set {strange[0]}: the job speaks of no such variable (of {known})")
+    found = {name: environment[name] for name in spoken if name in environment} | workflow.env | told
+    missing = [name for name in spoken if name not in found]
+    if missing:
+        raise BadInput(what=f"{{env.{missing[0]}}} has no value: say --set {missing[0]}=VALUE")
+    return found
+
+
+def parts_of(workflow: Workflow) -> list[str]:
+    """Which parts are worked on besides the items: setup also where only its checkout is needed."""
+    setup = bool(workflow.setup) or workflow.map.isolation == "none" or workflow.map.source != "list"
+    return (["setup"] if setup else []) + (["reduce"] if workflow.reduce else [])
+
+
+def gate_of(ground: Ground, ident: str) -> Gate:
+    """The gate of a job: its runner holds it for as long as it runs."""
+    return ground.world.work_gate(f"job-{ident}", ident)
+
+
+def run_job(ground: Ground, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> dict[str, Any]:
+    """Write a job down and run it. One that is there under its id is run once more, with its input read anew."""
+    new, workflow = prepare(ground, asked, environment)
+    gate = gate_of(ground, new.id)
+    taken_to_resume(ground, gate, new.id, force=False)
+    try:
+        known = ground.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=new.id))
+        change = book.create if known is None else book.renew
+        ground.commit(change(new, parts_of(workflow)))
+        return carry_on(ground, new.id, tell, wanted)
+    finally:
+        gate.give()

@@ -1,0 +1,96 @@
+"""Resume all: what could be resumed and why, and bringing back what was interrupted, within the limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.engines.reader import engine as read_engine
+from fleet.errors import FleetError
+from fleet.model import resuming
+from fleet.model.dispatches import UNFINISHED
+from fleet.store import queries as q
+from fleet.verbs import conversation, find
+from fleet.verbs.job.left import left_jobs
+from fleet.verbs.resume import resume, settled, when
+from fleet.verbs.settle import settle
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row
+    from fleet.verbs.ground import Ground
+
+
+def resumable(ground: Ground, project: str | None = None) -> list[dict[str, Any]]:
+    """What could be resumed, oldest first. What died unnoticed, as all does with the machine, is settled before; nothing is killed."""
+    for row in _unfinished(ground, project):
+        settle(ground, row["id"])
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.LEFT_ATTEMPTS, project=project))
+    left = [row for row in rows if not resuming.why_finished(row)]
+    return [_shown(ground, row) for row in [*left, *_coordinators(ground, project)]] + left_jobs(ground, project)
+
+
+def resume_all(ground: Ground, project: str | None = None) -> dict[str, Any]:
+    """Bring back everything that was interrupted. What cannot start now waits, with the reason."""
+    done: dict[str, Any] = {"resumed": [], "waiting": [], "jobs": []}
+    _settle_dead(ground, project)
+    for each in resumable(ground, project):
+        if not each["interrupted"]:
+            continue
+        if each["kind"] == "job":
+            ground.world.start_fleet("resume", each["id"])
+            done["jobs"].append(each["id"])
+            continue
+        try:
+            done["resumed"].append(resume(ground, each["id"]))
+        except FleetError as error:
+            done["waiting"].append({**each, "why": str(error)})
+    return done
+
+
+def _settle_dead(ground: Ground, project: str | None) -> None:
+    """Together with what the dead left running. One that is alive or unknown is none of ours."""
+    for row in _unfinished(ground, project):
+        try:
+            settled(ground, row)
+        except FleetError:
+            continue
+
+
+def _unfinished(ground: Ground, project: str | None) -> list[Row]:
+    """But for finishers: what became of a merge is git's to say."""
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
+    return [row for row in rows if row["kind"] != "finisher"]
+
+
+def _coordinators(ground: Ground, project: str | None) -> list[Row]:
+    """Coordinators that were lost and whose seat nobody has taken since. A seat that was left on purpose stays empty."""
+    found = []
+    for seat in ground.store.read(lambda rows: rows.all(q.ALL_SEATS)):
+        if not seat["holder"] or project not in {None, seat["project"]}:
+            continue
+        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"]))  # noqa: B023
+        row = row or find.archived(ground, seat["holder"])
+        if row is not None and row["exec_state"] not in UNFINISHED and resuming.was_interrupted(row):
+            found.append(row)
+    return found
+
+
+def _shown(ground: Ground, row: Row) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "project": row["project"],
+        "task": row["slug"],
+        "kind": row["kind"],
+        "engine": row["engine"],
+        "ended_at": when(row["ended_at"]),
+        "reason": row["blocked_reason"] or row["exec_state"],
+        "interrupted": resuming.was_interrupted(row),
+        "conversation": _goes_on(ground, row),
+    }
+
+
+def _goes_on(ground: Ground, row: Row) -> bool:
+    try:
+        engine = read_engine(ground.world.home, row["engine"])
+    except FleetError:
+        return False
+    return row["slug"] is not None and conversation.can_go_on(engine, row.get("conversation"))

@@ -1,0 +1,111 @@
+"""Stray: sessions, processes and files that nobody in the tables answers for, or that outlived whoever did."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fleet.model.claim import Claim
+from fleet.model.dispatches import UNFINISHED
+from fleet.model.times import HOUR
+from fleet.resources import KINDS
+from fleet.store import queries as q
+from fleet.verbs.acquire import release
+from fleet.verbs.find import archived
+from fleet.verbs.finding import Finding, acted
+from fleet.verbs.prompts import finish_rewrite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.verbs.ground import Ground
+    from fleet.world.tmux import Listing
+
+_SESSION = re.compile(r"fleet-([0-9a-f]{8})")
+_HALF = re.compile(r"([0-9a-f]{8}\.md)\.[0-9a-f]{8}\.new")
+_INBOX = re.compile(r"([0-9a-f]{8})\.md")
+_LATE = 168 * HOUR
+
+
+def sessions(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Finding]:
+    """Sessions on our server: ours whose dispatch has ended; those that only look like ours are listed."""
+    for pane in listing.panes:
+        what = f"tmux session {pane.session}"
+        if pane.home != ground.world.tmux.home_id:
+            if _SESSION.fullmatch(pane.session):
+                yield Finding(what=what, why="it has our name but not our mark", proof=f"its mark is {pane.home or 'missing'}",
+                              action="listed only", standing=True)  # fmt: skip
+            continue
+        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=pane.dispatch))  # noqa: B023
+        if row is not None:
+            continue  # its dispatch is in the tables, and releases it by its claim
+        if archived(ground, pane.dispatch) is None:
+            yield Finding(what=what, why="it bears our mark, but its dispatch is in neither tables nor archive",
+                          proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip
+            continue
+        proof = f"dispatch {pane.dispatch} is in the archive"
+        yield acted(what, "its dispatch has ended", proof, "kill it", kill,
+                    lambda: ground.world.tmux.kill(pane.session_id))  # fmt: skip # noqa: B023
+
+
+def processes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Processes that carry the id of a dispatch that has ended."""
+    for ident, whom in ground.world.processes.marks().items():
+        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
+        ended = row["exec_state"] not in UNFINISHED if row is not None else archived(ground, ident) is not None
+        if not ended:
+            continue
+        for who in whom:
+            yield acted(f"process {who.pid}", f"its dispatch {ident} has ended", "it carries its id in its environment",
+                        "kill it", kill, lambda: ground.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
+
+
+def files(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Prompts and worktrees that no claim speaks of. Listed, never touched."""
+    claims = ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))
+    held = {row["name"] for row in claims}
+    if kill:
+        _forget_litter(
+            ground, {row["id"] for row in claims}, {row["name"] for row in claims if row["state"] == "allocating"}
+        )
+    for name in ground.world.files.names("inbox"):
+        if _INBOX.fullmatch(name) and f"inbox/{name}" not in held:
+            yield Finding(what=f"inbox/{name}", why="no claim speaks of it", proof="looked up in the store",
+                          action="listed only", standing=True)  # fmt: skip
+    for project in ground.world.files.names("projects"):
+        for name in ground.world.files.names(f"projects/{project}/worktrees"):
+            path = f"{ground.world.home}/projects/{project}/worktrees/{name}"
+            if path not in held:
+                yield Finding(what=path, why="no claim speaks of it", proof="looked up in the store",
+                              action="listed only", standing=True)  # fmt: skip
+
+
+def _forget_litter(ground: Ground, claims: set[str], making: set[str]) -> None:
+    """Locks of claims that are history, and prompts that were never published whole."""
+    for name in ground.world.files.names("locks/effects"):
+        ident = name.removesuffix(".lock")
+        if ident not in claims and ground.world.effect_lock(ident).is_free():
+            ground.world.forget_effect_lock(ident)
+    for name in ground.world.files.names("inbox"):
+        found = _HALF.fullmatch(name)
+        if found and f"inbox/{found[1]}" not in making:
+            ground.world.files.unlink(f"inbox/{name}")
+
+
+def rewrites(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Inboxes that were handed over by someone who died before the file said so."""
+    for row in ground.store.read(lambda rows: rows.all(q.UNFINISHED_REWRITES)):
+        claim = Claim.of(row)
+        yield acted(f"{claim}", f"it was handed over to {claim.dispatch} and not rewritten", "its claim carries the content",
+                    "rewrite it", kill, lambda: finish_rewrite(ground, claim))  # fmt: skip # noqa: B023
+
+
+def late_inboxes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """A backstop: prompts that are still ours long after their dispatch ended."""
+    before = ground.world.clock.now() - _LATE
+    for row in ground.store.read(lambda rows: rows.all(q.LATE_INBOXES, before=before)):
+        claim = Claim.of(row)
+        if claim.host == ground.world.host.id and KINDS[claim.kind].look(claim, ground.world) == "ours":
+            why = f"it is still ours {_LATE // HOUR} h after its dispatch {claim.dispatch} ended"
+            yield acted(str(claim), why, "its claim names it, and it is there", "release it", kill,
+                        lambda: [*filter(None, [release(ground, claim)])])  # fmt: skip # noqa: B023

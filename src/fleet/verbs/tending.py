@@ -1,0 +1,77 @@
+"""Tending the dispatches of a project: settle what has ended, press what should have. Never waits for an agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.errors import FleetError, NotSeated
+from fleet.model.identity import Identity
+from fleet.model.times import duration
+from fleet.store import queries as q
+from fleet.verbs.end import kill_processes, press
+from fleet.verbs.merge import is_merged_by_git, note_merged
+from fleet.verbs.settle import settle, why_alive
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row
+    from fleet.verbs.ground import Ground
+    from fleet.world.tmux import Listing
+
+
+def tend_dispatches(ground: Ground, project: str, troubles: list[str]) -> list[str]:
+    """Each unfinished agent of the project that has ended or outlived its work; coordinators are Replace's. What was done.
+
+    One that cannot be tended does not keep the others from it.
+    """
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
+    listing = ground.world.tmux.listing()
+    mine = [row for row in rows if row["kind"] != "coord" and row["host"] == ground.world.host.id]
+    said = []
+    for row in mine:
+        try:
+            what = _tended(ground, row, listing)
+        except NotSeated:
+            raise
+        except (FleetError, OSError) as error:
+            troubles.append(f"{row['id']} of {row['slug']}: {error}")
+            continue
+        said += [f"{row['id']} ({row['kind']} of {row['slug']}): {what}"] if what else []
+    return said
+
+
+def _tended(ground: Ground, row: Row, listing: Listing) -> str:
+    if not why_alive(ground, row, listing):
+        return settle_any(ground, row)
+    life = ground.world.processes.life(Identity.parse(row["process"] or ""))
+    if row["exec_state"] == "in_flight" and life == "dead":
+        kill_processes(ground, row)
+        return settle_any(ground, row)
+    return _pressed(ground, row) if life == "alive" and row["kind"] != "finisher" else ""
+
+
+def settle_any(ground: Ground, row: Row) -> str:
+    """Settle a dispatch; a finisher's merge is carried on from what git says."""
+    done = settle(ground, row["id"])
+    if not done["settled"]:
+        return ""
+    if row["kind"] == "finisher" and is_merged_by_git(ground, row):
+        note_merged(ground, row["project"], row["slug"])
+    return f"ended {done['exec_state']}"
+
+
+def _pressed(ground: Ground, row: Row) -> str:
+    """An agent that reported, lost its task or was asked before, and lives on."""
+    now = ground.world.clock.now()
+    if row["asked_for"] not in {None, "report"}:
+        return _news(press(ground, row, asked_for=row["asked_for"], reason=row["asked_reason"] or ""))
+    if row["report"]:
+        over = now - row["reported_at"] >= duration(ground.setting("report_grace"))
+        return _news(press(ground, row, asked_for="report", reason="it had reported")) if over else ""
+    task = ground.store.read(lambda rows: rows.one(q.TASK_STATE, project=row["project"], slug=row["slug"]))
+    if task is not None and task["assignee"] != row["id"]:
+        return _news(press(ground, row, asked_for="superseded", reason="its task was taken away"))
+    return ""
+
+
+def _news(said: str) -> str:
+    return "" if said == "given time to exit" else said

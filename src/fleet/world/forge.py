@@ -1,0 +1,125 @@
+"""Where pull requests live: asked through gh, glab, or a program of the user's. Titles and texts are words of their own.
+
+A program of the user's is called in two forms, and answers on standard output:
+
+    COMMAND --branch BRANCH --target BRANCH --title TEXT --body TEXT     its last line is the address; the same one if called again
+    COMMAND --state ADDRESS                                              open, merged or closed
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from fleet.world.programs import Done, Programs
+
+    State = Literal["open", "merged", "closed", "unknown"]
+
+LIMIT = 60.0
+_STATES: dict[str, State] = {"open": "open", "opened": "open", "merged": "merged", "closed": "closed"}
+
+
+class Forge(Protocol):
+    """A way to open pull requests."""
+
+    name: str
+
+    def opened(self, *, branch: str, target: str, title: str, body: str) -> str | None:
+        """The address of the branch's pull request, opened if there is none; None when it could not be."""
+
+    def state(self, address: str) -> State:
+        """How far a pull request is."""
+
+
+class _Asked:
+    """A program that is asked in the repository."""
+
+    def __init__(self, programs: Programs, repository: str, *words: str) -> None:
+        self._programs = programs
+        self._repository = repository
+        self._words = words
+        self.name = words[0]
+        self.said = ""
+
+    def _ask(self, *words: str) -> Done:
+        done = self._programs.run(self.name, [*self._words, *words], limit=LIMIT, cwd=self._repository)
+        self.said = " ".join((done.err or done.out).split()) or f"it gave {done.status}"
+        return done
+
+    def _list(self, *words: str) -> list[dict[str, Any]]:
+        """A JSON answer as a list; empty when there is none."""
+        done = self._ask(*words)
+        try:
+            found = json.loads(done.out) if done.ok else []
+        except ValueError:
+            return []
+        return found if isinstance(found, list) else [found]
+
+
+class Own(_Asked):
+    """A program of the user's."""
+
+    def opened(self, *, branch: str, target: str, title: str, body: str) -> str | None:
+        """What it prints last."""
+        done = self._ask("--branch", branch, "--target", target, "--title", title, "--body", body)
+        return _address(done)
+
+    def state(self, address: str) -> State:
+        """What it says."""
+        done = self._ask("--state", address)
+        return _STATES.get(done.out.strip().lower(), "unknown") if done.ok else "unknown"
+
+
+class GitHub(_Asked):
+    """gh."""
+
+    def opened(self, *, branch: str, target: str, title: str, body: str) -> str | None:
+        """The one that is open, or a new one."""
+        there = self._list("pr", "list", "--head", branch, "--state", "open", "--json", "url")
+        if there:
+            return str(there[0]["url"])
+        words = ["--head", branch, "--base", target, "--title", title, "--body", body]
+        return _address(self._ask("pr", "create", *words))
+
+    def state(self, address: str) -> State:
+        """By its address."""
+        found = self._list("pr", "view", address, "--json", "state")
+        return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"
+
+
+class GitLab(_Asked):
+    """glab."""
+
+    def opened(self, *, branch: str, target: str, title: str, body: str) -> str | None:
+        """The one that is open, or a new one."""
+        there = self._list("mr", "list", "--source-branch", branch, "--output", "json")
+        if there:
+            return str(there[0]["web_url"])
+        words = ["--source-branch", branch, "--target-branch", target, "--title", title, "--description", body, "--yes"]
+        return _address(self._ask("mr", "create", *words))
+
+    def state(self, address: str) -> State:
+        """By its address."""
+        found = self._list("mr", "view", address, "--output", "json")
+        return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"
+
+
+def forge(programs: Programs, repository: str, *, command: str | None, remote: str) -> Own | GitHub | GitLab | None:
+    """The user's own program; else the one that fits the remote's address and is installed; else whichever is."""
+    if command:
+        return Own(programs, repository, *shlex.split(command))
+    found = [each for each in ("gh", "glab") if shutil.which(each)]
+    if not found:
+        return None
+    wanted = "glab" if "gitlab" in remote else "gh"
+    name = wanted if wanted in found else found[0]
+    return GitHub(programs, repository, name) if name == "gh" else GitLab(programs, repository, name)
+
+
+def _address(done: Done) -> str | None:
+    """The last word of the last line: programs say more than the address on a terminal, and only there."""
+    words = done.out.split()
+    return words[-1] if done.ok and words else None

@@ -1,0 +1,22 @@
+"""A resume that is killed before, during and after each of its effects, and then resumed again: exactly one successor."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+# On PostgreSQL a part, spread over all effects: the journal is the same, only its database is another.
+EVERY = {"sqlite": 1, "postgres": 5}
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.req("RES-5", "RES-7", "RES-10")
+def test_a_resume_that_dies_at_any_effect_can_be_resumed_again(store_url_kind, store_url):
+    words = [sys.executable, "-m", "fleet.testing.crash", "resume", store_url, "--every", str(EVERY[store_url_kind])]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    cases = [json.loads(line) for line in done.stdout.splitlines()]
+    faulty = [f"{case['effect']} ({case['way']}): {case['faults']}" for case in cases if case["faults"]]
+    assert faulty == []
+    assert done.returncode == 0, done.stderr
+    assert len(cases) * EVERY[store_url_kind] > 20

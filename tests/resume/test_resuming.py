@@ -1,0 +1,336 @@
+"""Resume: a new dispatch where the old one stopped. Never of one that lives, never of one that has finished."""
+
+import os
+import signal
+import uuid
+from pathlib import Path
+
+import pytest
+from dispatch.stage import bundle_of, is_alive, process_of, raw, status_of
+
+from fleet.errors import BadInput, FleetError, LimitReached, NoSuchDispatch, NotResumable
+from fleet.testing.scenarios import until
+from fleet.verbs import conversation
+from fleet.verbs.dispatch import Wanted
+
+SLEEP = ("sleep", "1000")
+COMMIT = "git add . && git -c user.name=a -c user.email=a@b commit --quiet --message 'Add a'"
+WORK = ("sh", "-c", f"test -e a.txt || (echo a >a.txt && {COMMIT}); echo b >b.txt; echo farewell; exec sleep 1000")
+HALF = ("sh", "-c", "echo half >half.txt; exec sleep 1000")
+# A tool of the agent that outlives it, as those of killed agents do.
+DAEMON = ("sh", "-c", "setsid sh -c 'echo $$ >child.new; mv child.new child; exec sleep 2000' & exec sleep 1000")
+
+
+def stopped(stage, fleet, slug: str, *command: str) -> str:
+    ident = stage.dispatch(fleet, slug, *(command or SLEEP))
+    stage.launched(fleet, ident)
+    fleet.stop(ident)
+    return ident
+
+
+def tidied(stage, fleet, ident: str, name: str) -> None:
+    """Uncommitted work is never deleted, so the test does it."""
+    stage.launched(fleet, ident)
+    fleet.kill(ident, "enough")
+    (stage.tree("t") / name).unlink()
+
+
+def prompt_of(stage, ident: str) -> str:
+    return Path(stage.home, "inbox", f"{ident}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.req("RES-1", "RES-10")
+@pytest.mark.parametrize("called", ["id", "prefix", "session", "slug"])
+def test_a_stopped_agent_is_resumed_in_its_own_worktree_by_a_new_dispatch(either, called):
+    with either.fleet() as fleet:
+        old = either.dispatch(fleet, "t", *HALF)
+        either.launched(fleet, old)
+        until((either.tree("t") / "half.txt").exists)
+        fleet.stop(old)
+        name = {"id": old, "prefix": old[:6], "session": f"fleet-{old}", "slug": "t"}[called]
+        done = fleet.resume(name)
+        new = done["id"]
+        assert (done["predecessor"], done["conversation"], done["stopped"]) == (old, False, None)
+        assert new != old
+        assert fleet.journal(new)["predecessor"] == old
+        assert fleet.task(project="p", slug="t")["assignee"] == new
+        assert status_of(fleet, "t") == ("in_progress", None)
+        assert (bundle_of(fleet, "t")["owner"], bundle_of(fleet, "t")["generation"]) == (new, 2)
+        pid = either.launched(fleet, new).pid
+        until(lambda: os.readlink(f"/proc/{pid}/cwd") == str(either.tree("t")))
+        tidied(either, fleet, new, "half.txt")
+
+
+@pytest.mark.req("RES-10")
+def test_the_successor_is_told_what_happened(either):
+    with either.fleet() as fleet:
+        old = either.dispatch(fleet, "t", *WORK, script="Add a and b.")
+        either.shows(fleet, old, "farewell")
+        fleet.stop(old)
+        new = fleet.resume(old)["id"]
+        told = prompt_of(either, new)
+        tidied(either, fleet, new, "b.txt")
+    for words in (old, "stopped", "Add a", "?? b.txt", "you begin anew", "Add a and b."):
+        assert words in told
+    log = Path(either.home, "logs", f"{old}.log")
+    assert str(log) in told
+    assert "farewell" in log.read_text()
+
+
+@pytest.mark.req("RES-10")
+def test_an_agent_that_was_killed_from_outside_can_be_resumed(either):
+    with either.fleet() as fleet:
+        old = either.dispatch(fleet, "t", *SLEEP)
+        who = either.launched(fleet, old)
+        os.kill(who.pid, signal.SIGKILL)
+        until(lambda: fleet.world.processes.life(who) == "dead")
+        new = fleet.resume(old)["id"]
+        assert fleet.journal(old)["exec_state"] in {"blocked", "failed"}, "the old journal is settled first"
+        either.launched(fleet, new)
+        assert [agent["id"] for agent in fleet.agents()] == [new]
+
+
+@pytest.mark.req("RES-10")
+def test_what_a_dead_agent_left_running_is_ended_before_the_successor_starts(scene):
+    with scene.fleet() as fleet:
+        scene.without_hint(fleet)
+        old = scene.dispatch(fleet, "t", *DAEMON)
+        who = scene.launched(fleet, old)
+        until((scene.tree("t") / "child").exists)
+        child = int((scene.tree("t") / "child").read_text())
+        os.kill(who.pid, signal.SIGKILL)
+        until(lambda: fleet.world.processes.life(who) == "dead")
+        fleet.resumable()
+        assert is_alive(child), "looking ends nobody"
+        new = fleet.resume(old)["id"]
+        assert not is_alive(child)
+        tidied(scene, fleet, new, "child")
+
+
+@pytest.mark.req("RES-10")
+def test_a_living_agent_is_not_resumed_and_how_to_attach_is_told(either):
+    with either.fleet() as fleet:
+        ident = either.dispatch(fleet, "t", *SLEEP)
+        who = either.launched(fleet, ident)
+        with pytest.raises(NotResumable, match="alive") as caught:
+            fleet.resume(ident)
+        assert caught.value.code == 14
+        assert f"fleet attach {ident}" in caught.value.next_step
+        assert is_alive(who.pid)
+        assert len(fleet.dispatches()) == 1
+
+
+@pytest.mark.req("RES-8", "RES-10", "RES-13")
+def test_an_agent_of_another_host_is_unknown_and_not_resumed(either):
+    with either.fleet() as fleet:
+        ident = either.dispatch(fleet, "t", *SLEEP)
+        who = either.launched(fleet, ident)
+        here = fleet.world.host.id
+        raw(
+            fleet, f"UPDATE dispatches SET host = 'elsewhere', process = 'elsewhere/b/{who.pid}/1' WHERE id = '{ident}'"
+        )
+        with pytest.raises(NotResumable, match="elsewhere"):
+            fleet.resume(ident)
+        assert is_alive(who.pid)
+        raw(fleet, f"UPDATE dispatches SET host = '{here}', process = '{who}' WHERE id = '{ident}'")
+
+
+@pytest.mark.req("RES-10", "RES-13")
+def test_a_process_that_cannot_be_judged_is_not_resumed(either, monkeypatch):
+    with either.fleet() as fleet:
+        ident = either.dispatch(fleet, "t", *SLEEP)
+        either.launched(fleet, ident)
+        monkeypatch.setattr(fleet.world.processes, "life", lambda _who: "unknown")
+        with pytest.raises(NotResumable, match="unknown"):
+            fleet.resume(ident)
+        monkeypatch.undo()
+        assert is_alive(process_of(fleet, ident).pid)
+
+
+@pytest.mark.req("RES-10")
+@pytest.mark.parametrize(
+    ("ending", "why"),
+    [
+        ("done", "reported done"),
+        ("fail --reason no", "reported failed"),
+        ("killed", "on purpose"),
+        ("abandoned", "abandoned"),
+    ],
+)
+def test_a_finished_one_is_refused(either, ending, why):
+    with either.fleet() as fleet:
+        if ending in {"killed", "abandoned"}:
+            ident = either.killed(fleet, "t") if ending == "killed" else stopped(either, fleet, "t")
+            if ending == "abandoned":
+                fleet.abandon(project="p", slug="t")
+        else:
+            ident = either.dispatch(fleet, "t", "sh", "-c", f"fleet {ending}")
+            either.ended(fleet)
+        before = status_of(fleet, "t")
+        with pytest.raises(NotResumable, match=why):
+            fleet.resume(ident)
+        assert status_of(fleet, "t") == before
+        assert fleet.agents() == []
+
+
+@pytest.mark.req("RES-10")
+def test_an_old_attempt_is_refused_when_another_has_followed_it(either):
+    with either.fleet() as fleet:
+        first = stopped(either, fleet, "t")
+        fleet.retry(project="p", slug="t")
+        second = stopped(either, fleet, "t")
+        with pytest.raises(NotResumable, match=second):
+            fleet.resume(first)
+        third = fleet.resume(second)["id"]
+        either.launched(fleet, third)
+        fleet.stop(third)
+        fourth = fleet.resume(second)["id"]  # what was started to resume it is the same work
+        assert fleet.journal(fourth)["predecessor"] == third
+
+
+@pytest.mark.req("RES-10")
+def test_the_limits_hold_for_a_resume_too(narrow):
+    with narrow.fleet() as fleet:
+        old = stopped(narrow, fleet, "t")
+        for slug in ("a", "b"):
+            narrow.dispatch(fleet, slug, *SLEEP)
+        with pytest.raises(LimitReached):
+            fleet.resume(old)
+        assert status_of(fleet, "t") == ("blocked", "stopped")
+
+
+@pytest.mark.req("RES-10")
+def test_a_resume_that_could_not_start_leaves_the_work_to_be_resumed(either, once):
+    with either.fleet() as fleet:
+        old = stopped(either, fleet, "t")
+
+        def fail() -> None:
+            raise OSError("no more sessions")
+
+        fleet.funnel.watcher = once("before", "tmux new-session", fail)
+        with pytest.raises(OSError, match="no more sessions"):
+            fleet.resume(old)
+        fleet.funnel.watcher = None
+        status, reason = status_of(fleet, "t")
+        assert status == "blocked"
+        assert "its resume did not start" in reason
+        assert [each["interrupted"] for each in fleet.resumable()] == [True]
+        new = fleet.resume(old)["id"]
+        either.launched(fleet, new)
+        assert [agent["id"] for agent in fleet.agents()] == [new]
+
+
+@pytest.mark.req("RES-9")
+@pytest.mark.parametrize(
+    "given", ["../../etc/passwd", "/etc/passwd", "a/b", "..", "", "a b", "x\n", "%", "-rf", "a\0b"]
+)
+def test_no_path_can_be_smuggled_in_as_an_id(scene, given):
+    before = {str(path) for path in Path(scene.root).rglob("*")}
+    with scene.fleet() as fleet, pytest.raises(BadInput):
+        fleet.resume(given)
+    made = {str(path) for path in Path(scene.root).rglob("*")} - before
+    assert not [path for path in made if "lock" in path]
+
+
+@pytest.mark.req("RES-9")
+def test_an_id_that_nobody_has_is_absent(scene):
+    with scene.fleet() as fleet, pytest.raises(NoSuchDispatch, match="0badc0de"):
+        fleet.resume("0badc0de")
+
+
+@pytest.mark.req("RES-10")
+def test_the_command_line_tells_what_goes_on_where(scene):
+    with scene.fleet() as fleet:
+        old = stopped(scene, fleet, "t")
+    listed = scene.program("resume", "--list")
+    assert old in listed.out
+    assert "stopped" in listed.out
+    said = scene.program("resume", "t", "-p", "p")
+    assert said.code == 0, said
+    assert f"where {old} stopped" in said.out
+    assert scene.program("resume", "--list").out == "nothing is there to resume\n"
+    again = scene.program("resume", "t", "-p", "p")
+    assert (again.code, "fleet attach" in again.err) == (14, True)
+    for words in ((), ("t", "--all"), ("--all", "--list"), ("--all", "--force")):
+        assert scene.program("resume", *words).code == 2
+
+
+# conversations ----------------------------------------------------------------------------------------------------------
+TALKER = """
+summary = "an agent that remembers"
+program = "sh"
+start = ["{program}", "-c", "echo started $0; exec sleep 1000", "{session}"]
+resume = ["{program}", "-c", "echo resumed $0; exec sleep 1000", "{conversation}"]
+session = ["{conversation}"]
+"""
+
+
+def talker(stage, *more: str) -> None:
+    folder = Path(stage.home, "engines")
+    folder.mkdir(exist_ok=True)
+    (folder / "talker.toml").write_text(TALKER + "\n".join(more) + "\n")
+
+
+@pytest.mark.req("RES-10")
+def test_an_engine_that_can_goes_on_in_the_same_conversation_again_and_again(either):
+    talker(either)
+    with either.fleet() as fleet:
+        ident = either.dispatch(fleet, "t", engine="talker")
+        talk = conversation.known(fleet.ground, ident)
+        assert uuid.UUID(talk).version == 4
+        either.shows(fleet, ident, f"started {talk}")
+        for _ in range(2):
+            fleet.stop(ident)
+            assert [each["conversation"] for each in fleet.resumable()] == [True]
+            done = fleet.resume(ident)
+            ident = done["id"]
+            assert done["conversation"] is True
+            either.shows(fleet, ident, f"resumed {talk}")
+            assert "its own conversation" in prompt_of(either, ident)
+            assert fleet.journal(ident)["resumes"] == "conversation"
+
+
+@pytest.mark.req("RES-10")
+def test_a_conversation_that_was_never_kept_is_begun_anew_under_another_name(either):
+    kept = Path(either.root, "kept")
+    kept.mkdir()
+    talker(either, f'transcript = ["$NO_SUCH_VARIABLE/{{conversation}}.jsonl", "{kept}/*/{{conversation}}.jsonl"]')
+    with either.fleet() as fleet:
+        old = either.dispatch(fleet, "t", engine="talker")
+        either.shows(fleet, old, "started")
+        fleet.stop(old)
+        assert [each["conversation"] for each in fleet.resumable()] == [False]
+        done = fleet.resume(old)
+        talk = conversation.known(fleet.ground, done["id"])
+        assert (done["conversation"], talk != conversation.known(fleet.ground, old)) == (False, True)
+        either.shows(fleet, done["id"], f"started {talk}")
+        assert fleet.journal(done["id"])["resumes"] == "again"
+        fleet.stop(done["id"])
+        (kept / "some").mkdir()
+        (kept / "some" / f"{talk}.jsonl").touch()
+        again = fleet.resume("t")
+        assert again["conversation"] is True
+        either.shows(fleet, again["id"], f"resumed {talk}")
+
+
+@pytest.mark.req("RES-10")
+def test_what_the_hooks_tell_of_the_conversation_counts(either):
+    talker(either)
+    with either.fleet() as fleet:
+        old = either.dispatch(fleet, "t", engine="talker")
+        either.shows(fleet, old, "started")
+        raw(fleet, f"UPDATE agents SET conversation = 'another-one' WHERE dispatch = '{old}'")
+        fleet.stop(old)
+        either.shows(fleet, fleet.resume(old)["id"], "resumed another-one")
+
+
+@pytest.mark.req("RES-10")
+def test_a_coordinator_that_died_is_resumed_in_its_seat_and_a_living_one_is_not(either):
+    with either.fleet() as fleet:
+        old = fleet.coord_spawn(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP))["id"]
+        who = either.launched(fleet, old)
+        with pytest.raises(FleetError, match="alive") as caught:
+            fleet.resume(old)
+        assert caught.value.code == 14
+        assert f"fleet attach {old}" in caught.value.next_step
+        assert is_alive(who.pid)

@@ -1,0 +1,257 @@
+"""What hooks tell, weighed; what agents ask; when limits are reset: decided without acting."""
+
+import time
+
+import pytest
+
+from fleet.engines import hooks, status_file
+from fleet.engines.reader import all_engines, engine, read
+from fleet.errors import BadInput, BadSetting
+from fleet.model import asking
+from fleet.model.dialect import FIELDS, MEANINGS, Dialect, clean
+from fleet.model.hearing import BEAT, COLUMNS, SILENCE, STATES, Heard, is_silent, weighed
+from fleet.model.identity import Identity
+from fleet.model.resets import reset_time
+from fleet.verbs import messages
+
+NOW = 1_794_723_761_000  # 2026-11-15T06:22:41Z
+NOTHING = dict.fromkeys(COLUMNS) | {"dispatch": "0a1b2c3d", "compacting": 0, "sent_back": 0, "failed_turns": 0}
+
+
+def known(**more):
+    return NOTHING | {"state": "working", "detail": "", "state_at": NOW, "heartbeat_at": NOW} | more
+
+
+@pytest.mark.req("HOOK-2", "AGENT-1")
+@pytest.mark.parametrize("state", STATES)
+def test_a_report_that_is_older_than_what_is_known_changes_nothing(state):
+    assert weighed(known(), Heard(NOW - 1, state=state, detail="late", turn="failed", facts={"context": 9})) is None
+
+
+@pytest.mark.req("HOOK-2")
+def test_a_newer_report_is_learnt_with_its_time():
+    after = weighed(known(), Heard(NOW + 5, state="stopped", detail="bye"))
+    assert (after["state"], after["detail"], after["state_at"], after["heartbeat_at"]) == (
+        "stopped",
+        "bye",
+        NOW + 5,
+        NOW + 5,
+    )
+
+
+@pytest.mark.req("HOOK-2")
+def test_of_two_reports_of_one_moment_the_one_that_nobody_waited_for_yields():
+    stopped = known(state="stopped", detail="bye")
+    assert weighed(stopped, Heard(NOW, state="working", yields=True)) is None
+    assert weighed(known(), Heard(NOW, state="stopped", detail="bye"))["state"] == "stopped"
+
+
+@pytest.mark.req("HOOK-2")
+def test_the_same_again_is_written_down_every_fifteen_seconds_only():
+    assert weighed(known(), Heard(NOW + BEAT - 1, state="working")) is None
+    after = weighed(known(), Heard(NOW + BEAT, state="working"))
+    assert (after["heartbeat_at"], after["state_at"]) == (NOW + BEAT, NOW)
+
+
+@pytest.mark.req("HOOK-2", "ENG-2")
+def test_what_a_report_does_not_speak_of_stays_known():
+    before = known(context=40, tokens=80_000, conversation="c", detail="")
+    after = weighed(before, Heard(NOW + BEAT, facts={"cost": 5, "context": None}))
+    assert after == before | {"cost": 5, "heartbeat_at": NOW + BEAT}
+
+
+@pytest.mark.req("AGENT-1")
+def test_more_context_is_news_at_once_and_more_tokens_are_not():
+    assert weighed(known(context=40), Heard(NOW + 1, facts={"context": 41}))["context"] == 41
+    assert weighed(known(tokens=40), Heard(NOW + 1, facts={"tokens": 41})) is None
+
+
+@pytest.mark.req("ENG-7", "AGENT-8")
+def test_failed_turns_are_counted_until_one_goes_well_and_sent_back_ones_until_somebody_speaks():
+    once = weighed(known(), Heard(NOW + 1, state="failed_turn", detail="x", turn="failed"))
+    twice = weighed(once, Heard(NOW + 2, state="failed_turn", detail="y", turn="failed"))
+    assert (once["failed_turns"], twice["failed_turns"]) == (1, 2)
+    assert weighed(twice, Heard(NOW + 3, state="working", turn="new"))["failed_turns"] == 2
+    assert weighed(twice, Heard(NOW + 3, state="working", turn="good"))["failed_turns"] == 0
+    back = weighed(known(), Heard(NOW + 1, state="working", detail="sent back", turn="back"))
+    assert (back["sent_back"], weighed(back, Heard(NOW + 2, state="working", turn="new"))["sent_back"]) == (1, 0)
+
+
+@pytest.mark.req("AGENT-1")
+def test_compacting_is_over_with_the_next_state():
+    after = weighed(known(), Heard(NOW + 1, state="compacting"))
+    assert (after["compacting"], weighed(after, Heard(NOW + 2, state="working"))["compacting"]) == (1, 0)
+
+
+@pytest.mark.req("AGENT-3")
+@pytest.mark.parametrize(("state", "silent"), [("working", True), ("stopped", False), ("asks", False), ("idle", False)])
+def test_only_one_that_should_be_heard_of_is_silent(state, silent):
+    assert is_silent(state, NOW, NOW + SILENCE + 1) is silent
+    assert is_silent(state, NOW, NOW + SILENCE) is False
+
+
+@pytest.mark.req("LIMIT-1")
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("You've hit your session limit · resets 6:52am (UTC)", "2026-11-15T06:52"),
+        ("You've hit your session limit · resets 6:22am (UTC)", "2026-11-16T06:22"),
+        ("You've hit your weekly limit · resets Nov 19, 3:53am (UTC)", "2026-11-19T03:53"),
+        ("… resets Jan 2, 12am (UTC)", "2027-01-02T00:00"),
+        ("limit, resets 12pm (UTC)", "2026-11-15T12:00"),
+        ("limit, resets 23:10 (UTC)", "2026-11-15T23:10"),
+    ],
+)
+def test_the_time_of_a_reset_is_read_from_the_words(text, at):
+    assert time.strftime("%Y-%m-%dT%H:%M", time.gmtime(reset_time(text, NOW) / 1_000)) == at
+
+
+@pytest.mark.req("LIMIT-1")
+def test_a_reset_without_a_zone_is_in_the_machines_own(monkeypatch):
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        assert reset_time("try again at 3:05 PM", NOW) == reset_time("resets 2:05pm (UTC)", NOW)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.req("LIMIT-1")
+@pytest.mark.parametrize("text", ["", "try again later", "resets soon", "resets 5", "overloaded"])
+def test_words_without_a_time_name_no_reset(text):
+    assert reset_time(text, NOW) is None
+
+
+@pytest.mark.req("ASK-1")
+def test_a_permission_is_told_with_its_command():
+    asked = asking.question("Bash", {"command": "rm -rf x\nls", "description": "d"}, "AskUserQuestion")
+    assert (asked.kind, asked.text, asked.command) == ("permission", "Bash: rm -rf x", "rm -rf x\nls")
+    other = asking.question("Write", {"file_path": "/a/b", "content": "c\x1b[31m"}, "AskUserQuestion")
+    assert (other.text, "\x1b" in other.command, '"content"' in other.command) == ("Write: /a/b", False, True)
+
+
+QUESTIONS = [
+    {"question": "Which colour?", "multiSelect": False, "options": [{"label": "Red"}, {"label": "Blue"}]},
+    {"question": "Which size?", "multiSelect": True, "options": [{"label": "S"}, {"label": "L"}]},
+]
+
+
+@pytest.mark.req("ASK-1")
+@pytest.mark.parametrize(
+    ("said", "answers"),
+    [
+        (["2", "1,2"], {"Which colour?": "Blue", "Which size?": "S, L"}),
+        (["Red", "L"], {"Which colour?": "Red", "Which size?": "L"}),
+        (["something else", "7"], {"Which colour?": "something else", "Which size?": "7"}),
+    ],
+)
+def test_choices_are_numbers_or_words_one_for_each_question(said, answers):
+    asked = asking.question("Ask", {"questions": QUESTIONS}, "Ask")
+    assert asked.kind == "question"
+    assert asking.answer(asked.kind, asked.choices, said) == {"answers": answers}
+    with pytest.raises(BadInput, match="2 answers are wanted"):
+        asking.answer(asked.kind, asked.choices, said[:1])
+
+
+@pytest.mark.req("ASK-1")
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("allow", {"allow": True}),
+        ("Yes", {"allow": True}),
+        ("1", {"allow": True}),
+        ("deny", {"allow": False, "reason": "never"}),
+        ("use rsync", {"allow": False, "reason": "use rsync"}),
+    ],
+)
+def test_a_permission_is_allowed_denied_or_answered_with_an_instruction(said, kept):
+    assert asking.answer("permission", [], [said], "never") == kept
+    with pytest.raises(BadInput):
+        asking.answer("permission", [], [" "])
+
+
+@pytest.mark.req("MSG-1")
+@pytest.mark.parametrize("text", ["/exit", "!rm -rf x", "# note", "@file", "line\nline"])
+def test_what_is_typed_never_begins_with_a_mark_that_means_something(text):
+    made = messages.line({"id": "0a1b2c3d", "sender": "ann", "text": text})
+    assert made.startswith("[fleet message 0a1b2c3d]")
+    assert messages.ids_in(made) == ["0a1b2c3d"]
+    assert messages.ids_in("[fleet message nonsense") == []
+
+
+@pytest.mark.req("HOOK-1", "ENG-2")
+@pytest.mark.parametrize("name", [name for name, made in all_engines("").items() if made.hooks])
+def test_the_hooks_of_every_engine_mean_something_and_call_fleet(name):
+    made = engine("", name)
+    assert set(made.hooks.events.values()) <= set(MEANINGS)
+    assert set(made.hooks.later) | set(made.hooks.wakes) <= set(made.hooks.events)
+    assert "{hooks}" in made.start or made.hooks.env, "it is given them"
+    assert not made.resume or "{hooks}" in made.resume or made.hooks.env
+    text = hooks.settings(made, "full", "/a b/fleet") + "".join(hooks.said_for_each(made, "/a b/fleet"))
+    assert all(f"exec '/a b/fleet' hook {event} --engine {name}" in text for event in made.hooks.events)
+
+
+@pytest.mark.req("HOOK-2")
+def test_reports_are_asynchronous_and_what_is_answered_is_not():
+    made = engine("", "claude").hooks
+    assert {made.events[event] for event in made.later} == {"prompted", "notified", "failed", "compacting"}
+
+
+@pytest.mark.req("HOOK-1", "ENG-5")
+def test_the_one_settings_file_of_claude_also_answers_for_full_autonomy():
+    made = engine("", "claude")
+    assert '"skipDangerousModePermissionPrompt": true' in hooks.settings(made, "full", "fleet")
+    assert "skipDangerous" not in hooks.settings(made, "ask", "fleet")
+    assert made.start.count("{hooks}") == made.resume.count("{hooks}") == 1
+    assert not any("--settings" in word for words in made.autonomy.values() for word in words)
+
+
+GOOD = 'summary = "m"\nprogram = "m"\nstart = ["{program}", "{hooks}"]\n'
+
+
+@pytest.mark.req("ENG-1", "HOOK-1")
+@pytest.mark.parametrize(
+    ("table", "line", "why"),
+    [
+        ('[hooks]\nwords = "x"', 5, "words should be a list"),
+        ('[hooks]\nword = ["x"]', 5, "has no 'word'"),
+        ('[hooks.events]\nStop = "over"', 5, "Stop means 'over'"),
+        ('[hooks]\nwait = "1h"', 5, "wait should be a whole number"),
+        ('[hooks.errors]\nlimit = "wait"', 5, "limit means 'wait'"),
+        ('[hooks.fields]\nword = "x"', 5, "fields has no 'word'"),
+        ('[status_file]\nfile = "x"', 4, "lacks 'pid'"),
+        ('[status_file]\nfiles = "x"', 5, "has no 'files'"),
+    ],
+)
+def test_a_mistake_in_the_tables_is_named_with_its_line(tmp_path, table, line, why):
+    path = tmp_path / "mine.toml"
+    path.write_text(f"{GOOD}{table}\n")
+    with pytest.raises(BadSetting, match=why) as caught:
+        read(path)
+    assert f"mine.toml:{line}:" in str(caught.value)
+
+
+@pytest.mark.req("ENG-2")
+def test_a_session_file_counts_for_the_very_process_it_names(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    told = engine("", "claude").status_file
+    path = tmp_path / ".claude" / "sessions" / "77.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"pid": 77, "procStart": "123", "status": "busy", "statusUpdatedAt": 5}')
+    who = Identity(host="h", boot="b", pid=77, start="123")
+    assert status_file.state_of(told, who) == ("working", "", 5)
+    assert status_file.state_of(told, Identity(host="h", boot="b", pid=77, start="124"))[0] == "unknown"
+    assert status_file.state_of(told, Identity(host="h", boot="b", pid=78, start="123"))[0] == "unknown"
+    path.write_text('{"pid": 77, "procStart": "123", "status": "dreaming"}')
+    assert status_file.state_of(told, who)[0] == "unknown"
+
+
+def test_facts_are_found_where_the_dialect_says():
+    told = Dialect({"engine": "x", "events": {}, "fields": {"context": "a.b"}})
+    assert told.field({"a": {"b": 4}}, "context") == 4
+    assert told.field({"a": 7}, "context") is None
+    assert told.text({"session_id": 5}, "conversation") == ""
+    assert set(told.fields) == set(FIELDS)
+    assert clean("a\x00b\x1b[0m\nc") == "ab[0m\nc"
+    assert len(clean("x" * 5_000)) == 4_000
