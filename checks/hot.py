@@ -40,6 +40,9 @@ HOT = (
     (0, ("task", "done", "t", "-p", "p")),
     (2, ("log", "hi")),
 )
+# What engines call at every step of an agent, by an agent that fleet knows nothing of: all is loaded, nothing is written.
+HOOKS = tuple((0, ("hook", event, "--engine", "x")) for event in ("PostToolUse", "Stop", "PermissionRequest", "Status"))
+DIALECT = '{"engine": "x", "events": {"PostToolUse": "worked", "Stop": "stopped", "PermissionRequest": "asks", "Status": "status"}}'
 RUN = """
 import sys
 before = set(sys.modules)
@@ -50,12 +53,13 @@ sys.exit(code)
 """
 
 
-def run(home: Path, *argv: str) -> tuple[int, set[str], str]:
+def run(home: Path, *argv: str, **env: str) -> tuple[int, set[str], str]:
     """Exit code, modules imported, and everything said."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLEET_")}
     done = subprocess.run(
         [sys.executable, "-c", RUN, *argv],
-        env={**kept, "FLEET_HOME": str(home)},
+        env={**kept, "FLEET_HOME": str(home), **env},
+        input="{}",
         capture_output=True,
         text=True,
         check=False,
@@ -74,12 +78,16 @@ def prepare(scene: Path) -> Path:
         code, _, said = run(home, *argv)
         if code:
             sys.exit(f"fleet {' '.join(argv)} gave {code}: {said}")
+    (home / "hooks").mkdir()
+    (home / "hooks" / "x.dialect.json").write_text(DIALECT)
     return home
 
 
 def faults(home: Path, expected: int, argv: tuple[str, ...]) -> list[str]:
-    code, modules, said = run(home, *argv)
+    code, modules, said = run(home, *argv, **({"FLEET_DISPATCH_ID": "0a1b2c3d"} if argv[0] == "hook" else {}))
     found = []
+    if (home / "hooks" / "last-error").exists():
+        found.append((home / "hooks" / "last-error").read_text())
     if code != expected:
         found.append(f"gave {code}, not {expected}: {said}")
     if heavy := sorted(modules & set(FORBIDDEN)):
@@ -90,10 +98,10 @@ def faults(home: Path, expected: int, argv: tuple[str, ...]) -> list[str]:
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="fleet-hot-") as scene:
         home = prepare(Path(scene))
-        found = [fault for expected, argv in HOT for fault in faults(home, expected, argv)]
+        found = [fault for expected, argv in HOT + HOOKS for fault in faults(home, expected, argv)]
     for fault in found:
         print(fault)
-    print(f"hot: {len(HOT)} commands, {len(found)} faults")
+    print(f"hot: {len(HOT + HOOKS)} commands, {len(found)} faults")
     return 1 if found else 0
 
 

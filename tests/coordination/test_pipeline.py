@@ -53,7 +53,7 @@ def at_rest(stage, fleet, ident: str) -> None:
     until(quiet)
 
 
-@pytest.mark.req("PIPE-1", "GRAPH-13", "GRAPH-12")
+@pytest.mark.req("PIPE-1", "GRAPH-13")
 @pytest.mark.parametrize("review", ["none", "agent", "person"])
 def test_a_task_goes_from_worker_to_merged_and_only_then_are_its_dependents_ready(either, review):
     hands(

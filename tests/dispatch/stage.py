@@ -83,7 +83,9 @@ class Stage(Scene):
     def launched(self, fleet: Fleet, ident: str) -> Identity:
         """The agent's process, once it is its own."""
         until(lambda: fleet.ground.dispatch(ident)["process"])
-        return process_of(fleet, ident)
+        who = process_of(fleet, ident)
+        until(lambda: "launch" not in command_of(who.pid))  # it has become the agent
+        return who
 
     def shows(self, fleet: Fleet, ident: str, text: str) -> None:
         until(lambda: text in fleet.screen(ident, history=True))

@@ -233,6 +233,7 @@ def test_a_tree_that_somebody_removed_is_made_anew_from_its_branch(scene):
         assert (scene.tree("t") / "README").exists()
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.req("ADO-13", "ADO-8", "AGENT-2")
 def test_twenty_dispatches_at_once_in_one_repository_all_get_their_worktrees(scene):
     slugs = [f"t{number:02d}" for number in range(20)]

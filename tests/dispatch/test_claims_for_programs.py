@@ -67,6 +67,7 @@ def scene(either):
     return either
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.req("CLAIMS-1", "CLAIMS-2", "CLAIMS-3", "CLAIMS-4", "CLAIMS-5", "DEL-3")
 def test_each_command_and_outcome_is_what_the_golden_file_says(scene):
     said = []

@@ -133,7 +133,7 @@ def test_what_went_wrong_in_a_hook_is_found_by_doctor(scene):
 @pytest.mark.req("HOOK-2")
 def test_a_hook_of_an_ended_dispatch_or_of_a_stranger_changes_nothing(either):
     with either.fleet() as fleet:
-        ident = scripted(either, fleet, "done", "exit 0")
+        ident = scripted(either, fleet, "hook SessionStart", "done", "exit 0", begin=False)
         either.ended(fleet)
         before = count_hooks(fleet, ident)
         assert hook(either, ident, "Stop") is None

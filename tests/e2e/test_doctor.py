@@ -11,7 +11,7 @@ def findings(fleet, **how) -> dict[str, dict]:
 
 def test_doctor_looks_at_tools_home_disk_store_and_projects(fleet):
     found = findings(fleet)
-    assert list(found) == ["python", "git", "tmux", "home", "disk", "store", "project web"]
+    assert list(found) == ["python", "git", "tmux", "home", "disk", "store", "hooks", "project web"]
     assert all(each["ok"] for about, each in found.items() if about != "tmux")
     told = fleet("doctor").out.splitlines()
     assert f"✓ project web: {fleet.where}" in told

@@ -168,7 +168,9 @@ COORDINATING = [
     ("dispatches show", ["dispatches", "show", "other"]),
     ("coord stop", ["coord", "stop"]),
 ]
-PROVES = 'summary = "s"\nprogram = "sh"\nstart = ["sh", "-c", "fleet coord tick; exec sleep 600"]\ninteractive = false\n'
+PROVES = (
+    'summary = "s"\nprogram = "sh"\nstart = ["sh", "-c", "fleet coord tick; exec sleep 600"]\ninteractive = false\n'
+)
 
 
 def said(fleet, command: str, words: list[str]) -> object:
@@ -295,7 +297,10 @@ def test_the_demonstration_answers_as_the_page_says(program):
 
 
 def test_every_command_of_the_page_is_tried_above():
-    assert {command for command, _ in SCRIPT + AGENTS + JOBS + TALKING + COORDINATING} == set(ANSWERS) - {"demo", "demo --crowd"}
+    assert {command for command, _ in SCRIPT + AGENTS + JOBS + TALKING + COORDINATING} == set(ANSWERS) - {
+        "demo",
+        "demo --crowd",
+    }
 
 
 def test_every_command_of_the_program_is_on_the_page():

@@ -8,6 +8,7 @@ from dispatch.stage import raw
 from jobs.stage import states
 
 from fleet.errors import BadInput, BadWorkflow, EngineMissing, NoSuchJob, Refused
+from fleet.model.items import item_id
 
 IN_PLACE = """
 name: list
@@ -304,3 +305,15 @@ def test_while_an_engine_is_held_back_nothing_of_its_is_started(scene):
         done = fleet.run_job(scene.asked(text), lambda event: told.append(event["event"]), wanted)
     assert done["items"]["done"] == 1
     assert told.index("item") > [place for place, each in enumerate(told) if each == "round"][3]
+
+
+def test_a_step_cannot_report_for_its_item(scene):
+    """Its first word would count, and the session would be ended while later steps are at work."""
+    text = "name: n\nmap:\n  input: [x]\n  steps:\n    - shell: '! fleet done'\n    - shell: 'test -z \"$FLEET_TASK\" && test \"$FLEET_ITEM\" = {env.ITEM} && echo $FLEET_JOB'\n"
+    ident = item_id("x")
+    done, _events = scene.run(text, told={"ITEM": ident})
+    assert done["items"]["done"] == 1, scene.items(done["id"])
+    with scene.jobs() as fleet:
+        said = dict(fleet.job_logs(done["id"], ident))
+    assert "FLEET_TASK is not set" in said[f"{ident}.1.1"]
+    assert said[f"{ident}.1.2"] == f"{done['id']}\n"

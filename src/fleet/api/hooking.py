@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 
-from fleet.api.acts import Acts
 from fleet.model import jsontext
+from fleet.model.actors import Caller
 from fleet.model.dialect import Dialect
 from fleet.model.names import DispatchId
 from fleet.model.proof import VARIABLE
 from fleet.store.registry import open_store
 from fleet.verbs import awaiting, hook, messages
 from fleet.verbs.prove import prove
+from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
 from fleet.world.home import home_path, ready_home
+from fleet.world.ids import Ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Self
 
+    from fleet.store.transaction import Change, Store
     from fleet.verbs.hook import Reply
 
     Told = dict[str, Any]
@@ -28,23 +31,36 @@ if TYPE_CHECKING:
 PATIENCE = 5.0
 
 
-class Hooking(Acts):
-    """One agent's hooks."""
+class Hooking:
+    """One agent's hooks. Not an Acts: what agents call themselves would have to be loaded for it."""
+
+    def __init__(self, home: str, ident: DispatchId, store: Store) -> None:
+        self.home = home
+        self.ident = ident
+        self.store = store
+        self.clock = Clock()
+        self.ids = Ids()
 
     @classmethod
     def here(cls) -> Self:
         """The home and the agent that the environment names."""
         ident = DispatchId(os.environ["FLEET_DISPATCH_ID"], source="FLEET_DISPATCH_ID")
-        where = ready_home(home_path())
-        funnel = Funnel()
-        store = open_store(where, funnel, wait=PATIENCE)
-        return cls(home=where, store=store, actor=ident, dispatch=ident, funnel=funnel)
+        home = ready_home(home_path())
+        return cls(home, ident, open_store(home, Funnel(), wait=PATIENCE))
+
+    def __enter__(self) -> Self:
+        """Be closed at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of the store."""
+        self.store.close()
 
     def prove(self) -> None:
         """A new coordinator presents its proof, if it was given one."""
         nonce, project = os.environ.get(VARIABLE), os.environ.get("FLEET_PROJECT")
-        if nonce and project and self.speaker:
-            told = {"project": project, "ident": self.speaker, "nonce": nonce}
+        if nonce and project:
+            told = {"project": project, "ident": self.ident, "nonce": nonce}
             prove(self.store, self.home, **told, clock=self.clock, ids=self.ids)
 
     def hear(self, dialect: Dialect, event: str, told: Told, at: int) -> Reply:
@@ -65,15 +81,20 @@ class Hooking(Acts):
 
     def acknowledge(self, idents: tuple[str, ...]) -> None:
         """The agent has these messages."""
-        if idents and self.speaker:
-            self.commit(messages.acknowledge(self.speaker, idents))
+        if idents:
+            self.commit(messages.acknowledge(self.ident, idents))
+
+    def commit(self, change: Change) -> Told:
+        """Commit a change as this agent."""
+        by = Caller(actor=self.ident, at=self.clock.now(), key=self.ids.key(), dispatch=self.ident)
+        return self.store.transact(change.why, change.work, by, *change.request)
 
     def _desk(self, dialect: Dialect, event: str, told: Told, at: int) -> hook.Desk:
         return hook.Desk(
             store=self.store,
             commit=self.commit,
             dialect=dialect,
-            dispatch=self.actor,
+            dispatch=self.ident,
             event=event,
             told=told,
             at=at,

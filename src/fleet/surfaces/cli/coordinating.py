@@ -34,7 +34,13 @@ def _starting(command: Any) -> Any:
 
 @click.group("coord")
 def coord() -> None:
-    """One coordinator a project: it starts what is ready, moves work on, and merges it."""
+    """One coordinator a project: it starts what is ready, moves work on, and merges it.
+
+    \b
+    Examples:
+      fleet coord start -p web
+      fleet coord status -p web
+    """
 
 
 @coord.command("start")
@@ -161,7 +167,12 @@ def _say_ticked(told: dict[str, Any]) -> None:
 @coord.command("run")
 @click.option("-p", "--project", metavar="PROJECT", help="the project (default: FLEET_PROJECT)")
 def run(project: str | None) -> None:
-    """Fleet's own coordinator: ticks on change and on time, without a model. `fleet coord start` starts it in a session of its own."""
+    """Fleet's own coordinator: ticks on change and on time, without a model. `fleet coord start` starts it in a session of its own.
+
+    \b
+    Examples:
+      fleet coord run
+    """
     with Fleet.open() as fleet:
         name = fleet.project_here(project)
         if fleet.speaker is None:
@@ -179,7 +190,12 @@ def run(project: str | None) -> None:
 @coord.command("attach")
 @click.option("-p", "--project", metavar="PROJECT", help="the project (default: that of the current directory)")
 def attach(project: str | None) -> None:
-    """Join the coordinator's terminal; Ctrl+Q leaves it."""
+    """Join the coordinator's terminal; Ctrl+Q leaves it.
+
+    \b
+    Examples:
+      fleet coord attach -p web
+    """
     with Fleet.open() as fleet:
         name = fleet.project_here(project)
         holder = fleet.coordinator(name)["holder"]

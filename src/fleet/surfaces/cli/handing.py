@@ -87,7 +87,13 @@ def drain(project: str | None, *, wait: bool, **given: Any) -> None:
 
 @click.group("handoffs")
 def handoffs() -> None:
-    """Handoffs and their documents."""
+    """Handoffs and their documents.
+
+    \b
+    Examples:
+      fleet handoffs list -p web
+      fleet handoffs show 3f2a9c01
+    """
 
 
 @handoffs.command("list")

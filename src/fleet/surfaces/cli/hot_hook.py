@@ -39,9 +39,9 @@ def run(*, event: str, engine: str) -> int:
 
 
 def _run(event: str, engine: str, at: int) -> int:
+    text = sys.stdin.buffer.read().decode("utf-8", "replace").strip()  # first of all: the engine is writing it
     dialect = dialect_of(engine)
     meaning = dialect.events.get(event, "")
-    text = "" if meaning == "idles" else sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     told: Any = jsontext.loads(text) if text else {}
     if meaning == "status":
         _show_own(dialect, told, text)

@@ -13,7 +13,18 @@ from fleet.surfaces.cli import terminal
 if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
 
-_PROBLEMS = ("asks", "limit", "failed_turn", "exited", "interrupted", "unknown", "dialog", "idle")
+_PROBLEMS = (
+    "asks",
+    "stopped, no report",
+    "limit",
+    "failed_turn",
+    "silent",
+    "exited",
+    "interrupted",
+    "unknown",
+    "dialog",
+    "idle",
+)
 
 
 def picked(fleet: Fleet, given: str | None, *, otherwise: str | None = None) -> str:

@@ -56,10 +56,14 @@ class Came:
 
 
 def environment(where: Where) -> dict[str, str]:
-    """What a step finds in its environment, besides what fleet itself found."""
-    kept = {name: value for name, value in os.environ.items() if not (where.own and name.startswith("FLEET_"))}
+    """What a step finds in its environment, besides what fleet itself found.
+
+    It is told no task, and its engine has no hooks: whether the item is done is not for one of its steps to report.
+    """
+    left_out = "FLEET_" if where.own else "FLEET_TASK"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     mine = {"FLEET_HOME": where.home, "FLEET_PROJECT": where.project, "FLEET_JOB": where.job, "FLEET_ITEM": where.item}
-    return kept | mine | ({"FLEET_RUNNER_OF": where.job} if where.own else {})
+    return kept | mine | {"FLEET_HOOKS": "none"} | ({"FLEET_RUNNER_OF": where.job} if where.own else {})
 
 
 class Turn:
