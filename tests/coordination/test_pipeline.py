@@ -121,6 +121,7 @@ def test_what_three_menders_could_not_mend_waits_for_a_person(either):
         until(lambda: ticked(either, ident) and place(fleet, "t") == ("blocked", "fix") and not fleet.agents()[1:])
         at_rest(either, fleet, ident)
         assert place(fleet, "t") == ("blocked", "fix")
+        assert [row["fixes"] for row in asked(fleet, "SELECT fixes FROM tasks")] == [3]
         assert "still red" in fleet.task(project="p", slug="t")["reason"]
         assert [each["task"] for each in ticked(either, ident)["next"]["trouble"]] == ["t"]
 

@@ -1,9 +1,11 @@
 """A failed start gives the task back; too many within an hour park it."""
 
+from pathlib import Path
+
 import pytest
 from dispatch.stage import claim_of, status_of
 
-from fleet.errors import EngineMissing, FleetError, TmuxRefused
+from fleet.errors import EngineMissing, FleetError, NotReady, TmuxRefused
 from fleet.verbs.dispatch import Wanted
 
 WANTED = Wanted(project="p", slug="t", engine="shell", command=("sleep", "1000"))
@@ -60,3 +62,18 @@ def test_an_engine_that_is_missing_is_said_before_anything_is_made_and_counts_as
                 fleet.dispatch(Wanted(project="p", slug="t", engine="shell", command=("no-such-program",)))
         assert fleet.newest() == before
         assert status_of(fleet, "t")[0] == "open"
+
+
+@pytest.mark.req("GRAPH-8")
+def test_a_task_rests_after_a_failed_start_for_as_long_as_the_setting_says(either, monkeypatch):
+    config = Path(either.home, "config.toml")
+    config.write_text(config.read_text().replace('spawn_cooldown = "0s"', 'spawn_cooldown = "1h"'))
+    with either.fleet() as fleet:
+        fleet.add(project="p", title="T", slug="t")
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", either.shim("tmux", "new-session"))
+            with pytest.raises(TmuxRefused):
+                fleet.dispatch(WANTED)
+        with pytest.raises(NotReady, match="it waits until"):
+            fleet.dispatch(WANTED)
+        assert fleet.ready(project="p") == []

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from account import command_of
 from dispatch.stage import FLEET, acted, answer, claim_of, is_alive, standing, status_of
 
 from fleet.testing.scenarios import until
@@ -106,6 +107,7 @@ def test_a_database_that_cannot_be_read_is_an_error_and_nothing_is_killed(either
     with either.fleet() as fleet:
         ident = either.dispatch(fleet, "t", "sleep", "1000")
         who = either.launched(fleet, ident)
+        until(lambda: command_of(who.pid)[:1] == ["sleep"])  # its launch needs the store no more
     child = either.halted("after", "tmux list", "sweep") if when == "in the middle" else None
     _spoil(either, store_url_kind)
     if child is None:

@@ -108,6 +108,10 @@ def _is_line(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip()) and "\n" not in value
 
 
+def _is_rest(value: object) -> bool:
+    return value == "0s" or _is_duration(value)
+
+
 def _is_duration(value: object) -> bool:
     try:
         return isinstance(value, str) and duration(value) > 0
@@ -171,6 +175,14 @@ SETTINGS = (
         expects="a whole number from 1 to 100",
         accepts=_is_percent,
         help="how much of an engine's usage window may be used before no more agents are started on it",
+    ),
+    Setting(
+        name="spawn_cooldown",
+        file=HOME_FILE,
+        default="10s",
+        expects='a duration like "10s", or "0s" for none',
+        accepts=_is_rest,
+        help="how long a task rests after a failed start before it is started again",
     ),
     Setting(
         name="report_grace",

@@ -851,8 +851,8 @@ SET_RESUMES = Query(
 # What became of a task, by the attempt that still has it.
 SETTLE_TASK = Query(
     'settle_task',
-    "UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), assignee = :assignee, reason = :reason, ended_at = :ended_at, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id",
-    "UPDATE tasks SET status = %(status)s, stage = COALESCE(CAST(%(stage)s AS TEXT), stage), assignee = %(assignee)s, reason = %(reason)s, ended_at = %(ended_at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'in_progress' AND assignee = %(id)s",
+    "UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), assignee = :assignee, reason = :reason, not_before = COALESCE(CAST(:not_before AS BIGINT), not_before), ended_at = :ended_at, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id",
+    "UPDATE tasks SET status = %(status)s, stage = COALESCE(CAST(%(stage)s AS TEXT), stage), assignee = %(assignee)s, reason = %(reason)s, not_before = COALESCE(CAST(%(not_before)s AS BIGINT), not_before), ended_at = %(ended_at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'in_progress' AND assignee = %(id)s",
 )
 
 # Git says it is merged: the last stage is over, and the task is done.

@@ -102,7 +102,7 @@ def tend(ground: Ground, project: str) -> list[str]:
     found = ground.store.read(lambda rows: rows.all(q.LIVING_AGENTS, project=project))
     for agent in found:
         said = _to_say(ground, agent)
-        if said and not _is_told(ground, agent):
+        if said and not _is_told(ground, agent, said):
             ground.commit(messages.send(agent["dispatch"], ground.world.ids.dispatch(), said, kind="reminder"))
             done.append(f"{agent['dispatch']}: {said}")
     if found:
@@ -112,10 +112,10 @@ def tend(ground: Ground, project: str) -> list[str]:
     return done
 
 
-def _is_told(ground: Ground, agent: Row) -> bool:
-    """Whether a reminder to go on is under way already."""
+def _is_told(ground: Ground, agent: Row, said: str) -> bool:
+    """Whether these very words are under way already; another reminder does not stand for them."""
     rows = ground.store.read(lambda snapshot: snapshot.all(q.WAITING_MESSAGES, dispatch=agent["dispatch"]))
-    return any(row["kind"] == "reminder" for row in rows)
+    return any(row["text"] == said for row in rows)
 
 
 def _to_say(ground: Ground, agent: Row) -> str:

@@ -10,7 +10,7 @@ from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
 from fleet.model.pipeline import after_work
 from fleet.model.settling import INTERRUPTED, STOPPED, Evidence, Outcome, outcome
-from fleet.model.times import HOUR
+from fleet.model.times import HOUR, duration
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.store import tasks
@@ -158,6 +158,7 @@ def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground) -> Change:
     ident = row["id"]
     status = pane.status if pane and pane.dead else None
     most = ground.setting("limits.failed_spawns")
+    cooldown = duration(ground.setting("spawn_cooldown"))
     review = ground.setting("review", row["project"])
 
     def work(tx: Tx) -> Row:
@@ -177,15 +178,16 @@ def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground) -> Change:
         if not ended:
             return {"settled": False}
         tx.run(q.ARCHIVE_AGENT, id=ident, at=tx.at)
-        freed = _settle_task(tx, row, found, most, review)
+        freed = _settle_task(tx, row, found, (most, cooldown), review)
         tx.note(exec_state=found.exec_state, reason=found.reason, ready=freed)
         return {"settled": True}
 
     return Change(f"settle {ident}: {found.exec_state}{f' ({found.reason})' if found.reason else ''}", work)
 
 
-def _settle_task(tx: Tx, row: Row, found: Outcome, most: int, review: str | None) -> list[str]:
+def _settle_task(tx: Tx, row: Row, found: Outcome, spawns: tuple[int, int], review: str | None) -> list[str]:
     """What becomes of the task, if this attempt still has it."""
+    most, cooldown = spawns
     if row["slug"] is None or row["kind"] == "finisher":
         return []
     project, slug = row["project"], row["slug"]
@@ -210,6 +212,7 @@ def _settle_task(tx: Tx, row: Row, found: Outcome, most: int, review: str | None
         stage=stage,
         assignee=None if status == "open" else row["id"],
         reason=reason,
+        not_before=tx.at + cooldown if status == "open" else None,
         ended_at=tx.at if status == "failed" else None,
         at=tx.at,
     )

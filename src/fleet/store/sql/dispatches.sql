@@ -148,7 +148,7 @@ UPDATE dispatches SET resumes = :resumes WHERE id = :id AND exec_state = 'pendin
 -- name: settle_task
 -- What became of a task, by the attempt that still has it.
 UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), assignee = :assignee, reason = :reason,
-                 ended_at = :ended_at, changed_at = :at
+                 not_before = COALESCE(CAST(:not_before AS BIGINT), not_before), ended_at = :ended_at, changed_at = :at
 WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id;
 
 -- name: merge_task
