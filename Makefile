@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: demo test test-agents check conformance storm bench fmt sql lock clean ready
+.PHONY: demo test test-agents check conformance deaths storm bench fmt sql lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -33,6 +33,10 @@ conformance: ready
 	$(BIN)/pytest --quiet --cov --cov-report=term || status=$$?; \
 	$(BIN)/python checks/conformance.py $(OUTCOMES) || status=$$?; \
 	exit $$status
+
+# Every death of every verb on both stores, of which the tests take a part. An hour.
+deaths: ready
+	@FLEET_EVERY_DEATH=1 $(BIN)/pytest --quiet tests/crash tests/coordination/test_every_death.py tests/resume/test_every_death.py
 
 # The lock of a resume: 100 000 acquisitions, every other holder killed while it holds it. A quarter of an hour.
 storm: ready
