@@ -103,7 +103,7 @@ def test_fleets_own_coordinator_ticks_by_itself_says_so_in_prose_and_ends_when_i
         assert fleet.ground.dispatch(ident)["asked_for"] is None
         assert f"{ident} does not coordinate project 'p': {new} does" in shown(fleet, ident)[-1]
         assert shown(fleet, ident)[-1].endswith("this coordinator ends")
-        assert fleet.world.tmux.listing().pane(f"fleet-{ident}").status == 0
+        until(lambda: either.told_again(fleet).pane(f"fleet-{ident}").status == 0)
 
 
 def test_fleets_own_coordinator_survives_broken_settings_and_goes_on_when_they_are_mended(either):

@@ -22,6 +22,7 @@ from fleet.store.query import Query
 from fleet.store.transaction import Change
 from fleet.testing.scenarios import until
 from fleet.testing.scene import PROJECT, Scene
+from fleet.world.tmux import Listing
 
 FLEET = str(Path(sys.executable).parent / "fleet")
 HALTING = str(Path(__file__).with_name("halting.py"))
@@ -95,16 +96,17 @@ class Stage(Scene):
         who = self.launched(fleet, ident)
         until(lambda: fleet.world.processes.life(who) == "dead")
 
+    def told_again(self, fleet: Fleet) -> Listing:
+        """What tmux lists, once it was told that somebody may have died."""
+        server = fleet.world.tmux.listing().server
+        if server is not None:
+            fleet.world.processes.signal(server, signal.SIGCHLD)
+        return fleet.world.tmux.listing()
+
     def ended(self, fleet: Fleet) -> None:
         """Every dispatch was settled by whoever noticed. tmux before 3.5 may lose the signal of a death: it is told again."""
 
-        def settled() -> bool:
-            server = fleet.world.tmux.listing().server
-            if server is not None:
-                fleet.world.processes.signal(server, signal.SIGCHLD)
-            return not fleet.dispatches(ended=False)
-
-        until(settled)
+        until(lambda: self.told_again(fleet) and not fleet.dispatches(ended=False))
 
     # the outside ------------------------------------------------------------------------------------------------------
     def tmux(self, *words: str) -> str:

@@ -61,7 +61,9 @@ class TmuxSession:
         finally:
             gate.give()
         if str(server) != claim.data["server"]:
-            raise TmuxRefused(what=f"make session {claim.name}", why="its server was replaced meanwhile")
+            if world.processes.life(Identity.parse(claim.data["server"])) != "dead":
+                raise TmuxRefused(what=f"make session {claim.name}", why="its server was replaced meanwhile")
+            claim.data["server"] = str(server)
 
     def _made(self, claim: Claim, order: Order, world: World, lock: int) -> Identity | None:
         """The server it was made on; None when the one that the claim names is proven dead."""

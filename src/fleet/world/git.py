@@ -190,23 +190,23 @@ class Git:
         self._reset(path, "reset", "--hard", "--quiet", commit, limit=_LIMIT, lock=None)
 
     def _reset(self, path: str, *words: str, limit: float, lock: int | None) -> None:
-        """Once more if a git that was killed in this worktree has left its lock on the index."""
+        """Once more if a git that was killed in this worktree has left its lock on the index or the head."""
         done = self._run_in("checkout", path, *words, limit=limit, lock=lock)
-        if not done.ok and self._forget_dead_index_lock(path):
+        if not done.ok and self._forget_dead_locks(path):
             done = self._run_in("checkout", path, *words, limit=limit, lock=lock)
         if not done.ok:
             raise GitRefused(what="git checkout", why=_said(done))
 
-    def _forget_dead_index_lock(self, path: str) -> bool:
-        """It goes only if it stays and no process has it open any more."""
-        asked = self._run_in("rev-parse", path, "rev-parse", "--path-format=absolute", "--git-path", "index.lock")
-        lock = asked.out.strip()
+    def _forget_dead_locks(self, path: str) -> bool:
+        """Each goes only if it stays and no process has it open any more."""
+        asked = self._run_in("rev-parse", path, "rev-parse", "--absolute-git-dir")
         sleep(_SETTLING)
-        if not asked.ok or not os.path.exists(lock) or ps.holders(lock) != []:
-            return False
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(lock)
-        return True
+        found = [f"{asked.out.strip()}/{name}" for name in ("index.lock", "HEAD.lock")] if asked.ok else []
+        dead = [lock for lock in found if os.path.exists(lock) and ps.holders(lock) == []]
+        for lock in dead:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(lock)
+        return bool(dead)
 
     def is_dirty(self, path: str) -> bool | None:
         """Whether a worktree has uncommitted work; None when git does not say."""
