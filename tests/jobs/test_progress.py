@@ -181,7 +181,7 @@ def test_a_job_that_runs_can_be_cancelled_from_elsewhere(either, tmp_path, isola
 @pytest.mark.req("JOB-3")
 def test_an_item_taken_out_of_the_queue_while_the_job_runs_is_tried_by_that_runner(scene, tmp_path):
     text = SLOW.format(isolation="none").replace("[a, b]", "[b, a]")
-    child = scene.start(FLEET, "job", "run", scene.write(text.replace("while !", "while test {item} != b -a !")), "-p", PROJECT,
+    child = scene.start(FLEET, "job", "run", scene.write(text.replace("while !", "while test {item} != b && !")), "-p", PROJECT,
                         "--set", f"OUT={tmp_path}", "--json")  # fmt: skip
     until((tmp_path / "a").exists)
     (tmp_path / "mended").touch()
@@ -190,7 +190,8 @@ def test_an_item_taken_out_of_the_queue_while_the_job_runs_is_tried_by_that_runn
         assert [each["label"] for each in fleet.dead_items(job["id"])] == ["b"]
         assert fleet.retry_items(job["id"], (), everything=True)["state"] == "running"
     (tmp_path / "go").touch()
-    assert answer(child).code == 0
+    said = answer(child)
+    assert said.code == 0, said.out
 
 
 @pytest.mark.req("JOB-5")
