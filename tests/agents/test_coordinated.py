@@ -32,9 +32,10 @@ def heard(stage, monkeypatch) -> list[str]:
 @pytest.mark.req("HAND-7", "HAND-2", "HAND-6", "PIPE-1", "GRAPH-13")
 def test_a_full_context_is_handed_off_and_the_successor_finishes_and_is_merged(stage, heard):
     hold = threading.Event()
-    stage.play(WORK, SAY | {"hold": hold, "tokens": 550_000}, REPORT, SAY)
+    stage.play(WORK, SAY | {"hold": hold, "tokens": 550_000})
     old = stage.full_screen("t", "full")
-    until(lambda: stage.agent(old).get("context") == 55, lambda: str(stage.agent(old)))
+    until(lambda: stage.agent(old).get("context") == 55 and len(heard) == 2, lambda: str(stage.agent(old)))
+    stage.play(REPORT, SAY)  # what its successor is told
     stage.program("coord", "start", "-p", PROJECT).ok()
     with stage.scene.fleet() as fleet:
         until(
