@@ -1,9 +1,10 @@
 """The stage on which the real Claude Code plays. Opt-in: `make test-agents` installs it and runs these tests."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
-from agents.stage import Stage, needs
+from agents.stage import Model, Stage, needs
 
 
 @pytest.fixture
@@ -12,3 +13,18 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     made = Stage(monkeypatch)
     yield made
     made.close()
+
+
+@pytest.fixture
+def heard(stage, monkeypatch) -> list[str]:
+    """Every request that the model gets, as text."""
+    bodies: list[str] = []
+    answer = Model.answer
+
+    def listening(self, body, turn):
+        if body.get("tools"):
+            bodies.append(json.dumps(body["messages"], ensure_ascii=False))
+        return answer(self, body, turn)
+
+    monkeypatch.setattr(Model, "answer", listening)
+    return bodies

@@ -1,31 +1,15 @@
 """The real Claude Code under fleet's own coordinator: from a task to its merge, with a handoff on the way."""
 
-import json
 import threading
 
 import pytest
-from agents.stage import Model, until
+from agents.stage import until
 
 from fleet.testing.scene import PROJECT
 
 WORK = {"run": "echo hello > out.txt && git add . && git commit -qm 'Add out'", "tokens": 550_000}
 REPORT = {"run": "fleet done"}
 SAY = {"say": "Done."}
-
-
-@pytest.fixture
-def heard(stage, monkeypatch) -> list[str]:
-    """Every request that the model gets, as text."""
-    bodies: list[str] = []
-    answer = Model.answer
-
-    def listening(self, body, turn):
-        if body.get("tools"):
-            bodies.append(json.dumps(body["messages"], ensure_ascii=False))
-        return answer(self, body, turn)
-
-    monkeypatch.setattr(Model, "answer", listening)
-    return bodies
 
 
 @pytest.mark.timeout(300)

@@ -4,7 +4,7 @@ import json
 import threading
 
 import pytest
-from agents.stage import Model, until
+from agents.stage import until
 from dispatch.stage import raw
 
 from fleet.api.fleet import Fleet
@@ -13,21 +13,6 @@ from fleet.testing.scene import PROJECT
 
 SAY = {"say": "Done."}
 REPORT = {"run": "fleet done"}
-
-
-@pytest.fixture
-def heard(stage, monkeypatch) -> list[str]:
-    """Every request that the model gets, as text."""
-    bodies: list[str] = []
-    answer = Model.answer
-
-    def listening(self, body, turn):
-        if body.get("tools"):
-            bodies.append(json.dumps(body["messages"], ensure_ascii=False))
-        return answer(self, body, turn)
-
-    monkeypatch.setattr(Model, "answer", listening)
-    return bodies
 
 
 def reset_rest(fleet: Fleet, ident: str) -> None:

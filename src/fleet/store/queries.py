@@ -743,13 +743,6 @@ END_DISPATCH = Query(
     "UPDATE dispatches SET exec_state = %(after)s, exit_status = %(exit_status)s, blocked_reason = %(reason)s, ended_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = %(before)s AND COALESCE(report, '') = COALESCE(CAST(%(report)s AS TEXT), '') AND COALESCE(asked_for, '') = COALESCE(CAST(%(asked_for)s AS TEXT), '')",
 )
 
-# Compare and set of the exec state.
-STEP_EXEC = Query(
-    'step_exec',
-    'UPDATE dispatches SET exec_state = :after, updated_at = :at WHERE id = :id AND exec_state = :before',
-    'UPDATE dispatches SET exec_state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = %(before)s',
-)
-
 # Compare and set of the reclamation state.
 STEP_RECL = Query(
     'step_recl',

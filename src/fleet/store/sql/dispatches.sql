@@ -69,10 +69,6 @@ UPDATE dispatches SET exec_state = :after, exit_status = :exit_status, blocked_r
 WHERE id = :id AND exec_state = :before AND COALESCE(report, '') = COALESCE(CAST(:report AS TEXT), '')
   AND COALESCE(asked_for, '') = COALESCE(CAST(:asked_for AS TEXT), '');
 
--- name: step_exec
--- Compare and set of the exec state.
-UPDATE dispatches SET exec_state = :after, updated_at = :at WHERE id = :id AND exec_state = :before;
-
 -- name: step_recl
 -- Compare and set of the reclamation state.
 UPDATE dispatches SET recl_state = :after, updated_at = :at WHERE id = :id AND recl_state = :before;
