@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fleet.world.git import Worktree as Listed
     from fleet.world.world import World
 
-_GATE_WAIT = 600.0
+GATE_WAIT = 600.0
 
 
 class Worktree:
@@ -50,7 +50,7 @@ class Worktree:
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Make it, complete it, or refuse it."""
         gate = world.git_gate(order.repository)
-        gate.take(wait=_GATE_WAIT)
+        gate.take(wait=GATE_WAIT)
         try:
             if os.path.lexists(claim.name) or not self._made_at_once(claim, order, world, lock):
                 self._acquire_with_care(claim, order, world, lock)
@@ -109,7 +109,7 @@ class Worktree:
         """Remove the tree if it is clean, and the branch if it is merged."""
         repository, branch = claim.data["repository"], claim.data["branch"]
         gate = world.git_gate(repository)
-        gate.take(wait=_GATE_WAIT)
+        gate.take(wait=GATE_WAIT)
         try:
             found = self.look(claim, world)
             if found == "ours" and claim.state in {"allocating", "failed_alloc"}:

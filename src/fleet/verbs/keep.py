@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import Absent
 from fleet.model.claim import Claim
+from fleet.resources.worktree import GATE_WAIT
 from fleet.store import queries as q
 from fleet.verbs.reclaim import reclaim, release_bundle
 
@@ -27,11 +28,16 @@ def dirty(ground: Ground) -> list[dict[str, Any]]:
 
 def keep(ground: Ground, project: str, slug: str) -> dict[str, Any]:
     """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle."""
-    mine = [each for each in dirty(ground) if (each["project"], each["task"]) == (project, slug)]
-    if not mine:
-        raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
     repository = ground.project(project)["path"]
-    ref = ground.world.git.keep_dirty(repository, mine[0]["path"], slug)
+    gate = ground.world.git_gate(repository)
+    gate.take(wait=GATE_WAIT)
+    try:
+        mine = [each for each in dirty(ground) if (each["project"], each["task"]) == (project, slug)]
+        if not mine:
+            raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
+        ref = ground.world.git.keep_dirty(repository, mine[0]["path"], slug)
+    finally:
+        gate.give()
     left = release_bundle(ground, project, slug)
     last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
     if last is not None:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 _LIMIT = 60.0
 _SETTLING = 0.2
-# No hook of the user's runs, nothing asks for a passphrase or opens an editor.
+# No hook of the user's runs, nothing asks for a passphrase or opens an editor, and a question never locks the index.
 _QUIET = (
+    "--no-optional-locks",
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -183,30 +184,30 @@ class Git:
 
     def fill_worktree(self, path: str, *, limit: float, lock: int) -> None:
         """Check out the files of a worktree that nobody has worked in yet."""
-        self._reset(path, "-c", "checkout.workers=0", "reset", "--hard", "--quiet", limit=limit, lock=lock)
+        self._write(path, "-c", "checkout.workers=0", "reset", "--hard", "--quiet", limit=limit, lock=lock)
 
     def start_over(self, path: str, commit: str) -> None:
         """Put a worktree of fleet's at a commit. What was there has been kept before."""
-        self._reset(path, "reset", "--hard", "--quiet", commit, limit=_LIMIT, lock=None)
+        self._write(path, "reset", "--hard", "--quiet", commit, limit=_LIMIT, lock=None)
 
-    def _reset(self, path: str, *words: str, limit: float, lock: int | None) -> None:
-        """Once more if a git that was killed in this worktree has left its lock on the index or the head."""
-        done = self._run_in("checkout", path, *words, limit=limit, lock=lock)
-        if not done.ok and self._forget_dead_locks(path):
-            done = self._run_in("checkout", path, *words, limit=limit, lock=lock)
+    def _write(self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None) -> None:
+        """Once more if another git, perhaps one that was killed, has locked the index or the head of this worktree."""
+        done = self._run_in(effect, path, *words, limit=limit, lock=lock)
+        if not done.ok and ".lock'" in done.err and self._are_locks_gone(path):
+            done = self._run_in(effect, path, *words, limit=limit, lock=lock)
         if not done.ok:
-            raise GitRefused(what="git checkout", why=_said(done))
+            raise GitRefused(what=f"git {effect}", why=_said(done))
 
-    def _forget_dead_locks(self, path: str) -> bool:
-        """Each goes only if it stays and no process has it open any more."""
+    def _are_locks_gone(self, path: str) -> bool:
+        """After a moment. One that stays is removed only if no process has it open any more."""
         asked = self._run_in("rev-parse", path, "rev-parse", "--absolute-git-dir")
         sleep(_SETTLING)
         found = [f"{asked.out.strip()}/{name}" for name in ("index.lock", "HEAD.lock")] if asked.ok else []
-        dead = [lock for lock in found if os.path.exists(lock) and ps.holders(lock) == []]
-        for lock in dead:
+        held = [lock for lock in found if os.path.exists(lock) and ps.holders(lock) != []]
+        for lock in set(found) - set(held):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(lock)
-        return bool(dead)
+        return asked.ok and not held
 
     def is_dirty(self, path: str) -> bool | None:
         """Whether a worktree has uncommitted work; None when git does not say."""
@@ -243,13 +244,13 @@ class Git:
         while self.resolve(repository, f"refs/fleet/kept/{slug}/{number}") is not None:
             number += 1
         ref = f"refs/fleet/kept/{slug}/{number}"
-        self._must_in("add", path, "add", "--all", limit=_LIMIT, lock=None)
+        self._write(path, "add", "--all", effect="add", limit=_LIMIT, lock=None)
         tree = self._run_in("write-tree", path, "write-tree").out.strip()
         words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
         commit = self._run_in("commit-tree", path, *words).out.strip()
         if not commit or not self.set_ref(repository, ref, commit):
             raise GitRefused(what=f"keep the work in {path}", why="no commit was made")
-        self._must_in("reset", path, "reset", "--hard", "--quiet", limit=_LIMIT, lock=None)
+        self._write(path, "reset", "--hard", "--quiet", effect="reset", limit=_LIMIT, lock=None)
         return ref
 
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
@@ -265,11 +266,6 @@ class Git:
 
     def _must(self, effect: str, repository: str, *words: str, limit: float, lock: int | None) -> None:
         done = self._run(effect, repository, *words, limit=limit, lock=lock)
-        if not done.ok:
-            raise GitRefused(what=f"git {effect}", why=_said(done))
-
-    def _must_in(self, effect: str, path: str, *words: str, limit: float, lock: int | None) -> None:
-        done = self._run_in(effect, path, *words, limit=limit, lock=lock)
         if not done.ok:
             raise GitRefused(what=f"git {effect}", why=_said(done))
 

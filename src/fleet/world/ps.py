@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -51,14 +52,16 @@ def holders(path: str) -> list[int] | None:
     if sys.platform == "darwin":
         return None
     wanted = os.path.realpath(path)
-    found = []
-    for pid in _parents_of_linux():
-        try:
-            links = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
-        except OSError:
-            continue
-        if wanted in links:
-            found.append(pid)
+    return [pid for pid in _parents_of_linux() if wanted in _open_files(pid)]
+
+
+def _open_files(pid: int) -> list[str]:
+    """What a process has open. One that is closed meanwhile hides no other."""
+    found: list[str] = []
+    with contextlib.suppress(OSError):  # it is gone, or another user's
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):
+                found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
     return found
 
 

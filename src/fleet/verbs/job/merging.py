@@ -132,3 +132,5 @@ def _kept(ground: Ground, project: str, slug: str, left: list[str]) -> list[str]
         return list(keep(ground, project, slug)["left"])
     except Absent:
         return left
+    except GitRefused as error:
+        return [*left, str(error)]
