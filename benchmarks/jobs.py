@@ -52,7 +52,7 @@ def _played(home: Path, directory: Path, **how: object) -> tuple[float, dict[int
     """Seconds from the first item's begin to the end, and the runner's memory in KiB by items done."""
     path = directory / "job.yml"
     path.write_text(DOCUMENT.format(**how))
-    words = [Path(sys.executable).with_name("fleet"), "job", "run", path, "-p", PROJECT, "--json"]
+    words = [str(Path(sys.executable).with_name("fleet")), "job", "run", str(path), "-p", PROJECT, "--json"]
     memory: dict[int, int] = {}
     began = ended = 0.0
     with subprocess.Popen(

@@ -13,7 +13,7 @@ from fleet.world.funnel import Funnel
 from fleet.world.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from fleet.world.gates import Gate
@@ -36,7 +36,7 @@ def run(directory: Path) -> Iterator[Table]:
     free, dead, living = (world.work_gate(f"work-p/{name}", name) for name in ("free", "dead", "living"))
     child = _held(directory, "living")
     try:
-        acts = {
+        acts: dict[str, Callable[[], float]] = {
             "acquire a free lock": timed(lambda: _taken(free)),
             "acquire a dead holder's": _stale(directory, dead),
             "be refused a living holder's": timed(lambda: _refused(living)),
@@ -62,7 +62,7 @@ def _held(directory: Path, name: str) -> subprocess.Popen[str]:
     return child
 
 
-def _stale(directory: Path, gate: Gate) -> object:
+def _stale(directory: Path, gate: Gate) -> Callable[[], float]:
     """The holder is killed before the clock starts."""
 
     def act() -> float:

@@ -28,6 +28,7 @@ FLEET = str(Path(sys.executable).parent / "fleet")
 HALTING = str(Path(__file__).with_name("halting.py"))
 PATIENCE = 90
 _SWEEPS = 8
+_HELPERS = {"settle", "merge", "resume", "pr", "drain"}
 
 
 class Stage(Scene):
@@ -135,9 +136,9 @@ class Stage(Scene):
         """Every process that has this home in its environment."""
         return processes_of(self.home)
 
-    def hints(self) -> list[int]:
-        """Settlers that tmux has started, from the shell they begin as to their end."""
-        return [pid for pid in self.processes() if any(" settle " in f" {word} " for word in command_of(pid))]
+    def helpers(self) -> list[int]:
+        """What tmux and fleet have started by themselves, from the shell they begin as to their end."""
+        return [pid for pid in self.processes() if _HELPERS & set(" ".join(command_of(pid)[1:]).split())]
 
     def tree(self, slug: str) -> Path:
         return Path(self.home, "projects", PROJECT, "worktrees", slug)
@@ -175,15 +176,17 @@ class Stage(Scene):
         with contextlib.suppress(subprocess.CalledProcessError):  # there may be no server
             self.tmux("set-hook", "-gu", "pane-died")
         with self.fleet("finisher") as fleet:
-            for agent in fleet.agents():
-                with contextlib.suppress(FleetError, OSError):
-                    fleet.kill(agent["id"], "the test is over")
+            for _ in range(2):  # a helper may have started one more
+                for agent in fleet.agents():
+                    with contextlib.suppress(FleetError, OSError):
+                        fleet.kill(agent["id"], "the test is over")
+                until(lambda: not self.helpers())
             for project in [each["name"] for each in fleet.projects()]:
                 for task in list(fleet.tasks(project=project)):
                     if task["status"] not in {"done", "failed", "abandoned"}:
                         fleet.abandon(project=project, slug=task["slug"], override=True)
                     fleet.archive(project=project, slug=task["slug"])
-            until(lambda: not self.hints())
+            until(lambda: not self.helpers())
             restless = next(
                 (done for done in (acted(fleet.sweep(kill=True)) for _ in range(_SWEEPS)) if not done), None
             )

@@ -6,8 +6,10 @@ import shutil
 import signal
 import sys
 import threading
+from pathlib import Path
 
 import pytest
+from account import command_of
 from dispatch.stage import FLEET, HALTING, acted, answer, bundle_of, claim_of, is_alive, standing, status_of
 
 from fleet.errors import Contested, FleetError, GitRefused, WorktreeRefused
@@ -174,6 +176,42 @@ def test_a_worktree_half_made_when_fleet_and_git_were_killed_is_completed(scene,
         assert scene.git("status", "--porcelain", cwd=str(scene.tree("t"))) == ""
 
 
+@pytest.fixture
+def slow_checkout(scene):
+    """A repository whose files take as long to check out as there is a file: when one is under way, and that file."""
+    begun, hold = Path(scene.root, "begun"), Path(scene.root, "hold")
+    hold.touch()
+    scene.git("config", "filter.slow.smudge", f"touch {begun}; while [ -e {hold} ]; do sleep 0.02; done; cat")
+    Path(scene.repository, ".gitattributes").write_text("second filter=slow\n")
+    Path(scene.repository, "second").write_text("two\n")
+    scene.git("add", ".")
+    scene.git("commit", "--quiet", "--message=second")
+    yield begun, hold
+    hold.unlink(missing_ok=True)
+
+
+@pytest.mark.req("ADO-10", "ADO-12")
+def test_a_checkout_killed_with_its_fleet_is_completed_and_left_alone_while_it_is_still_under_way(scene, slow_checkout):
+    begun, hold = slow_checkout
+    with scene.fleet() as fleet:
+        fleet.add(project="p", title="T", slug="t")
+        child = scene.start(FLEET, "dispatch", "t", "-p", "p", "--engine", "shell", "--", *SLEEP)
+        until(begun.exists)
+        (git,) = [pid for pid in scene.processes() if command_of(pid)[:1] == ["git"] and "checkout" in command_of(pid)]
+        for pid in (child.pid, git):
+            os.kill(pid, signal.SIGKILL)
+        child.wait(60)
+        for _ in range(2):
+            found = fleet.sweep(kill=True)
+            assert scene.tree("t").exists(), "what git started is still at it"
+        assert acted(found) == []
+        hold.unlink()
+        until(lambda: not fleet.sweep(kill=True) and status_of(fleet, "t")[0] == "open")
+        fleet.dispatch(wanted())
+        assert (scene.tree("t") / "second").read_text() == "two\n"
+        assert scene.git("status", "--porcelain", cwd=str(scene.tree("t"))) == ""
+
+
 @pytest.mark.req("ADO-10", "ADO-12")
 @pytest.mark.parametrize("where", ["git worktree add", "git checkout"])
 def test_a_worktree_half_made_when_only_git_was_killed_is_completed_by_the_next_dispatch(scene, once, where):
@@ -185,6 +223,32 @@ def test_a_worktree_half_made_when_only_git_was_killed_is_completed_by_the_next_
         if not fleet.agents():
             fleet.dispatch(wanted())
         assert (scene.tree("t") / "README").exists()
+
+
+@pytest.mark.req("ADO-12", "SWEEP-2")
+@pytest.mark.parametrize("where", ["git worktree add", "git checkout"])
+def test_whenever_git_is_killed_the_next_dispatch_works_and_the_repository_lists_no_scrap(scene, once, where):
+    moments = [number / 1000 for number in range(0, 16, 2)]  # a whole `git worktree add` takes about ten of them
+
+    def killed_after(moment: float):
+        return lambda pid: threading.Timer(moment, kill_group, (pid,)).start()
+
+    with scene.fleet() as fleet:
+        for number, moment in enumerate(moments):
+            fleet.funnel.watcher = once("during", where, killed_after(moment))
+            with contextlib.suppress(GitRefused, WorktreeRefused):
+                scene.dispatch(fleet, f"t{number}", *SLEEP)
+            fleet.funnel.watcher = None
+            if f"t{number}" not in {agent["task"] for agent in fleet.agents()}:
+                fleet.dispatch(wanted(f"t{number}"))
+            assert scene.git("status", "--porcelain", cwd=str(scene.tree(f"t{number}"))) == ""
+        entries = Path(scene.repository, ".git/worktrees").iterdir()
+        assert sorted(entry.name for entry in entries) == [f"t{number}" for number in range(len(moments))]
+
+
+def kill_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 @pytest.mark.req("ADO-10")

@@ -33,7 +33,7 @@ def test_a_failed_start_gives_the_task_back_and_the_third_within_an_hour_parks_i
 
 @pytest.mark.req("GRAPH-8", "STORE-7")
 @pytest.mark.parametrize(
-    ("program", "when"), [("git", " worktree add "), ("git", " reset --hard "), ("tmux", "new-session")]
+    ("program", "when"), [("git", " worktree add "), ("git", " checkout --quiet "), ("tmux", "new-session")]
 )
 def test_a_start_that_fails_at_one_step_undoes_the_steps_before_it(scene, monkeypatch, program, when):
     with scene.fleet() as fleet:

@@ -135,17 +135,16 @@ def test_the_lock_file_is_never_unlinked(path):
 def test_a_replaced_file_never_gives_two_holders_of_one_path(path, monkeypatch):
     """The file is renamed away between opening and locking: whoever locked the old one lets go and takes the new one."""
     replaced: list[bool] = []
-    genuine = module.FileLock.acquire
+    genuine = module.fcntl.flock
 
-    def acquire(self, *args, **kwargs):
-        proxy = genuine(self, *args, **kwargs)
+    def flock(fd, how):
         if not replaced:
             replaced.append(True)
             os.rename(path, f"{path}.old")
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        return proxy
+        genuine(fd, how)
 
-    monkeypatch.setattr(module.FileLock, "acquire", acquire)
+    monkeypatch.setattr(module.fcntl, "flock", flock)
     first = gate(path)
     first.take()
     with pytest.raises(GateHeld):

@@ -16,6 +16,7 @@ class CoordPromptInbox:
 
     name = "coord_prompt_inbox"
     klass = "delivery"
+    by_program = False
 
     def name_for(self, order: Order, _world: World) -> str:
         """In the home's inbox."""

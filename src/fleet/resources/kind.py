@@ -36,6 +36,8 @@ class Kind(Protocol):
 
     name: str
     klass: str
+    # Whether another program makes it, which may outlive us: then it inherits the effect's lock.
+    by_program: bool
 
     def name_for(self, order: Order, world: World) -> str:
         """What the thing is called; unique for its kind on a host."""

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import WorktreeRefused
+from fleet.resources import half_made
 
 if TYPE_CHECKING:
     from fleet.model.claim import Claim, Look
@@ -20,6 +21,7 @@ class MergeTree:
 
     name = "merge_tree"
     klass = "exclusive"
+    by_program = True
 
     def name_for(self, order: Order, world: World) -> str:
         """One a finisher."""
@@ -33,10 +35,10 @@ class MergeTree:
         """Ours when git registers it there."""
         known = world.git.worktrees(claim.data["repository"])
         if known is None:
-            return "unknown"
+            return "ours" if half_made.is_begun(claim, world) else "unknown"
         if any(os.path.realpath(each.path) == os.path.realpath(claim.name) for each in known):
             return "ours"
-        return "absent" if not os.path.lexists(claim.name) else "foreign"
+        return "absent" if half_made.is_blank(claim) or not os.path.lexists(claim.name) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Make it, at the integration branch."""
@@ -46,9 +48,9 @@ class MergeTree:
             if self.look(claim, world) != "absent" or order.base is None:
                 raise WorktreeRefused(path=claim.name, why="something is there already", advice="run `fleet clean`")
             os.makedirs(os.path.dirname(claim.name), mode=0o700, exist_ok=True)
-            reason = f"fleet {world.tmux.home_id} {order.dispatch}"
+            reason = f"{half_made.mark(world)}{order.dispatch}"
             world.git.add_detached(
-                order.repository, claim.name, commit=order.base, reason=reason, limit=order.git_limit, lock=lock
+                order.repository, claim.name, order.base, reason=reason, fill=True, limit=order.git_limit, lock=lock
             )
         finally:
             gate.give()
@@ -58,7 +60,9 @@ class MergeTree:
         gate = world.git_gate(claim.data["repository"])
         gate.take(wait=_GATE_WAIT)
         try:
-            if self.look(claim, world) == "ours":
+            if claim.state in half_made.UNMADE:
+                half_made.discard(claim, world)
+            elif self.look(claim, world) == "ours":
                 world.git.discard_scratch(claim.data["repository"], claim.name, lock=lock)
         finally:
             gate.give()

@@ -22,6 +22,7 @@ class TmuxSession:
 
     name = "tmux_session"
     klass = "exclusive"
+    by_program = True
 
     def name_for(self, order: Order, _world: World) -> str:
         """Named after its dispatch."""

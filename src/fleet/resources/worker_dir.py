@@ -17,6 +17,7 @@ class WorkerDir:
 
     name = "worker_dir"
     klass = "adoptable"
+    by_program = False
 
     def name_for(self, order: Order, world: World) -> str:
         """Keyed by task, not by dispatch."""

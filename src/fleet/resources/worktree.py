@@ -1,7 +1,7 @@
 """worktree: the git worktree of a task, on its own branch.
 
-Made locked and without files first, then filled, so that a half-made one is recognised and completed. Removed only when it is
-clean; its branch goes only when it is merged.
+Locked under our name before it has files, so that a half-made one is recognised and completed. Removed only when it is clean;
+its branch goes only when it is merged.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import GitRefused, WorktreeRefused
+from fleet.resources import half_made
+from fleet.resources.half_made import UNMADE, mark
 
 if TYPE_CHECKING:
     from fleet.model.claim import Claim, Look
@@ -25,6 +27,7 @@ class Worktree:
 
     name = "worktree"
     klass = "adoptable"
+    by_program = True
 
     def name_for(self, order: Order, world: World) -> str:
         """Keyed by task, not by dispatch."""
@@ -36,16 +39,17 @@ class Worktree:
         return place | {"branch_was_there": order.branch_was_there}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Ours only if git registers it, on the right branch."""
-        return self._judge(claim, world.git.worktrees(claim.data["repository"]))
+        """Ours only if git registers it, on the right branch; one that we were making may have none yet."""
+        return self._judge(claim, world.git.worktrees(claim.data["repository"]), world)
 
-    def _judge(self, claim: Claim, known: list[Listed] | None) -> Look:
+    def _judge(self, claim: Claim, known: list[Listed] | None, world: World) -> Look:
         if known is None:
-            return "unknown"
+            return "ours" if half_made.is_begun(claim, world) else "unknown"
         here = _registered(claim, known)
         if here is None or here.prunable or not os.path.isdir(claim.name):
-            return "absent" if not os.path.lexists(claim.name) else "foreign"
-        return "ours" if here.branch == claim.data["branch"] else "foreign"
+            return "absent" if half_made.is_blank(claim) or not os.path.lexists(claim.name) else "foreign"
+        begun = claim.state in UNMADE and here.branch is None and (here.locked or "").startswith(mark(world))
+        return "ours" if begun or here.branch == claim.data["branch"] else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Make it, complete it, or refuse it."""
@@ -67,43 +71,47 @@ class Worktree:
 
     def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         known = world.git.worktrees(order.repository)
-        found = self._judge(claim, known)
-        if found == "ours":
-            world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
-        elif found == "absent":
-            if _registered(claim, known or []) is not None:
-                world.git.prune(order.repository, claim.name)
-            self._make(claim, order, world, lock)
-        else:
+        found = self._judge(claim, known, world)
+        if found == "ours" and self._is_completed(claim, order, world, lock):
+            return
+        if found in {"foreign", "unknown"}:
             advice = "look at it with git worktree list; move it away or repair it"
             raise WorktreeRefused(path=claim.name, why=f"it is {found}", advice=advice)
+        half_made.discard(claim, world)
+        if found == "absent" and _registered(claim, known or []) is not None:
+            world.git.prune(order.repository, claim.name)
+        self._make(claim, order, world, lock)
 
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """On a new branch; on the one that is there only if it is fleet's own, from an earlier attempt."""
         os.makedirs(os.path.dirname(claim.name), mode=0o700, exist_ok=True)
-        reason = f"fleet {world.tmux.home_id} {order.dispatch}"
-        try:
-            self._add(claim, order, world, lock, reason, base=order.base)
-        except GitRefused:
-            registered = _registered(claim, world.git.worktrees(order.repository) or []) is not None
-            if registered or world.git.resolve(order.repository, f"refs/heads/{order.branch}") is None:
-                raise
-            if not claim.data.get("branch_is_ours") and claim.data.get("branch_was_there", True):
-                advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
-                why = f"branch {order.branch} exists and is not fleet's"
-                raise WorktreeRefused(path=claim.name, why=why, advice=advice) from None
-            self._add(claim, order, world, lock, reason, base=None)
+        repository, reason, limit = order.repository, f"{mark(world)}{order.dispatch}", order.git_limit
+        if self._is_branch_there(claim, order, world):
+            world.git.add_worktree(repository, claim.name, order.branch, reason=reason, limit=limit, lock=lock)
+        else:
+            at = order.base or "HEAD"
+            world.git.add_detached(repository, claim.name, at, reason=reason, fill=False, limit=limit, lock=lock)
+            world.git.begin_branch(claim.name, order.branch, limit=limit, lock=lock)
 
-    def _add(self, claim: Claim, order: Order, world: World, lock: int, reason: str, *, base: str | None) -> None:
-        world.git.add_worktree(
-            order.repository,
-            claim.name,
-            branch=order.branch,
-            base=base,
-            reason=reason,
-            limit=order.git_limit,
-            lock=lock,
-        )
+    def _is_completed(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
+        """Fill it, and put it on its branch if its maker did not come that far; False if too little of it is there."""
+        there = self._is_branch_there(claim, order, world)
+        put = world.git.switch if there else world.git.begin_branch
+        try:
+            world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
+            put(claim.name, order.branch, limit=order.git_limit, lock=lock)
+        except GitRefused:
+            return False
+        return True
+
+    def _is_branch_there(self, claim: Claim, order: Order, world: World) -> bool:
+        """Refused when it is there and is somebody else's."""
+        there = order.branch in world.git.branches(order.repository, order.branch)
+        if there and not claim.data.get("branch_is_ours") and claim.data.get("branch_was_there", True):
+            advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
+            why = f"branch {order.branch} exists and is not fleet's"
+            raise WorktreeRefused(path=claim.name, why=why, advice=advice)
+        return there
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
         """Remove the tree if it is clean, and the branch if it is merged."""
@@ -112,14 +120,14 @@ class Worktree:
         gate.take(wait=GATE_WAIT)
         try:
             found = self.look(claim, world)
-            if found == "ours" and claim.state in {"allocating", "failed_alloc"}:
-                world.git.discard_scratch(repository, claim.name, lock=lock)  # half-made: nobody ever worked in it
+            if claim.state in UNMADE:
+                half_made.discard(claim, world)
             elif found == "ours":
                 if world.git.is_dirty(claim.name) is not False:
                     raise GitRefused(what=f"remove {claim.name}", why="it has uncommitted work")
-                reason = f"fleet {world.tmux.home_id} released"
+                reason = f"{mark(world)}released"
                 world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
-            if claim.state not in {"allocating", "failed_alloc"} or not claim.data.get("branch_was_there", True):
+            if claim.state not in UNMADE or not claim.data.get("branch_was_there", True):
                 self._drop_branch(repository, branch, claim.data.get("integration", ""), world)
         finally:
             gate.give()

@@ -1,7 +1,7 @@
 """Acquire: intent, effect, fact, for one claim; and release, in the same three steps.
 
 The effect's lock is held while the effect is under way, by us and by the program that performs it. So whoever finds the claim
-later acts only when its actor is dead and nobody is at it any more.
+later acts only when its actor is dead and nobody is at it any more. What we make by ourselves needs none: it ends with us.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
 
 TRIES = 3
+NO_LOCK = -1
 Left = str
 
 
@@ -42,18 +43,26 @@ def intent(ground: Ground, kind: Kind, order: Order) -> Claim:
     )
 
 
-def acquire(ground: Ground, claim: Claim, order: Order) -> None:
-    """Make the thing of an intent that is written down, and write down that it is there."""
-    lock = ground.world.effect_lock(claim.id)
-    handle = lock.take()
+def acquire(ground: Ground, claims: list[Claim], order: Order) -> None:
+    """Make the things whose intents are written down, in order; then write down, at once, which of them are there."""
+    made: list[tuple[Claim, str]] = []
+    for claim in claims:
+        try:
+            _make(ground, claim, order)
+        except (FleetError, OSError):
+            ground.commit(walk([*made, (claim, "not_made")]))
+            raise
+        made.append((claim, "made"))
+    if made:
+        ground.commit(walk(made))
+
+
+def _make(ground: Ground, claim: Claim, order: Order) -> None:
+    kind, lock = KINDS[claim.kind], ground.world.effect_lock(claim.id)
     try:
-        KINDS[claim.kind].acquire(claim, order, ground.world, handle)
-    except (FleetError, OSError):
+        kind.acquire(claim, order, ground.world, lock.take() if kind.by_program else NO_LOCK)
+    finally:
         lock.give()
-        ground.commit(step(claim, "not_made"))
-        raise
-    lock.give()
-    ground.commit(step(claim, "made"))
 
 
 def is_free(ground: Ground, claim: Claim) -> bool:
@@ -143,17 +152,24 @@ def _remove(ground: Ground, claim: Claim) -> Left:
 
 def step(claim: Claim, event: str) -> Change:
     """One step of a claim, by the table."""
-    after = life.STEPS[claim.state, event]
+    return walk([(claim, event)])
+
+
+def walk(steps: list[tuple[Claim, str]]) -> Change:
+    """A step of each of several claims, by the table."""
 
     def work(tx: Tx) -> Row:
-        _about(tx, claim)
-        moved = tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after=after, at=tx.at)
-        if claim.kind == "worktree" and event == "made":
-            tx.run(q.BRANCH_IS_OURS, project=claim.project, slug=claim.slug)
-        tx.note(claim=str(claim), was=claim.state, now=after)
+        moved = 0
+        for claim, event in steps:
+            _about(tx, claim)
+            after = life.STEPS[claim.state, event]
+            moved += tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after=after, at=tx.at)
+            if claim.kind == "worktree" and event == "made":
+                tx.run(q.BRANCH_IS_OURS, project=claim.project, slug=claim.slug)
+        tx.note(claims=[f"{claim}: {claim.state} to {life.STEPS[claim.state, event]}" for claim, event in steps])
         return {"moved": moved}
 
-    return Change(f"{claim}: {event}", work)
+    return Change("; ".join(f"{claim}: {event}" for claim, event in steps), work)
 
 
 def _let_go(ground: Ground, claim: Claim) -> Change:

@@ -94,8 +94,7 @@ def start(ground: Ground, wanted: Wanted) -> dict[str, Any]:
     order, journal = prepare(ground, wanted)
     plan = _planned(ground, wanted, order, journal)
     try:
-        for claim in plan:
-            _make(ground, claim, order)
+        _make(ground, plan, order)
     except (FleetError, OSError) as error:
         settle(ground, order.dispatch, why=str(error), undo=True)
         raise
@@ -111,13 +110,16 @@ def start(ground: Ground, wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def _make(ground: Ground, claim: Claim, order: Order) -> None:
-    if "rewrite" in claim.data:
-        prompts.finish_rewrite(ground, claim)
-    else:
-        acquire(ground, claim, order)
-    if claim.kind == "tmux_session" and claim.data["server"] != order.server:
-        note_server(ground, claim)
+def _make(ground: Ground, plan: list[Claim], order: Order) -> None:
+    """Whatever the agent needs is there, and written down, before its session is made."""
+    *needed, session = plan
+    acquire(ground, [claim for claim in needed if "rewrite" not in claim.data], order)
+    for claim in needed:
+        if "rewrite" in claim.data:
+            prompts.finish_rewrite(ground, claim)
+    acquire(ground, [session], order)
+    if session.data["server"] != order.server:
+        note_server(ground, session)
 
 
 def prepare(ground: Ground, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
@@ -260,7 +262,8 @@ def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, 
     fresh = {name: intent(ground, KINDS[name], order) for name in ((*_BUNDLE, *_OWN) if order.slug else _OWN)}
     before = _bundle_now(ground, order)
     inbox = prompts.left_inbox(ground, wanted.predecessor) if wanted.handoff else None
-    limits = {name: ground.setting(f"limits.{name}") for name in ("agents", "project_agents", "quota_percent")}
+    told = ground.settings(None)
+    limits = {name: told[f"limits.{name}"].value for name in ("agents", "project_agents", "quota_percent")}
     made: list[Claim] = []
 
     def work(tx: Tx) -> Row:

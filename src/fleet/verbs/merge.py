@@ -59,7 +59,7 @@ def _finish(ground: Ground, project: str, slug: str, repository: str, refs: tupl
     claim = intent(ground, KINDS["merge_tree"], order)
     ground.commit(begin(ground, order, claim))
     try:
-        acquire(ground, claim, order)
+        acquire(ground, [claim], order)
         made = merge_and_verify(ground, order, claim, tip)
         if not ground.world.git.set_branch(repository, integration, new=made, old=base):
             raise Refused(what=f"the branch {integration} moved meanwhile; nothing was merged, try again")

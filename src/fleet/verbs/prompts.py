@@ -43,7 +43,7 @@ def acquire_prompt(ground: Ground, ident: str, content: str, wanted: dict[str, A
     claim = intent(ground, KINDS[KIND], order)
     claim.data["preserve"] = bool(wanted.get("preserve"))
     ground.commit(_intend(ground, order, claim))
-    acquire(ground, claim, order)
+    acquire(ground, [claim], order)
     return _answer("acquired", ident, ground, claim)
 
 

@@ -32,7 +32,7 @@ def _tried(ground: Ground, order: Order, tip: str) -> dict[str, Any]:
     claim = intent(ground, KINDS["merge_tree"], order)
     ground.commit(begin(ground, order, claim))
     try:
-        acquire(ground, claim, order)
+        acquire(ground, [claim], order)
         merge_and_verify(ground, order, claim, tip)
         found = {"ok": True, "says": "it merges, and verify passes on the merged tree"}
     except NotMergeable as error:

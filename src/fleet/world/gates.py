@@ -1,19 +1,19 @@
 """Gates: named exclusive locks that know who holds them.
 
-Kernel locks on files that are never unlinked, through the filelock library: freed by the kernel when the holder dies, held
-by no child, exclusive among the threads of one process too. After locking, path and descriptor must be the same inode, else
-the file was replaced under us and we try again. The text in the file is for people: it is emptied before release and
-decides nothing.
+Kernel locks on files that are never unlinked: freed by the kernel when the holder dies, held by no child, exclusive among the
+threads of one process too, because each has a file description of its own. After locking, path and descriptor must be the
+same inode, else the file was replaced under us and we try again. The text in the file is for people: it is emptied before
+release and decides nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
-
-from filelock import FileLock, Timeout
 
 from fleet.errors import GateHeld, WriteFailed
 from fleet.model.identity import Identity
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from fleet.world.clock import Clock
     from fleet.world.host import Host
 
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 _MODE = 0o600
+_LOOK_AGAIN = 0.01
 _HOLDER_BYTES = 2_000
 _REPLACED_OFTEN = 20
 
@@ -63,26 +65,26 @@ class Gate:
         self._host = host
         self._subject = subject
         self._who = who
-        self._lock: FileLock | None = None
+        self._fd = -1
 
     def take(self, *, wait: float = 0) -> None:
         """Hold the gate, or GateHeld after so many seconds."""
-        if self._lock is not None:
+        if self._fd >= 0:
             raise GateHeld(gate=os.path.basename(self.path), holder=self.holder() or "this process")
+        deadline = self._clock.ticks() + wait
         for _ in range(_REPLACED_OFTEN):
-            if self._taken(wait):
+            if self._taken(deadline):
                 return
         raise GateHeld(gate=os.path.basename(self.path), holder="someone who keeps replacing its file")
 
     def give(self) -> None:
         """Let go. Safe when it is not held."""
-        if self._lock is None:
+        if self._fd < 0:
             return
-        lock, self._lock = self._lock, None
-        descriptor = lock._context.lock_file_fd  # noqa: SLF001 - the one way to the descriptor that is locked
-        if descriptor is not None:
-            os.ftruncate(descriptor, 0)
-        lock.release()
+        fd, self._fd = self._fd, -1
+        _held.discard(self)
+        os.ftruncate(fd, 0)
+        os.close(fd)
 
     def holder(self) -> Holder | None:
         """Who holds it, as far as the file says."""
@@ -108,30 +110,43 @@ class Gate:
         """Let go."""
         self.give()
 
-    def _taken(self, wait: float) -> bool:
+    def _taken(self, deadline: float) -> bool:
+        """False when the file was replaced meanwhile."""
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            fd = os.open(self.path, _FLAGS, _MODE)
         except OSError as error:
             raise WriteFailed(path=self.path, why=str(error.strerror or error).lower()) from error
-        lock = FileLock(
-            self.path,
-            mode=_MODE,
-            thread_local=False,
-            fallback_to_soft=False,
-            preserve_lock_file=True,
-            on_acquired=self._write_holder,
-        )
         try:
-            lock.acquire(timeout=wait, poll_interval=0.01)
-        except Timeout:
-            raise GateHeld(gate=os.path.basename(self.path), holder=self.holder() or "an unknown process") from None
-        except OSError as error:
-            raise WriteFailed(path=self.path, why=str(error.strerror or error).lower()) from error
-        if not _same_file(self.path, lock):
-            lock.release()
-            return False
-        self._lock = lock
+            self._lock(fd, deadline)
+            if not _same_file(self.path, fd):
+                os.close(fd)
+                return False
+            self._write_holder(fd)
+        except BaseException:
+            os.close(fd)
+            raise
+        self._fd = fd
+        _held.add(self)
         return True
+
+    def _lock(self, fd: int, deadline: float) -> None:
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if self._clock.ticks() >= deadline:
+                    holder = self.holder() or "an unknown process"
+                    raise GateHeld(gate=os.path.basename(self.path), holder=holder) from None
+                self._clock.wait(_LOOK_AGAIN)
+            else:
+                return
+
+    def forget(self) -> None:
+        """In a forked child: the gate is its parent's."""
+        with contextlib.suppress(OSError):
+            os.close(self._fd)
+        self._fd = -1
 
     def _write_holder(self, descriptor: int) -> None:
         told = (
@@ -143,11 +158,21 @@ class Gate:
         os.pwrite(descriptor, json.dumps(asdict(holder)).encode(), 0)
 
 
-def _same_file(path: str, lock: FileLock) -> bool:
-    descriptor = lock._context.lock_file_fd  # noqa: SLF001
+def _same_file(path: str, fd: int) -> bool:
     try:
         there = os.stat(path)
     except FileNotFoundError:
         return False
-    ours = os.fstat(descriptor) if descriptor is not None else None
-    return ours is not None and (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+    ours = os.fstat(fd)
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+_held: set[Gate] = set()
+
+
+def _forget_all() -> None:
+    while _held:
+        _held.pop().forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)

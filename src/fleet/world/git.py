@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass
-from time import sleep
 from typing import TYPE_CHECKING
 
 from fleet.errors import GitRefused
-from fleet.world import ps
+from fleet.world import git_locks, refs
 
 if TYPE_CHECKING:
     from fleet.world.programs import Done, Programs
 
 _LIMIT = 60.0
-_SETTLING = 0.2
 # No hook of the user's runs, nothing asks for a passphrase or opens an editor, and a question never locks the index.
 _QUIET = (
     "--no-optional-locks",
@@ -28,6 +25,9 @@ _QUIET = (
     "-c",
     "core.fsmonitor=false",
 )
+# Files are checked out by as many workers as there are processors.
+_MANY = ("-c", "checkout.workers=0")
+_ADD = (*_MANY, "worktree", "add", "--quiet", "--lock")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +61,13 @@ class Git:
 
     def branches(self, repository: str, *names: str) -> dict[str, str]:
         """Those of the named branches that are there, with their commits."""
-        refs = [f"refs/heads/{name}" for name in names]
-        done = self._run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *refs)
+        known = refs.branches(git_dir(repository), names)
+        if known is not None:
+            return known
+        asked = [f"refs/heads/{name}" for name in names]
+        done = self._run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *asked)
         pairs = (line.split(" ") for line in done.out.splitlines())
-        return {ref.removeprefix("refs/heads/"): commit for ref, commit in pairs if ref in refs}
+        return {ref.removeprefix("refs/heads/"): commit for ref, commit in pairs if ref in asked}
 
     def resolve_in(self, path: str, name: str) -> str | None:
         """The commit that a name stands for in a worktree of fleet's."""
@@ -90,18 +93,7 @@ class Git:
     def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
         """Compare and set of a branch of fleet's; an old of zeros means it must not exist."""
         words = ["update-ref", f"refs/heads/{branch}", new, old]
-        if self._run("update-ref", repository, *words).ok:
-            return True
-        return self._forget_dead_lock(repository, branch) and self._run("update-ref", repository, *words).ok
-
-    def _forget_dead_lock(self, repository: str, branch: str) -> bool:
-        """A git that was killed leaves its lock on the branch. It goes only if it stays and no process has it open any more."""
-        lock = f"{_git_dir(repository)}/refs/heads/{branch}.lock"
-        sleep(_SETTLING)  # a living git closes it a moment before it renames it
-        if os.path.exists(lock) and ps.holders(lock) == []:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(lock)
-        return not os.path.exists(lock)
+        return git_locks.past(lambda: self._run("update-ref", repository, *words), repository).ok
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
         """Make a ref that is not there yet."""
@@ -109,7 +101,8 @@ class Git:
 
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
         """Delete a branch, if it still is where it was."""
-        return self._run("update-ref -d", repository, "update-ref", "-d", f"refs/heads/{branch}", old).ok
+        words = ["update-ref", "-d", f"refs/heads/{branch}", old]
+        return git_locks.past(lambda: self._run("update-ref -d", repository, *words), repository).ok
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
         """Whether a commit is merged into a branch; None when git does not say."""
@@ -166,48 +159,39 @@ class Git:
         done = self._run("merge-base", repository, "merge-base", "--is-ancestor", commit, later)
         return {0: True, 1: False}.get(done.status if done.status is not None else -1)
 
-    def add_worktree(
-        self, repository: str, path: str, *, branch: str, base: str | None, reason: str, limit: float, lock: int
-    ) -> None:
-        """Register a locked worktree without its files; then fill it. A kill in between leaves one that can be completed."""
-        new = ["-b", branch] if base is not None else []
-        start = [base] if base is not None else [branch]
-        words = ["worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", reason, *new, path, *start]
+    def add_worktree(self, repository: str, path: str, branch: str, *, reason: str, limit: float, lock: int) -> None:
+        """A worktree on a branch that is there. Locked from its first moment on, like each: known as ours if git is killed."""
+        words = [*_ADD, "--reason", reason, path, branch]
         self._must("worktree add", repository, *words, limit=limit, lock=lock)
-        self.fill_worktree(path, limit=limit, lock=lock)
 
-    def add_detached(self, repository: str, path: str, *, commit: str, reason: str, limit: float, lock: int) -> None:
-        """A worktree on no branch."""
-        words = ["worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", reason, "--detach", path, commit]
+    def add_detached(
+        self, repository: str, path: str, commit: str, *, reason: str, fill: bool, limit: float, lock: int
+    ) -> None:
+        """A worktree on no branch, with its files or without."""
+        words = [*_ADD, *([] if fill else ["--no-checkout"]), "--reason", reason, "--detach", path, commit]
         self._must("worktree add", repository, *words, limit=limit, lock=lock)
-        self.fill_worktree(path, limit=limit, lock=lock)
+
+    def begin_branch(self, path: str, branch: str, *, limit: float, lock: int) -> None:
+        """A new branch at the commit of a worktree, and its files. Refused when there is one of that name."""
+        self._write(path, *_MANY, "checkout", "--quiet", "-b", branch, limit=limit, lock=lock)
+
+    def switch(self, path: str, branch: str, *, limit: float, lock: int) -> None:
+        """Put a worktree that nobody has worked in yet on a branch."""
+        self._write(path, *_MANY, "checkout", "--quiet", branch, "--", limit=limit, lock=lock)
 
     def fill_worktree(self, path: str, *, limit: float, lock: int) -> None:
         """Check out the files of a worktree that nobody has worked in yet."""
-        self._write(path, "-c", "checkout.workers=0", "reset", "--hard", "--quiet", limit=limit, lock=lock)
+        self._write(path, *_MANY, "reset", "--hard", "--quiet", limit=limit, lock=lock)
 
     def start_over(self, path: str, commit: str) -> None:
         """Put a worktree of fleet's at a commit. What was there has been kept before."""
         self._write(path, "reset", "--hard", "--quiet", commit, limit=_LIMIT, lock=None)
 
     def _write(self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None) -> None:
-        """Once more if another git, perhaps one that was killed, has locked the index or the head of this worktree."""
-        done = self._run_in(effect, path, *words, limit=limit, lock=lock)
-        if not done.ok and ".lock'" in done.err and self._are_locks_gone(path):
-            done = self._run_in(effect, path, *words, limit=limit, lock=lock)
+        """In a worktree of fleet's, past the locks that a killed git has left."""
+        done = git_locks.past(lambda: self._run_in(effect, path, *words, limit=limit, lock=lock), path)
         if not done.ok:
             raise GitRefused(what=f"git {effect}", why=_said(done))
-
-    def _are_locks_gone(self, path: str) -> bool:
-        """After a moment. One that stays is removed only if no process has it open any more."""
-        asked = self._run_in("rev-parse", path, "rev-parse", "--absolute-git-dir")
-        sleep(_SETTLING)
-        found = [f"{asked.out.strip()}/{name}" for name in ("index.lock", "HEAD.lock")] if asked.ok else []
-        held = [lock for lock in found if os.path.exists(lock) and ps.holders(lock) != []]
-        for lock in set(found) - set(held):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(lock)
-        return asked.ok and not held
 
     def is_dirty(self, path: str) -> bool | None:
         """Whether a worktree has uncommitted work; None when git does not say."""
@@ -271,16 +255,30 @@ class Git:
 
     def _run(self, effect: str, repository: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
         """In the repository itself, not in its checkout."""
-        asked = ["git", *_QUIET, f"--git-dir={_git_dir(repository)}", *words]
-        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, cwd="/")
+        asked = ["git", *_QUIET, f"--git-dir={git_dir(repository)}", *words]
+        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_env())
 
     def _run_in(self, effect: str, path: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
         """In a worktree of fleet's."""
-        return self._programs.run(f"git {effect}", ["git", *_QUIET, "-C", path, *words], limit=limit, lock=lock)
+        asked = ["git", *_QUIET, "-C", path, *words]
+        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_env())
 
 
-def _git_dir(repository: str) -> str:
-    return repository if os.path.isdir(f"{repository}/objects") else f"{repository}/.git"
+def _env() -> dict[str, str]:
+    """Ours, but that git speaks English: some of what it says decides."""
+    return {**os.environ, "LANGUAGE": "en"}
+
+
+def git_dir(repository: str) -> str:
+    """Where a repository keeps what git knows of it; for a project that is itself a worktree, the one it belongs to."""
+    if os.path.isdir(f"{repository}/objects"):
+        return repository
+    own = f"{repository}/.git"
+    if not os.path.isfile(own):
+        return own
+    with open(own, encoding="utf-8") as pointer:
+        entry = os.path.join(repository, pointer.read().removeprefix("gitdir:").strip())
+    return os.path.realpath(f"{entry}/../..") if os.path.exists(f"{entry}/commondir") else entry
 
 
 def _said(done: Done) -> str:

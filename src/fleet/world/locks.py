@@ -1,6 +1,6 @@
 """Kernel locks on files: freed when the holder dies, whatever it died of.
 
-This is the store's queue of writers, on the hot path: a plain flock, without the filelock library that gates use. The
+This is the store's queue of writers, on the hot path: a plain flock, without the facts about the holder that gates keep. The
 kernel wakes blocked writers in turn, so none starves, which SQLite's own busy handler cannot promise. A time limit needs
 the alarm clock, because polling would lose the turn.
 """

@@ -35,12 +35,14 @@ class Processes:
         self._host = host.id
         self._boot = host.boot
         self._funnel = funnel
+        self._me: Identity | None = None
 
     def me(self) -> Identity:
-        """The process that asks."""
-        found = self.identify(os.getpid())
-        assert found is not None  # noqa: S101 - it is running
-        return found
+        """The process that asks. Looked up once; a fork is another one."""
+        if self._me is None or self._me.pid != os.getpid():
+            self._me = self.identify(os.getpid())
+        assert self._me is not None  # noqa: S101 - it is running
+        return self._me
 
     def identify(self, pid: int) -> Identity | None:
         """The process that has a pid now; None when nobody has it or it cannot be told."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
+import signal
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -88,6 +90,23 @@ class EffectLock:
         return True
 
 
+class Child(subprocess.Popen[str]):
+    """A program that was started. Its end is told by the kernel, not looked for time and again."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status, within so many seconds."""
+        if timeout is None or self.returncode is not None or not hasattr(os, "pidfd_open"):
+            return super().wait(timeout)
+        end, told = os.pidfd_open(self.pid), select.poll()
+        told.register(end, select.POLLIN)
+        try:
+            if not told.poll(max(timeout, 0) * 1000):
+                raise subprocess.TimeoutExpired(self.args, timeout)
+        finally:
+            os.close(end)
+        return super().wait()
+
+
 class Programs:
     """Starts other programs."""
 
@@ -144,8 +163,8 @@ def detached() -> bool:
 
 def _begun(
     words: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, lock: int | None, *, stdin: int
-) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+) -> Child:
+    return Child(
         words,
         stdin=stdin,
         stdout=subprocess.PIPE,
@@ -159,11 +178,11 @@ def _begun(
     )
 
 
-def _finished(child: subprocess.Popen[str], given: str | None, limit: float) -> Done:
+def _finished(child: Child, given: str | None, limit: float) -> Done:
     try:
         out, err = child.communicate(given, timeout=limit)
     except subprocess.TimeoutExpired:
-        child.kill()
+        os.killpg(child.pid, signal.SIGKILL)  # with all that it started: it leads a group of its own
         child.wait()
         for pipe in (child.stdin, child.stdout, child.stderr):
             if pipe is not None:

@@ -55,6 +55,29 @@ def holders(path: str) -> list[int] | None:
     return [pid for pid in _parents_of_linux() if wanted in _open_files(pid)]
 
 
+def running(program: str, near: str) -> list[int] | None:
+    """The processes of a program that work below a directory, as far as this user may look; None when that cannot be told."""
+    if sys.platform == "darwin":
+        return None
+    top = os.path.realpath(near)
+    return [pid for pid in _parents_of_linux() if _is_program(pid, program) and f"{_place(pid)}/".startswith(f"{top}/")]
+
+
+def _is_program(pid: int, program: str) -> bool:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip() == program
+    except OSError:
+        return False
+
+
+def _place(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return ""
+
+
 def _open_files(pid: int) -> list[str]:
     """What a process has open. One that is closed meanwhile hides no other."""
     found: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fleet.errors import BadSetting
@@ -12,8 +13,13 @@ if TYPE_CHECKING:
 
 
 def read_file(path: str, file: str) -> dict[str, Value]:
-    """What the file says."""
-    return settings_text.read(path, text_of(path), file)
+    """What the file says. A text that was read before is not parsed again."""
+    return _parsed(path, text_of(path), file)
+
+
+@lru_cache(maxsize=8)
+def _parsed(path: str, text: str, file: str) -> dict[str, Value]:
+    return settings_text.read(path, text, file)
 
 
 def text_of(path: str) -> str:

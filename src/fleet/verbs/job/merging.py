@@ -80,7 +80,7 @@ def _in_a_tree(ground: Ground, order: Order, tip: str) -> str:
     claim = intent(ground, KINDS["merge_tree"], order)
     ground.commit(begin(ground, order, claim))
     try:
-        acquire(ground, claim, order)
+        acquire(ground, [claim], order)
         made = _merged(ground, order, claim, tip)
         if not ground.world.git.set_branch(order.repository, order.integration, new=made, old=order.base or ""):
             raise Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")

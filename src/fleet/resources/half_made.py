@@ -1,0 +1,35 @@
+"""A worktree whose maker never came to an end. Nobody ever worked in it, so it may be completed or go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.world import scraps
+from fleet.world.git import git_dir
+
+if TYPE_CHECKING:
+    from fleet.model.claim import Claim
+    from fleet.world.world import World
+
+UNMADE = frozenset({"allocating", "failed_alloc"})
+
+
+def mark(world: World) -> str:
+    """What the locks of this home's worktrees begin with."""
+    return f"fleet {world.tmux.home_id} "
+
+
+def is_blank(claim: Claim) -> bool:
+    """Whether all there is is an empty folder: as good as nothing."""
+    return claim.state in UNMADE and scraps.is_blank(claim.name)
+
+
+def is_begun(claim: Claim, world: World) -> bool:
+    """Whether there is anything of it; for when git, which stumbles over it, does not say."""
+    return claim.state in UNMADE and bool(scraps.found(git_dir(claim.data["repository"]), claim.name, mark(world)))
+
+
+def discard(claim: Claim, world: World) -> None:
+    """Remove whatever there is of it."""
+    place = git_dir(claim.data["repository"])
+    world.funnel.through("discard worktree", lambda: scraps.discard(place, claim.name, mark(world)))

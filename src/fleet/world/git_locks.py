@@ -1,0 +1,46 @@
+"""Locks of git's that are in the way. A git that was killed leaves its own behind, and every later one stumbles over it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from time import sleep
+from typing import TYPE_CHECKING
+
+from fleet.world import ps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.world.programs import Done
+
+_BLOCKED = re.compile(r"Unable to create '([^'\n]+\.lock)': File exists")
+_SETTLING = 0.2
+_MOST = 4  # index, head, branch, packed branches
+
+
+def past(run: Callable[[], Done], near: str) -> Done:
+    """Run a git; once more for each lock that was in its way and is gone."""
+    done = run()
+    for _ in range(_MOST):
+        if done.ok or not _is_freed(done.err, near):
+            break
+        done = run()
+    return done
+
+
+def _is_freed(said: str, near: str) -> bool:
+    """After a moment. A lock that stays goes only if no process has it open, and no other git is at work near it."""
+    found = _BLOCKED.search(said)
+    if found is None:
+        return False
+    sleep(_SETTLING)  # a living git closes it a moment before it renames it
+    lock = found[1]
+    if not os.path.exists(lock):
+        return True
+    if ps.holders(lock) != [] or ps.running("git", near) != []:
+        return False
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(lock)
+    return True

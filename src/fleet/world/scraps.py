@@ -1,0 +1,58 @@
+"""What a `git worktree add` leaves that was killed before it was through: an entry of the repository, a folder with nothing in it.
+
+git lists such an entry as broken or not at all, or lists nothing any more because of it; and as it is locked, never prunes it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+
+from fleet.world import ps
+
+
+def is_blank(path: str) -> bool:
+    """Whether there is a folder in which nobody can have worked: nothing is in it but, perhaps, git's pointer to its entry."""
+    try:
+        names = os.listdir(path)
+    except OSError:
+        return False
+    return not os.path.islink(path) and (names == [] or (names == [".git"] and os.path.isfile(f"{path}/.git")))
+
+
+def discard(git_dir: str, path: str, mark: str) -> None:
+    """Remove what bears our mark and was to be the worktree at this path. Only for one that nobody ever worked in."""
+    entries = found(git_dir, path, mark)
+    if is_blank(path) or (os.path.isdir(path) and any(_text(f"{entry}/gitdir") for entry in entries)):
+        shutil.rmtree(path)
+    for entry in entries:
+        shutil.rmtree(entry)
+
+
+def found(git_dir: str, path: str, mark: str) -> list[str]:
+    """Entries that point to this path under our lock; and such as were to be named after it and point nowhere yet."""
+    try:
+        names = sorted(os.listdir(f"{git_dir}/worktrees"))
+    except OSError:
+        return []
+    entries = [f"{git_dir}/worktrees/{name}" for name in names]
+    return [entry for entry in entries if _is_ours(entry, path, mark)]
+
+
+def _is_ours(entry: str, path: str, mark: str) -> bool:
+    lock, told = _text(f"{entry}/locked"), _text(f"{entry}/gitdir")
+    if told:
+        return lock.startswith(mark) and os.path.realpath(told) == os.path.realpath(f"{path}/.git")
+    if not re.fullmatch(re.escape(os.path.basename(path)) + r"\d*", os.path.basename(entry)):
+        return False
+    repository = os.path.dirname(os.path.dirname(os.path.dirname(entry)))
+    return lock.startswith(mark) or (lock == "" and ps.running("git", repository) == [])
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
