@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.api.coordinating import ENGINE
 from fleet.api.resuming import Resuming
-from fleet.errors import BadSetting, CoordinatorLives, EngineMissing, FleetError
+from fleet.errors import BadSetting, CoordinatorLives
 from fleet.model.comments import with_lines
 from fleet.store import queries as q
-from fleet.verbs import add_list, configure, pull, recap, rehearse, remote_control, review, settle, show, status
+from fleet.verbs import add_list, configure, hinder, pull, recap, rehearse, remote_control, review, settle, show, status
 from fleet.verbs.branches import integration_branch
 from fleet.verbs.dispatch import Wanted
 
@@ -123,7 +123,9 @@ class Day(Resuming):
         """Write these settings into the project's fleet.toml, and start its coordinator. What is so already stays as it is."""
         self.engine(wanted["engine"])
         written = configure.configure(self.ground, project, wanted)
-        seat, warnings = self.coordinator(project), self._in_the_way(project, wanted)
+        seat = self.coordinator(project)
+        agent = Wanted(project=project, slug="", engine=wanted["engine"], autonomy=wanted["autonomy"])
+        warnings = [why] if (why := hinder.unstartable(self.ground, agent)) else []
         lives = seat["state"] in {"alive", "starting", "unknown"}
         if not lives:
             try:
@@ -133,16 +135,6 @@ class Day(Resuming):
             warnings += seat.get("warnings", [])
         ident = seat.get("id") or seat.get("holder")
         return {"written": written, "coordinator": ident, "started": not lives, "warnings": warnings}
-
-    def _in_the_way(self, project: str, wanted: dict[str, str]) -> list[str]:
-        """Why an agent could not be started here now. An engine whose command comes with each task can always."""
-        try:
-            self.check_start(Wanted(project=project, slug="", engine=wanted["engine"], autonomy=wanted["autonomy"]))
-        except EngineMissing as error:
-            return [] if error.facts["program"] == "(none given)" else [f"{error} — {error.next_step}"]
-        except FleetError as error:
-            return [f"{error} — {error.next_step}"]
-        return []
 
     def remote_control(self, project: str, to: str | None = None, *, key: str | None = None) -> Document:
         """Whether the project's coordinator may be controlled from afar; said anew, if wanted."""

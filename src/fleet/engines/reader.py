@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.engines.hooks import Hooks
 from fleet.engines.hooks import read as read_hooks
+from fleet.engines.kept import Kept
+from fleet.engines.kept import read as read_kept
 from fleet.engines.status_file import StatusFile
 from fleet.engines.status_file import read as read_status_file
 from fleet.errors import Absent, BadSetting
@@ -35,8 +37,10 @@ _KEYS = [
     "headless",
     "session",
     "transcript",
+    "kept",
     "model",
     "long_prompt",
+    "limit",
     "interactive",
     "unset",
     "exit_signal",
@@ -52,7 +56,7 @@ _KEYS = [
     "remote",
 ]
 # What stands in for the model when an engine is checked: a stub of one maker's interface, or the task itself is what it does.
-DIALECTS = ("messages", "responses", "script", "command")
+DIALECTS = ("messages", "responses", "contents", "script", "command")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +100,16 @@ class Engine:
     resume: tuple[str, ...] = ()
     # To do one thing without a terminal and exit; an engine that is not interactive does that anyway.
     headless: tuple[str, ...] = ()
-    # The words that give a new conversation its name, and the files (patterns) in which an engine keeps it.
+    # The words that give a new conversation its name, the files (patterns) in which an engine keeps it, and where to find its name
+    # when none could be given.
     session: tuple[str, ...] = ()
     transcript: tuple[str, ...] = ()
+    kept: Kept | None = None
     model: tuple[str, ...] = ()
     install: str = ""
     long_prompt: str = ""
+    # How it says, in what it prints, that a usage limit is reached.
+    limit: re.Pattern[str] | None = None
     interactive: bool = False
     unset: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
@@ -181,9 +189,11 @@ class _Reader:
             headless=self._words("headless"),
             session=self._words("session"),
             transcript=self._words("transcript"),
+            kept=read_kept(self._table("kept"), self._in("kept")) if "kept" in self._given else None,
             model=self._words("model"),
             install=self._text_of("install", ""),
             long_prompt=self._text_of("long_prompt", LONG_PROMPT),
+            limit=self._pattern("limit"),
             interactive=self._flag("interactive"),
             unset=self._words("unset"),
             env={name: str(value) for name, value in self._table("env").items()},
@@ -205,6 +215,12 @@ class _Reader:
         if not isinstance(value, str):
             raise self._fault(key, f"{key} is missing" if value is None else f"{key} is not a text")
         return value
+
+    def _pattern(self, key: str) -> re.Pattern[str] | None:
+        try:
+            return re.compile(self._text_of(key), re.MULTILINE) if key in self._given else None
+        except re.error as error:
+            raise self._fault(key, f"{key} is no regular expression: {error}") from None
 
     def _flag(self, key: str) -> bool:
         value = self._given.get(key, False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import tomllib
 from typing import TYPE_CHECKING
 
+from fleet.engines.places import place, value_at
 from fleet.engines.reader import python
 from fleet.errors import AutonomyRefused, EngineMissing, EngineNotReady
 from fleet.world.world import fleet_program
@@ -68,19 +68,14 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
 
 def _holds(before: Before, repository: str) -> bool:
     """Whether the file says so, for the repository or for a directory above it: trust is inherited downwards."""
-    given = _content(_path(before.file))
+    given = _content(place(before.file))
     here = repository
     while True:
-        if _value(given, [_filled(part, {"{repository}": here}) for part in before.path]) == before.equals:
+        if value_at(given, [_filled(part, {"{repository}": here}) for part in before.path]) == before.equals:
             return True
         if here == "/" or "{repository}" not in "".join(before.path):
             return False
         here = os.path.dirname(here)
-
-
-def _path(told: str) -> str:
-    """With ~ filled in, and ${NAME:-~/place}: where a variable moves it, else the place."""
-    return os.path.expanduser(re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: os.environ.get(found[1]) or found[2], told))
 
 
 def _content(path: str) -> object:
@@ -89,14 +84,6 @@ def _content(path: str) -> object:
             return tomllib.load(file) if path.endswith(".toml") else json.load(file)
     except (OSError, ValueError):
         return None
-
-
-def _value(given: object, path: list[str]) -> object:
-    for part in path:
-        if not isinstance(given, dict):
-            return None
-        given = given.get(part)
-    return given
 
 
 def _filled(text: str, facts: dict[str, str]) -> str:

@@ -14,6 +14,8 @@ STATES = ("waiting", "running", "merging", "done", "dead", "skipped", "parked")
 ENDED = ("done", "dead", "skipped", "parked")
 # The parts of a job that are worked on as items are, besides its items.
 PARTS = ("setup", "reduce")
+# What an attempt has in common with others that a usage limit ended: it is no failure of its item.
+LIMIT = "limit"
 LONGEST = 200_000
 _ID = 12
 _SIGNATURE = 160

@@ -1046,11 +1046,11 @@ START_ITEM = Query(
     "UPDATE items SET state = 'running', attempts = attempts + 1, dispatch = NULL, verdict = NULL, reason = NULL, not_before = NULL, started_at = %(at)s, ended_at = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'waiting'",
 )
 
-# An attempt that never began does not count; one that was interrupted does, but is no failure.
+# An attempt that never began does not count; one that was interrupted, or ended by a usage limit, does, but is no failure.
 PUT_BACK_ITEM = Query(
     'put_back_item',
-    "UPDATE items SET state = 'waiting', attempts = attempts - :unbegun, not_before = :not_before, started_at = NULL WHERE job = :job AND id = :id AND state = 'running' AND verdict IS NULL",
-    "UPDATE items SET state = 'waiting', attempts = attempts - %(unbegun)s, not_before = %(not_before)s, started_at = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'running' AND verdict IS NULL",
+    "UPDATE items SET state = 'waiting', attempts = attempts - :unbegun, not_before = :not_before, started_at = NULL WHERE job = :job AND id = :id AND state = 'running' AND (verdict IS NULL OR signature = 'limit')",
+    "UPDATE items SET state = 'waiting', attempts = attempts - %(unbegun)s, not_before = %(not_before)s, started_at = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'running' AND (verdict IS NULL OR signature = 'limit')",
 )
 
 # Which dispatch is the attempt.

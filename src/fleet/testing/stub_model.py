@@ -1,6 +1,6 @@
 """A stand-in for a model, on loopback: it tells an agent to run one command after another, then says that it is done.
 
-It speaks the interfaces of two makers: "messages" (Anthropic) and "responses" (OpenAI). What comes next is read from the
+It speaks the interfaces of three makers: "messages" (Anthropic), "responses" (OpenAI) and "contents" (Google). What comes next is read from the
 conversation that each request carries; nothing else is remembered, so an agent that asks twice is told the same.
 """
 
@@ -93,14 +93,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
-        if "count_tokens" in self.path or not ("messages" in body or "input" in body):
-            self._send(b'{"input_tokens": 10}')
+        if "count" in self.path or not body.keys() & {"messages", "input", "contents"}:
+            self._send(b'{"input_tokens": 10, "totalTokens": 10}')
             return
         events = self.server.answer(body)
-        if not body.get("stream"):
-            self._send(json.dumps(events[-1].get("response", events[0].get("message"))).encode())
+        if not (body.get("stream") or "stream" in self.path):
+            self._send(json.dumps(events[-1].get("response", events[0].get("message", events[0]))).encode())
             return
-        text = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events)
+        text = "".join(f"{_named(each)}data: {json.dumps(each)}\n\n" for each in events)
         self._send(text.encode(), "text/event-stream")
 
     def _send(self, data: bytes, kind: str = "application/json") -> None:
@@ -111,8 +111,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
+def _named(event: Body) -> str:
+    return f"event: {event['type']}\n" if "type" in event else ""
+
+
 def messages(body: Body, commands: Sequence[str]) -> Answer:
-    """Anthropic's: as many commands are done as the conversation has results."""
+    """Anthropic's: as many commands are done as the conversation has results. OpenCode calls the tool bash."""
     blocks = [block for said in body["messages"] if isinstance(said["content"], list) for block in said["content"]]
     results = [block for block in blocks if block.get("type") == "tool_result"]
     trouble = [_text(each["content"]) for each in results if each.get("is_error")]
@@ -121,7 +125,8 @@ def messages(body: Body, commands: Sequence[str]) -> Answer:
     if len(results) >= len(commands):
         return Answer(list(_message(body, {"type": "text", "text": LAST_WORDS})), trouble, last=True)
     use = {"command": commands[len(results)], "description": "told by the stub"}
-    block = {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": "Bash", "input": use}
+    name = next((each["name"] for each in body["tools"] if each["name"].lower() == "bash"), "Bash")
+    block = {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": name, "input": use}
     return Answer(list(_message(body, block)), trouble)
 
 
@@ -178,4 +183,26 @@ def _response(item: Body) -> Iterator[Body]:
     yield {"type": "response.completed", "response": {"id": ident, "output": [item], "usage": usage}}
 
 
-SPEAKERS: dict[str, Callable[[Body, Sequence[str]], Answer]] = {"messages": messages, "responses": responses}
+def contents(body: Body, commands: Sequence[str]) -> Answer:
+    """Google's, with the tool of Gemini CLI. A conversation that was resumed may have a result twice."""
+    parts = [part for said in body["contents"] for part in said["parts"]]
+    results = {each["id"]: each["response"] for part in parts if (each := part.get("functionResponse"))}
+    trouble = [str(each) for each in results.values() if "error" in each or "Exit Code: " in str(each)]
+    if not body.get("tools"):
+        return Answer([_content({"text": _TITLE})])
+    if len(results) >= len(commands):
+        return Answer([_content({"text": LAST_WORDS})], trouble, last=True)
+    given = {"command": commands[len(results)], "description": "told by the stub"}
+    return Answer([_content({"functionCall": {"name": "run_shell_command", "args": given}})], trouble)
+
+
+def _content(part: Body) -> Body:
+    said = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+    return {"candidates": [said], "usageMetadata": {"promptTokenCount": 1000, "totalTokenCount": 1020}}
+
+
+SPEAKERS: dict[str, Callable[[Body, Sequence[str]], Answer]] = {
+    "messages": messages,
+    "responses": responses,
+    "contents": contents,
+}

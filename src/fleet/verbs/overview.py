@@ -17,6 +17,7 @@ def overview(rows: Rows, now: int) -> dict[str, Any]:
     projects = {row["name"]: _empty(row) for row in rows.all(q.ALL_PROJECTS)}
     for row in rows.all(q.PROJECT_COUNTS):
         shown = projects[row["project"]]
+        shown["finished"] += row["n"] if row["status"] == "done" else 0
         if row["archived"]:
             shown["archived"] += row["n"]
         else:
@@ -43,6 +44,7 @@ def _empty(row: Row) -> dict[str, Any]:
         "added_at": iso(row["added_at"]),
         "ready": 0,
         "archived": 0,
+        "finished": 0,
         "tasks": dict.fromkeys(STATUSES, 0),
         "dispatches": {"active": 0, "blocked_reclaim": 0},
     }

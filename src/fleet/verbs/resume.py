@@ -27,6 +27,7 @@ from fleet.verbs.seat import coord_spawn
 from fleet.verbs.settle import settle
 
 if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
     from fleet.store.transaction import Row
     from fleet.verbs.ground import Ground
 
@@ -79,7 +80,7 @@ def _task(ground: Ground, row: Row) -> dict[str, Any]:
     last = settled(ground, _newest(ground, row))
     _refuse(ground, last)
     engine = read_engine(ground.world.home, last["engine"])
-    talk = conversation.known(ground, last["id"]) if last["launched_at"] or last["resumes"] == "conversation" else None
+    talk = _conversation(ground, engine, last)
     goes_on = conversation.can_go_on(engine, talk)
     wanted = Wanted(
         **_how(last),
@@ -91,6 +92,13 @@ def _task(ground: Ground, row: Row) -> dict[str, Any]:
         handoff=_told(ground, last, goes_on=goes_on),
     )
     return start(ground, wanted) | {"predecessor": last["id"], "conversation": goes_on}
+
+
+def _conversation(ground: Ground, engine: Engine, row: Row) -> str | None:
+    """Known to fleet, or found where the engine keeps it; one that was never launched has only what it was given."""
+    if not row["launched_at"] and row["resumes"] != "conversation":
+        return None
+    return conversation.known(ground, row["id"]) or conversation.Finder(ground).found(engine, row)
 
 
 def _how(row: Row) -> dict[str, Any]:

@@ -25,7 +25,10 @@ def resumable(ground: Ground, project: str | None = None) -> list[dict[str, Any]
         settle(ground, row["id"])
     rows = ground.store.read(lambda snapshot: snapshot.all(q.LEFT_ATTEMPTS, project=project))
     left = [row for row in rows if not resuming.why_finished(row)]
-    return [_shown(ground, row) for row in [*left, *_coordinators(ground, project)]] + left_jobs(ground, project)
+    finder = conversation.Finder(ground)
+    return [_shown(finder, ground, row) for row in [*left, *_coordinators(ground, project)]] + left_jobs(
+        ground, project
+    )
 
 
 def resume_all(ground: Ground, project: str | None = None) -> dict[str, Any]:
@@ -74,7 +77,7 @@ def _coordinators(ground: Ground, project: str | None) -> list[Row]:
     return found
 
 
-def _shown(ground: Ground, row: Row) -> dict[str, Any]:
+def _shown(finder: conversation.Finder, ground: Ground, row: Row) -> dict[str, Any]:
     return {
         "id": row["id"],
         "project": row["project"],
@@ -84,13 +87,14 @@ def _shown(ground: Ground, row: Row) -> dict[str, Any]:
         "ended_at": when(row["ended_at"]),
         "reason": row["blocked_reason"] or row["exec_state"],
         "interrupted": resuming.was_interrupted(row),
-        "conversation": _goes_on(ground, row),
+        "conversation": row["slug"] is not None and _goes_on(finder, ground, row),
     }
 
 
-def _goes_on(ground: Ground, row: Row) -> bool:
+def _goes_on(finder: conversation.Finder, ground: Ground, row: Row) -> bool:
+    """Whether it would go on in its own conversation; an engine that is not to be had goes on with nothing."""
     try:
         engine = read_engine(ground.world.home, row["engine"])
+        return conversation.can_go_on(engine, row.get("conversation") or finder.found(engine, row))
     except FleetError:
         return False
-    return row["slug"] is not None and conversation.can_go_on(engine, row.get("conversation"))

@@ -8,6 +8,7 @@ from fleet.model.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.verbs import review
 from fleet.verbs.agents import agents
+from fleet.verbs.hinder import hindrances
 from fleet.verbs.overview import overview
 from fleet.verbs.recap import questions
 
@@ -22,7 +23,7 @@ _WAITS = frozenset({"asks", "dialog", "idle", "stopped, no report"})
 
 
 def status(ground: Ground) -> Document:
-    """Needs you, to review, failed, parked, being merged, working, held back; then the projects."""
+    """Needs you, what is in the way, to review, failed, parked, being merged, working, held back; then the projects."""
     seen_at = iso(ground.world.clock.now())
     at_work = [agent | {"state_at": agent["state_at"] or seen_at} for agent in agents(ground)]
     here = {"host": ground.world.host.id, "socket": ground.world.tmux.socket}
@@ -30,6 +31,7 @@ def status(ground: Ground) -> Document:
     on_hand, asked = found.pop("on_hand"), found.pop("asked")
     return {
         "needs_you": [*(_asks(each) for each in asked), *_silent(at_work, {each["dispatch"] for each in asked})],
+        "in_the_way": hindrances(ground, found["projects"]),
         **found,
         "merging": [_merging(row) for row in on_hand if row["stage"] == "finisher" and not row["attempted"]],
         "working": _working(on_hand, at_work),

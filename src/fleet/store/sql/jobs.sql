@@ -103,9 +103,9 @@ UPDATE items SET state = 'running', attempts = attempts + 1, dispatch = NULL, ve
 WHERE job = :job AND id = :id AND state = 'waiting';
 
 -- name: put_back_item
--- An attempt that never began does not count; one that was interrupted does, but is no failure.
+-- An attempt that never began does not count; one that was interrupted, or ended by a usage limit, does, but is no failure.
 UPDATE items SET state = 'waiting', attempts = attempts - :unbegun, not_before = :not_before, started_at = NULL
-WHERE job = :job AND id = :id AND state = 'running' AND verdict IS NULL;
+WHERE job = :job AND id = :id AND state = 'running' AND (verdict IS NULL OR signature = 'limit');
 
 -- name: give_item
 -- Which dispatch is the attempt.

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 _SHOWN = 20
+_OVER = frozenset({"exited", "interrupted"})
+_AGAIN = "`fleet resume SLUG` goes on, `fleet task retry SLUG` opens it again"
 _HEADS = ("PROJECT", "READY", "WAITING", "ON HAND", "STUCK", "DONE")
 
 
@@ -24,6 +26,8 @@ _HEADS = ("PROJECT", "READY", "WAITING", "ON HAND", "STUCK", "DONE")
 @json_option
 def status(**given: Any) -> None:
     """What is going on, on one page: who needs you, what to review, trouble, who works on what, a row a project.
+
+    DONE counts what was merged and archived too.
 
     \b
     Examples:
@@ -42,12 +46,15 @@ def status(**given: Any) -> None:
 
 def _page(found: Document, now: int) -> None:
     _part("Needs you", "yellow", (_needs(each, now) for each in found["needs_you"]))
+    _part("In the way", "red", (f"{each['project']}: {_line(each['text'])}" for each in found["in_the_way"]))
     _part("To review", "yellow", (_titled(each, now) for each in found["review"]), "`fleet review` walks you through")
-    _part("Failed", "red", (_reasoned(each) for each in found["failed"]), "`fleet task retry SLUG` opens one again")
+    _part("Failed", "red", (_reasoned(each) for each in found["failed"]), _AGAIN)
     _part("Parked", "yellow", (_parked(each) for each in found["parked"]))
     _part("Held back", "red", (_held(each) for each in found["holds"]))
     _part("To merge", "blue", (_merging(each) for each in found["merging"]))
-    _part("Working", "cyan", (_working(each, now) for each in found["working"]))
+    over = [each for each in found["working"] if each["state"] in _OVER]
+    _part("Ended", "red", (_working(each, now) for each in over), "the coordinator or `fleet clean` settles it")
+    _part("Working", "cyan", (_working(each, now) for each in found["working"] if each not in over))
     _projects(found["projects"])
     for said in found["reclaim"]:
         terminal.say(terminal.paint(f"{said} — see `fleet clean`", "yellow"))
@@ -62,7 +69,8 @@ def _part(title: str, colour: str, lines: Iterable[str], hint: str = "") -> None
     more = terminal.paint(f"  {hint}", "dim") if hint else ""
     terminal.say(f"{terminal.paint(title, colour)} {len(shown)}{more}")
     for line in shown[:_SHOWN]:
-        terminal.say(terminal.shortened(f"  {line}", terminal.room()))
+        for each in line.split("\n"):
+            terminal.say(terminal.shortened(f"  {each}", terminal.room()))
     if len(shown) > _SHOWN:
         terminal.say(f"  and {len(shown) - _SHOWN} more")
     terminal.say()
@@ -73,11 +81,13 @@ def _where(each: Document) -> str:
 
 
 def _needs(each: Document, now: int) -> str:
-    asked = " — ".join(_line(part) for part in (each["text"], each["command"]) if part)
+    """The command that answers, and the question: below it where they do not fit on one line."""
+    text, command = _line(each["text"]), _line(each["command"] or "")
+    asked = text if command in text else f"{text} — {command}"
     word = {"permission": "approve", "question": "answer"}.get(each["kind"], "attach")
-    return (
-        f"fleet {word} {each['question'] or each['dispatch']}  {_where(each)}, {_age(each['since'], now)} ago: {asked}"
-    )
+    who = f"fleet {word} {each['question'] or each['dispatch']}  {_where(each)}, {_age(each['since'], now)} ago"
+    fits = terminal.width_of(f"  {who}: {asked}") <= terminal.room()
+    return f"{who}: {asked}" if fits else f"{who}\n    {asked}"
 
 
 def _titled(each: Document, now: int) -> str:
@@ -106,7 +116,8 @@ def _merging(each: Document) -> str:
 def _working(each: Document, now: int) -> str:
     state = terminal.paint(each["state"], "cyan")
     learnt = f"{state} ({each['source']}, {_age(each['since'], now)})"
-    return f"{each['who']} {learnt}  {_where(each)}  {_line(each['detail'] or each['title'])}"
+    said = each["title"] if each["state"] == "asks" else each["detail"] or each["title"]
+    return f"{each['who']} {learnt}  {_where(each)}  {_line(said)}"
 
 
 def _projects(found: list[Document]) -> None:
@@ -126,7 +137,7 @@ def _projects(found: list[Document]) -> None:
 def _row(project: Document) -> tuple[str, ...]:
     count = project["tasks"]
     waiting, stuck = count["open"] - project["ready"], count["failed"] + count["blocked"]
-    numbers = (project["ready"], waiting, count["in_progress"], stuck, count["done"])
+    numbers = (project["ready"], waiting, count["in_progress"], stuck, project["finished"])
     return (project["name"], *(str(number) for number in numbers))
 
 

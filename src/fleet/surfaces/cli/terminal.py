@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 import unicodedata
@@ -34,6 +35,7 @@ STATE_MARKS = {
     "failed": "✗",
     "abandoned": "–",
 }
+_PAINT = re.compile(r"\033\[\d*m")
 _GAP = 2
 _COLUMNS = 80
 _NARROWEST = 8
@@ -96,7 +98,9 @@ def say_json_list(values: Iterable[Any]) -> None:
 
 
 def width_of(text: str) -> int:
-    """How many columns a text takes."""
+    """How many columns a text takes; its colours take none."""
+    if "\033" in text:
+        text = _PAINT.sub("", text)
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF") for char in text)

@@ -14,6 +14,7 @@ from fleet.model import filling
 from fleet.model.times import SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.verbs import holds
 from fleet.world.checkout import commit_dirs
 from fleet.world.children import Child, Ended
 
@@ -53,6 +54,8 @@ class Came:
     status: int | None
     reason: str
     commits: tuple[str, ...] = ()
+    # How its engine said that a usage limit is reached.
+    limit: str = ""
 
 
 def environment(where: Where) -> dict[str, str]:
@@ -77,6 +80,7 @@ class Turn:
         self._values = values
         self._began = 0
         self._before: str | None = None
+        self._engine: Engine | None = None
         self.row: Row = {}
 
     @property
@@ -114,6 +118,7 @@ class Turn:
     def _agent(self) -> tuple[list[str], dict[str, str]]:
         ground, where = self._ground, self._where
         engine, autonomy = agent_of(ground, self._step, where.project)
+        self._engine = engine
         facts = {"job": where.job, "item": where.item, "project": where.project}
         told = prompt.prompt(where.home, "job", facts | {"prompt": filling.fill(self._step.text, self._values)})
         path = ground.world.files.publish(where.file(self._number, "prompt"), told.encode())
@@ -159,10 +164,19 @@ class Turn:
         if not ended.ok:
             said = "".join(tail(path) for path in self.files).strip()[-TAIL:]
             why = ended.why or f"exit status {ended.status}"
-            return Came(ok=False, status=ended.status, reason=f"{why}\n{said}" if said else why, commits=made)
+            reason = f"{why}\n{said}" if said else why
+            return Came(ok=False, status=ended.status, reason=reason, commits=made, limit=self._limit(said))
         if self._step.commit_required and not made:
             return Came(ok=False, status=ended.status, reason="it made no commit", commits=made)
         return Came(ok=True, status=ended.status, reason="", commits=made)
+
+    def _limit(self, said: str) -> str:
+        """Whether a limit ended it. Then its engine is held back, for the whole fleet."""
+        found = self._engine.limit.search(said) if self._engine and self._engine.limit else None
+        if self._engine is None or found is None:
+            return ""
+        self._ground.commit(_held(self._engine.name, found[0]))
+        return found[0]
 
     def _commits(self, after: str | None) -> tuple[str, ...]:
         if self._before is None or after is None or self._before == after:
@@ -179,6 +193,13 @@ class Turn:
             return {"new": tx.run(q.ADD_STEP, **self.row)}
 
         return Change(f"job {self._where.job}: step {self._number} of {self._where.item}", work)
+
+
+def _held(engine: str, said: str) -> Change:
+    def work(tx: Tx) -> Row:
+        return {"until": holds.hold(tx, engine, "limit", said)}
+
+    return Change(f"hold {engine} back: {said}", work)
 
 
 def agent_of(ground: Ground, step: Step, project: str) -> tuple[Engine, str | None]:

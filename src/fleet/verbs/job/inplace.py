@@ -102,7 +102,7 @@ class InPlace:
         work.done.append(work.turn.row)
         at = f"map step {work.number}"
         if not result.ok:
-            alike = items.signature(at, result.reason, work.values["item"])
+            alike = items.LIMIT if result.limit else items.signature(at, result.reason, work.values["item"])
             return Outcome(passed=False, where=at, reason=f"{at}: {result.reason}", signature=alike)
         if work.number == len(self._workflow.map.steps):
             return Outcome(passed=True, where="", reason="")

@@ -14,6 +14,7 @@ from fleet.model.times import SECOND
 from fleet.model.workflow import read
 from fleet.store import queries as q
 from fleet.verbs.job import attempts, book, doing, ending, merging, results, taking_in
+from fleet.verbs.job.holding import Holding
 from fleet.verbs.job.inplace import InPlace
 from fleet.verbs.job.report import write_report
 from fleet.verbs.job.telling import Telling
@@ -82,6 +83,7 @@ class Runner:
         self._workflow = workflow
         self._wanted = wanted
         self._hands: InPlace | None = None
+        self._holding = Holding(ground, job, workflow)
         self.telling = Telling(ground, job, tell)
 
     def outcome(self) -> tuple[str, str | None]:
@@ -183,14 +185,7 @@ class Runner:
 
     def _wait_for(self, at: int) -> None:
         left = max(at - self._ground.world.clock.now(), 0) / SECOND
-        self._ground.world.clock.wait(_LOOK_LATER if self._is_held() else min(left + _LOOK_SOON, _LOOK_AGAIN))
-
-    def _is_held(self) -> bool:
-        """Whether an engine that the job's agents run on is held back for the whole fleet: by a limit, or a login."""
-        now, default = self._ground.world.clock.now(), self._ground.setting("engine", self._job["project"])
-        used = {step.engine or default for step in self._workflow.agents()}
-        held = self._ground.store.read(lambda rows: rows.all(q.ALL_HOLDS)) if used else []
-        return any(row["engine"] in used and (row["until"] is None or row["until"] > now) for row in held)
+        self._ground.world.clock.wait(_LOOK_LATER if self._holding.room() == 0 else min(left + _LOOK_SOON, _LOOK_AGAIN))
 
     def _uses_hands(self, part: str) -> bool:
         return part == "map" and self._hands is not None
@@ -234,6 +229,7 @@ class Runner:
 
     def _conclude(self, ended: Batch, part: str) -> None:
         """What becomes of them is written down; then the job may have to pause or stop."""
+        ended = self._without_limited(ended)
         if not ended:
             return
         now, ids = self._ground.world.clock.now(), self._ground.world.ids
@@ -247,11 +243,21 @@ class Runner:
         merge = not self._uses_hands(part)
         self._ground.commit(book.outcomes(self._job, passed, failed, steps, merge=merge))
         for item in passed:
+            self._holding.lift(since=item["started_at"])
             self.telling.item(item, "merging" if merge else "done")
         for each in failed:
             self.telling.item(each.item, each.state, each.reason)
         if failed and part == "map":
             self._weigh(failed)
+
+    def _without_limited(self, ended: Batch) -> Batch:
+        """Items that a usage limit ended are put back; they have not failed."""
+        limited = [(item, outcome) for item, outcome, _steps in ended if outcome.signature == items.LIMIT]
+        if limited:
+            self._ground.commit(book.put_back(self._job, [item["id"] for item, _outcome in limited], began=True))
+        for item, outcome in limited:
+            self.telling.item(item, "waiting", f"{self._holding.told()}; {outcome.reason}")
+        return [each for each in ended if each[1].signature != items.LIMIT]
 
     def _weigh(self, failed: list[book.Failure]) -> None:
         for each in failed:
@@ -267,8 +273,8 @@ class Runner:
     def _start(self, part: str) -> bool:
         """As many as there is room for."""
         busy = sum(row["state"] == "running" for row in self._at_work(part))
-        room = (self._workflow.map.max_parallel if part == "map" else 1) - busy
-        if room <= 0 or self._is_held():
+        room = min(self._workflow.map.max_parallel if part == "map" else 1, self._holding.room()) - busy
+        if room <= 0:
             return False
         place = {"job": self._job["id"], "part": part, "now": self._ground.world.clock.now(), "most": room}
         chosen = self._ground.store.read(lambda rows: rows.all(q.NEXT_ITEMS, **place))

@@ -116,6 +116,7 @@ def _report(job: Row, item: Row, dispatch: str, at: str, result: Came) -> Change
     verdict, report = ("passed", "done") if result.ok else ("failed", "failed")
     reason = None if result.ok else f"{at}: {result.reason}"
     alike = None if result.ok else items.signature(at, result.reason, json.loads(item["data"]))
+    alike = items.LIMIT if result.limit else alike
 
     def work(tx: Tx) -> Row:
         tx.about(job["project"], items.slug(job["id"], item["id"]))

@@ -1,0 +1,43 @@
+"""What hinders a project: why what is ready is not begun, though nobody says so. Only a person can mend it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import EngineMissing, FleetError
+from fleet.verbs import seat
+from fleet.verbs.dispatch import Wanted, check_start
+
+if TYPE_CHECKING:
+    from fleet.verbs.ground import Ground
+
+_DEAD = frozenset({"dead", "ended"})
+
+
+def hindrance(ground: Ground, project: str, *, ready: bool) -> str | None:
+    """Its coordinator is dead; or what it has ready could not be started. A project that never had one is a person's own."""
+    found = seat.status(ground, project)
+    if found["state"] in _DEAD:
+        return f"its coordinator {found['holder']} is dead: `fleet up` in the repository starts another"
+    if found["holder"] is None or not ready:
+        return None
+    return unstartable(ground, Wanted(project=project, slug=""))
+
+
+def unstartable(ground: Ground, wanted: Wanted) -> str | None:
+    """Why such an agent could not be started now. An engine whose command comes with each task can always."""
+    try:
+        check_start(ground, wanted)
+    except EngineMissing as error:
+        return None if error.facts["program"] == "(none given)" else error.spoken
+    except FleetError as error:
+        return error.spoken
+    return None
+
+
+def hindrances(ground: Ground, projects: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Those of all projects."""
+    found = ((each["name"], hindrance(ground, each["name"], ready=each["ready"] > 0)) for each in projects)
+    return [{"project": name, "text": text} for name, text in found if text]
+
+
