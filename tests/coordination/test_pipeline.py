@@ -244,3 +244,17 @@ def test_a_limit_is_kept_and_the_rest_waits(either):
         ticked(either, ident)
         assert is_alive(either.launched(fleet, fleet.find("v")).pid)
         assert process_of(fleet, ident)
+
+
+@pytest.mark.req("AGENT-4")
+@pytest.mark.parametrize(("turn", "over"), [("stop", True), ("hook PostToolUse", False)], ids=["over", "under way"])
+def test_an_agent_whose_turn_is_over_after_its_report_is_asked_to_exit_at_once(either, turn, over):
+    """With an hour of grace: one that is still in its turn has that; one at its prompt has nothing left to do."""
+    patient(either)
+    configured(either, engine="scripted", review="person")
+    with either.fleet() as fleet:
+        ident = seated(either, fleet)
+        worker = scripted(either, fleet, "done", turn, "say all was told", "hang")
+        either.shows(fleet, worker, "all was told")
+        said = ticked(either, ident)["done"]
+        assert said == ([f"{worker} (worker of t): asked to exit"] if over else [])

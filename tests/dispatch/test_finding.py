@@ -77,7 +77,7 @@ def troubled(scene, ids):
 )
 def test_without_an_argument_on_a_terminal_a_picker_opens_with_the_problems_first(troubled, ids, words, keys, shown):
     screen = Terminal(troubled, *words)
-    screen.shows("which [1]: ")
+    screen.shows("which (q: none) [1]: ")
     first, second = [line.split() for line in screen.screen.splitlines()[:2]]
     assert first[:4] == ["1", ids[1], "exited", "p/dead"]
     assert second[:2] == ["2", ids[0]]
@@ -92,9 +92,9 @@ def test_without_an_argument_on_a_terminal_a_picker_opens_with_the_problems_firs
 @pytest.mark.parametrize("words", [("stop",), ("kill", "--reason", "x"), ("dispatches", "show"), ("attach",)])
 def test_the_picker_asks_again_for_what_is_not_on_its_list_and_chooses_for_every_command(troubled, ids, words):
     screen = Terminal(troubled, *words)
-    screen.shows("which [1]: ")
+    screen.shows("which (q: none)")
     screen.type("3\n")
-    screen.shows("Error: 3 is not in the range")
+    screen.shows("Error: '3' is not one of")
     screen.type("2\n")
     if words == ("attach",):
         screen.shows("open terminal failed")  # a dumb one cannot be joined; that tmux was asked is enough
@@ -107,6 +107,20 @@ def test_the_picker_asks_again_for_what_is_not_on_its_list_and_chooses_for_every
         expected = {"stop": "blocked", "kill": "failed"}.get(words[0], "in_progress")
         assert status_of(fleet, "fine")[0] == expected
         assert status_of(fleet, "dead")[0] == "in_progress", "nobody touched the other"
+
+
+@pytest.mark.req("CLI-1")
+def test_an_empty_answer_ends_nobody_and_q_leaves_the_picker(troubled):
+    screen = Terminal(troubled, "stop")
+    screen.shows("which (q: none): ")
+    screen.type("\n")
+    screen.screen = ""
+    screen.shows("which (q: none): ")
+    screen.type("q\n")
+    said = screen.ended()
+    assert (said.code, "nothing was chosen" in said.out) == (0, True), said
+    with troubled.fleet() as fleet:
+        assert [status_of(fleet, slug)[0] for slug in ("fine", "dead")] == ["in_progress", "in_progress"]
 
 
 @pytest.mark.req("CLI-1")

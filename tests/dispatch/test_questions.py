@@ -4,7 +4,7 @@ import json
 
 import pytest
 from dispatch.speaking import agent, call, hook, scripted, until_state
-from dispatch.stage import FLEET, answer
+from dispatch.stage import FLEET, answer, raw
 
 from fleet.errors import AnsweredBefore, CannotAnswer, NoSuchQuestion
 from fleet.store import queries as q
@@ -32,7 +32,7 @@ def test_a_permission_is_listed_with_its_command_and_approved(either):
         assert (found["state"], found["source"], found["detail"]) == ("asks", "hook", "Bash: rm -rf build")
         said = either.program("questions").out
         assert (one["id"] in said, "1 allow, 2 deny" in said) == (True, True), said
-        assert either.program("approve", "t").out == f"{ident} asked 'Bash: rm -rf build': allow\n"
+        assert either.program("approve", "t").out == f"{ident} asked: Bash: rm -rf build → allow\n"
         either.shows(fleet, ident, 'verdict {"behavior": "allow"}')
         until_state(fleet, ident, "working")
         assert fleet.questions() == []
@@ -54,6 +54,8 @@ def test_a_question_of_the_model_is_answered_with_a_choice_or_words(either):
         ident = scripted(either, fleet, "choose Which? | Red | Blue", "choose And now? | Up | Down", "hang")
         one = asked(fleet)
         assert one["choices"] == [{"question": "Which?", "options": ["Red", "Blue"], "many": False}]
+        shown = either.program("questions").out.splitlines()
+        assert shown == [f"{one['id']}  {ident} on p/t: Which?", "          1 Red, 2 Blue"]
         assert either.program("approve", one["id"]).code == 2
         assert either.program("answer", one["id"], "2").code == 0
         either.shows(fleet, ident, '"answers": {"Which?": "Blue"}')
@@ -76,6 +78,30 @@ def test_the_first_answer_wins_and_a_late_one_is_told(either):
             fleet.answer(one["id"], ["allow"])
         with pytest.raises(NoSuchQuestion):
             fleet.answer("t", ["allow"])
+
+
+@pytest.mark.req("ASK-1")
+def test_a_question_is_named_by_the_beginning_of_its_id_and_never_guessed(either):
+    with either.fleet() as fleet:
+        first, second = (scripted(either, fleet, "ask ls", "hang", slug=slug) for slug in ("a", "b"))
+        until(lambda: len(fleet.questions()) == 2)
+        ids = {each["agent"]: each["id"] for each in fleet.questions()}
+        begin = ids[first][:7]
+        raw(fleet, f"UPDATE questions SET id = '{begin}{'0' if ids[first][7] != '0' else '1'}' WHERE id = '{ids[second]}'")
+        said = either.program("approve", begin)
+        assert (said.code, ids[first] in said.err) == (2, True), said
+        assert len(fleet.questions()) == 2, "nothing was answered"
+        assert either.program("approve", ids[first]).code == 0
+        assert [each["agent"] for each in fleet.questions()] == [second]
+        assert either.program("approve", begin).out == f"{second} asked: Bash: ls → allow\n"
+
+
+@pytest.mark.req("ASK-1")
+@pytest.mark.parametrize("given", ["beef", "nobody", "@last"])
+def test_what_nobody_asks_is_said_and_where_to_look(scene, given):
+    said = scene.program("approve", given)
+    assert said.code == 11
+    assert said.err == f"fleet: no agent asks '{given}' — `fleet questions` lists what is asked\n"
 
 
 @pytest.mark.req("ASK-1")

@@ -1,6 +1,8 @@
 """fleet status: who needs the person first, then the rest; and fleet recap: what happened since."""
 
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -121,7 +123,82 @@ def test_the_page_fits_the_terminal(scene, columns):
         said = Person(scene, "status", columns=columns).ends().splitlines()
         assert max(len(line) for line in said) <= columns
         assert "  and 5 more" in said
-        assert "Failed 25  `fleet task retry SLUG` opens one again" in said
+        assert "Failed 25  `fleet resume SLUG` goes on, `fleet task retry SLUG` opens it again" in said
+
+
+LONG = "printf 'GET /users' > api.md && git add api.md && git commit -m 'Design the interface' && fleet done"
+
+
+@pytest.mark.req("OBS-3", "ASK-1")
+def test_a_question_is_told_once_and_in_full_however_narrow_the_terminal_is(scene):
+    with scene.fleet() as fleet:
+        asking(scene, fleet, "asker")
+        raw(fleet, "UPDATE questions SET text = 'Bash: ' || '" + LONG.replace("'", "''") + "', command = '" + LONG.replace("'", "''") + "'")
+        said = Person(scene, "status", columns=80).ends().splitlines()
+        assert said[:2] == ["Needs you 1", "  fleet approve 0a0b0c0d  p/asker, 1h ago"]
+        assert " ".join(" ".join(said[2 : said.index("")]).split()) == f"Bash: {LONG}"
+        assert max(len(line) for line in said) <= 80
+
+
+@pytest.mark.req("OBS-3")
+def test_agents_that_have_exited_are_not_called_working_and_a_dead_coordinator_is_in_the_way(either):
+    with either.fleet() as fleet:
+        either.without_hint(fleet)
+        coordinator = fleet.coord_spawn(_sleeper())["id"]
+        pid = either.launched(fleet, coordinator).pid
+        ident = either.dispatch(fleet, "t", "true")
+        either.exited(fleet, ident)
+        assert fleet.status()["in_the_way"] == []
+        os.kill(pid, signal.SIGKILL)
+        either.exited(fleet, coordinator)
+        said = either.program("status").out
+        assert f"In the way 1\n  p: its coordinator {coordinator} is dead: `fleet up`" in said
+        ended = said.partition("Ended 2")[2].partition("\n\n")[0]
+        assert (ident in ended, coordinator in ended, "Working" in said) == (True, True, False), said
+
+
+ENGINE = '''summary = "a test's"
+program = "sh"
+start = ["sh", "-c", "exec sleep 1000"]
+interactive = false
+
+[[before]]
+file = "~/.nobody-has-this.json"
+path = ["ready"]
+equals = true
+why = "it was never set up"
+advice = "set it up"
+'''
+
+
+@pytest.mark.req("OBS-3", "ENG-6")
+def test_ready_work_that_its_engine_could_not_begin_is_told_with_what_to_do(either):
+    Path(either.home, "engines").mkdir()
+    Path(either.home, "engines", "shy.toml").write_text(ENGINE)
+    configured(either, 'engine = "shy"\n')
+    with either.fleet() as fleet:
+        fleet.add(project="p", title="t", slug="t")
+        assert fleet.status()["in_the_way"] == [], "nobody would begin it but a person"
+        either.launched(fleet, fleet.coord_spawn(_sleeper())["id"])
+        [found] = fleet.status()["in_the_way"]
+        assert found["project"] == "p"
+        assert "it was never set up — set it up" in found["text"]
+        fleet.archive(**TASK)
+        assert fleet.status()["in_the_way"] == [], "nothing is ready"
+
+
+def _sleeper() -> Wanted:
+    return Wanted(project="p", slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
+
+
+@pytest.mark.req("OBS-3")
+def test_what_was_merged_counts_as_done(either):
+    with either.fleet() as fleet:
+        worked(either, fleet)
+        fleet.judge(**TASK, verdict="accept")
+        fleet.merge(**TASK)
+        assert fleet.task(**TASK)["archived"]
+        assert either.program("status").out.splitlines()[-1].split()[:6] == ["p", "0", "0", "0", "0", "1"]
 
 
 @pytest.mark.req("OBS-9")

@@ -66,6 +66,19 @@ def test_nothing_is_sent_back_without_a_word_and_one_that_somebody_else_judged_d
         assert "nothing waits for your review" in Person(scene, "review").ends()
 
 
+@pytest.mark.req("PIPE-2")
+def test_without_an_editor_the_comments_are_a_line_at_the_terminal(scene):
+    with scene.fleet() as fleet:
+        worked(scene, fleet, "one", path="one.txt")
+        ann = Person(scene, "review", EDITOR="/nowhere/editor")
+        ann.sees(QUESTION)
+        ann.says("s")
+        assert "EDITOR names the one to use" in ann.sees("in a line: ")
+        ann.says("one.txt:1 say more")
+        assert "p/one is sent back" in ann.ends()
+        assert fleet.task(project="p", slug="one")["reason"].startswith("one.txt:1 say more")
+
+
 @pytest.mark.req("CLI-2")
 def test_up_asks_for_engine_autonomy_and_review_and_writes_what_was_said(scene):
     configured(scene, "# ours\nverify = 'true'  # quick\n\n[task]\npriority = 2\n")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.day import Day
-from fleet.errors import Ambiguous, BadInput, CannotAnswer, NoSuchQuestion, Refused
+from fleet.errors import Ambiguous, BadInput, CannotAnswer, NoSuchDispatch, NoSuchQuestion, Refused
 from fleet.model import names
 from fleet.store import queries as q
 from fleet.verbs import install, limits, messages, questions
 from fleet.verbs.deliver import deliver
+from fleet.verbs.find import SHORTEST_PREFIX
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row
@@ -84,11 +85,18 @@ class Living(Day):
         )
         if row is not None:
             return questions.document(row)
-        ident = self.find(given)
-        mine = self.store.read(lambda rows: questions.listed(rows, ident))
+        mine = [each for each in self.store.read(questions.listed) if _is_meant(each, given)]
         if len(mine) > 1:
             raise Ambiguous(given=given, candidates=", ".join(f"{each['id']} ({each['text']})" for each in mine))
-        if mine:
+        return mine[0] if mine else self._asked_by(given)
+
+    def _asked_by(self, given: str) -> Document:
+        """The question of an agent that is told by another of its names; those on its screen are not answered here."""
+        try:
+            ident = self.find(given)
+        except NoSuchDispatch:
+            raise NoSuchQuestion(question=given) from None
+        if mine := self.store.read(lambda rows: questions.listed(rows, ident)):
             return mine[0]
         seen = next((each for each in self.agents() if each["id"] == ident and each["state"] in _AT_TERMINAL), None)
         if seen is not None:
@@ -128,6 +136,12 @@ class Living(Day):
     def hooks(self) -> list[Document]:
         """Each engine that has hooks, and whether they are in the person's own settings."""
         return [install.status(self.ground, each) for each in self.engines().values() if each.hooks]
+
+
+def _is_meant(asked: Document, given: str) -> bool:
+    """By the beginning of the question's id or its agent's, or by the task."""
+    begins = len(given) >= SHORTEST_PREFIX and (asked["id"].startswith(given) or asked["agent"].startswith(given))
+    return bool(begins or asked["task"] == given)
 
 
 def _on_screen(agent: Document) -> Document:

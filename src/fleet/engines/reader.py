@@ -56,6 +56,7 @@ _KEYS = [
     "remote",
 ]
 # What stands in for the model when an engine is checked: a stub of one maker's interface, or the task itself is what it does.
+_EMPTY_BOX = frozenset({"idle", "finished", "failed_turn"})
 DIALECTS = ("messages", "responses", "contents", "script", "command")
 
 
@@ -65,6 +66,8 @@ class Rule:
 
     state: str
     match: re.Pattern[str]
+    # Whether it has an empty box, into which something can be typed.
+    box: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,7 +304,7 @@ class _Reader:
         if not isinstance(pattern, str):
             raise self._fault("match", "[[screen]] lacks a match", table="screen", number=number)
         try:
-            return Rule(state=str(state), match=re.compile(pattern, re.MULTILINE))
+            return Rule(state=str(state), match=re.compile(pattern, re.MULTILINE), box=given.get("box") is True)
         except re.error as error:
             why = f"match is no regular expression: {error}"
             raise self._fault("match", why, table="screen", number=number) from None
@@ -343,12 +346,23 @@ def _broken(path: Path, line: int, why: str) -> BadSetting:
 
 def state_of(engine: Engine, screen: str) -> tuple[str, str]:
     """What the last lines of a screen mean, and the question on it; unknown when nothing is recognised."""
+    rule, question = _recognised(engine, screen)
+    return (rule.state, question) if rule else ("unknown", "")
+
+
+def has_box(engine: Engine, screen: str) -> bool:
+    """Whether something can be typed: nothing that Enter would approve or lose is on the screen."""
+    rule, _question = _recognised(engine, screen)
+    return rule is not None and (rule.box or rule.state in _EMPTY_BOX)
+
+
+def _recognised(engine: Engine, screen: str) -> tuple[Rule | None, str]:
     tail = _tail(screen)
     for rule in engine.screen:
         found = list(rule.match.finditer(tail))
         if found:
-            return rule.state, (found[-1].groupdict().get("question") or "").strip()
-    return "unknown", ""
+            return rule, (found[-1].groupdict().get("question") or "").strip()
+    return None, ""
 
 
 def _tail(screen: str) -> str:

@@ -1299,6 +1299,13 @@ ACKNOWLEDGE_MESSAGE = Query(
     'UPDATE messages SET acknowledged_at = %(at)s, delivered_at = COALESCE(delivered_at, %(at)s) WHERE id = %(id)s AND dispatch = %(dispatch)s AND acknowledged_at IS NULL',
 )
 
+# When something was last said to an agent.
+LAST_SAID = Query(
+    'last_said',
+    'SELECT MAX(delivered_at) AS at FROM messages WHERE dispatch = :dispatch',
+    'SELECT MAX(delivered_at) AS at FROM messages WHERE dispatch = %(dispatch)s',
+)
+
 # Every message that is kept, oldest first.
 ALL_MESSAGES = Query(
     'all_messages',

@@ -121,7 +121,7 @@ def _untold(ground: Ground, row: Row, engine: Engine, listing: Listing) -> State
 
 
 def _by_hook(known: Row) -> State | None:
-    if not known.get("state"):
+    if not known.get("state") or known.get("heartbeat_at") is None:  # without a heartbeat it was read from its screen
         return None
     name = "stopped, no report" if known["state"] == "stopped" else known["state"]
     return State(name=name, source="hook", at=known["state_at"], detail=known["detail"] or "")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.engines.reader import engine as read_engine
-from fleet.engines.reader import state_of
+from fleet.engines.reader import has_box, state_of
 from fleet.errors import FleetError
 from fleet.model.hearing import QUIET
 from fleet.model.times import SECOND
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
     from fleet.world.tmux import Listing, Pane
 
-_EMPTY_BOX = frozenset({"idle", "finished", "failed_turn"})
 # How long the hook beside an idle agent is given before the text is typed after all.
 _WAKING = 15 * SECOND
 INBOX = "its next `fleet inbox` shows it"
@@ -71,8 +70,9 @@ def _typed(ground: Ground, dispatch: str, engine: Engine, listing: Listing, *, h
     pane = _pane(ground, dispatch, listing)
     if pane is None:
         return f"tmux does not show its session; {INBOX}"
-    state, _question = state_of(engine, ground.world.tmux.capture(pane.session_id, history=False) or "")
-    if state not in _EMPTY_BOX:
+    screen = ground.world.tmux.capture(pane.session_id, history=False) or ""
+    if not has_box(engine, screen):
+        state, _question = state_of(engine, screen)
         said = "is not recognised" if state == "unknown" else f"says {state.replace('_', ' ')}"
         return f"nothing is typed while its screen {said}; {INBOX}"
     taken = ground.commit(messages.taken(dispatch, "typed", most=1))["messages"]

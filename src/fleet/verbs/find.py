@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows
     from fleet.verbs.ground import Ground
 
-_SHORTEST_PREFIX = 2
+SHORTEST_PREFIX = 2
 
 
 def find(rows: Rows, given: str, project: str | None = None) -> str:
@@ -24,7 +24,7 @@ def find(rows: Rows, given: str, project: str | None = None) -> str:
         if row is None:
             raise NoSuchDispatch(dispatch=given)
         return str(row["id"])
-    prefix = f"{given}%" if len(given) >= _SHORTEST_PREFIX and set(given) <= set("0123456789abcdef") else "-"
+    prefix = f"{given}%" if len(given) >= SHORTEST_PREFIX and set(given) <= set("0123456789abcdef") else "-"
     found = [row for row in rows.all(q.DISPATCHES_LIKE, prefix=prefix, slug=given) if project in {None, row["project"]}]
     exact = [row for row in found if row["id"] == given]
     if exact:
@@ -52,7 +52,7 @@ def find_archived(ground: Ground, given: str) -> str | None:
     )
     for name in names_by_age:
         ident = name.partition("-")[0]
-        if given == "@last" or (len(given) >= _SHORTEST_PREFIX and ident.startswith(given)):
+        if given == "@last" or (len(given) >= SHORTEST_PREFIX and ident.startswith(given)):
             return ident
         if (archived(ground, ident) or {}).get("slug") == given:
             return ident

@@ -39,5 +39,3 @@ def hindrances(ground: Ground, projects: list[dict[str, Any]]) -> list[dict[str,
     """Those of all projects."""
     found = ((each["name"], hindrance(ground, each["name"], ready=each["ready"] > 0)) for each in projects)
     return [{"project": name, "text": text} for name, text in found if text]
-
-

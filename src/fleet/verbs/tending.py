@@ -65,12 +65,18 @@ def _pressed(ground: Ground, row: Row) -> str:
     if row["asked_for"] not in {None, "report"}:
         return _news(press(ground, row, asked_for=row["asked_for"], reason=row["asked_reason"] or ""))
     if row["report"]:
-        over = now - row["reported_at"] >= duration(ground.setting("report_grace"))
+        over = now - row["reported_at"] >= duration(ground.setting("report_grace")) or _is_at_rest(ground, row)
         return _news(press(ground, row, asked_for="report", reason="it had reported")) if over else ""
     task = ground.store.read(lambda rows: rows.one(q.TASK_STATE, project=row["project"], slug=row["slug"]))
     if task is not None and task["assignee"] != row["id"]:
         return _news(press(ground, row, asked_for="superseded", reason="its task was taken away"))
     return ""
+
+
+def _is_at_rest(ground: Ground, row: Row) -> bool:
+    """Whether its own hooks say that the turn in which it reported is over: nothing more is to come of it."""
+    heard = ground.store.read(lambda rows: rows.one(q.HEARD_AGENT, dispatch=row["id"]))
+    return heard is not None and heard["state"] == "idle" and heard["state_at"] >= row["reported_at"]
 
 
 def _news(said: str) -> str:

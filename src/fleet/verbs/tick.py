@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors import FleetError, GateHeld, NotSeated, TickInProgress
 from fleet.model.identity import Identity
 from fleet.store import seating
-from fleet.verbs import handoff, limits, pull, replace
+from fleet.verbs import handoff, limits, pull, replace, watching
 from fleet.verbs.guard import guard
 from fleet.verbs.prove import prove
 from fleet.verbs.reconcile import reconcile
@@ -77,6 +77,7 @@ def _work(ground: Ground, project: str) -> Told:
     told = Told()
     told.step("ended agents", lambda: tend_dispatches(ground, project, told.troubles))
     told.step("the change of coordinators", lambda: replace.tend(ground, project) + replace.retire(ground, project))
+    told.step("screens", lambda: watching.watch(ground, project))
     told.step("failed turns and messages", lambda: limits.tend(ground, project))
     told.step("context", lambda: guard(ground, project))
     told.step("handoffs", lambda: _drain(ground, project))

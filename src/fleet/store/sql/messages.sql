@@ -18,6 +18,10 @@ WHERE id = :id AND dispatch = :dispatch;
 UPDATE messages SET acknowledged_at = :at, delivered_at = COALESCE(delivered_at, :at)
 WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL;
 
+-- name: last_said
+-- When something was last said to an agent.
+SELECT MAX(delivered_at) AS at FROM messages WHERE dispatch = :dispatch;
+
 -- name: all_messages
 -- Every message that is kept, oldest first.
 SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, acknowledged_at FROM messages ORDER BY sent_at, id;

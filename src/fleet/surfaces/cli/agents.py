@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,15 +15,12 @@ from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import Slug, json_option, reading
 from fleet.surfaces.cli.picking import picked
 
-_COLOURS = {
-    "working": "cyan",
-    "asks": "yellow",
-    "idle": "yellow",
-    "limit": "red",
-    "exited": "red",
-    "interrupted": "red",
-    "unknown": "red",
-}
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_HEADS = ("AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE", "LEARNT FROM", "AGE", "CONTEXT", "STARTED", "")
+# Where the terminal is narrow: agent, task, state, age, context and detail.
+_NARROW = (0, 2, 5, 7, 8, 10)
 
 
 def _list(**given: Any) -> None:
@@ -35,9 +32,14 @@ def _list(**given: Any) -> None:
     if not found:
         terminal.say("no agents at work: `fleet dispatch SLUG` starts one")
         return
-    heads = ("AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE", "LEARNT FROM", "AGE", "CONTEXT", "STARTED", "")
-    for line in terminal.table(heads, [_row(each, fleet.clock.now()) for each in found]):
+    rows = [_row(each, fleet.clock.now()) for each in found]
+    shown = range(len(_HEADS)) if terminal.has_room_for(_HEADS, rows) else _NARROW
+    for line in terminal.table(_few(_HEADS, shown), [_few(row, shown) for row in rows]):
         terminal.say(line)
+
+
+def _few(cells: tuple[str, ...], shown: Iterable[int]) -> tuple[str, ...]:
+    return tuple(cells[n] for n in shown)
 
 
 def _row(agent: dict[str, Any], now: int) -> tuple[str, ...]:
@@ -103,7 +105,7 @@ def peek(agent: str | None, **given: Any) -> None:
     with Fleet.open() as fleet:
         ident = picked(fleet, agent)
         text = fleet.screen(ident, history=given["history"])
-    terminal.say_json({"id": ident, "screen": text}) if given["json"] else sys.stdout.write(text)
+    terminal.say_json({"id": ident, "screen": text}) if given["json"] else _show(text)
 
 
 @click.command("logs")
@@ -120,7 +122,13 @@ def logs(agent: str | None, **given: Any) -> None:
     with Fleet.open() as fleet:
         ident = agent if agent and _is_kept(fleet, agent) else picked(fleet, agent, otherwise="@last")
         text = fleet.screen(ident, history=True)
-    terminal.say_json({"id": ident, "output": text}) if given["json"] else sys.stdout.write(text)
+    terminal.say_json({"id": ident, "output": text}) if given["json"] else _show(text)
+
+
+def _show(text: str) -> None:
+    """A terminal's text on another one: no blanks behind its lines, and rules no longer than this one is wide."""
+    for line in "\n".join(each.rstrip() for each in text.splitlines()).strip("\n").splitlines():
+        terminal.say(line[: terminal.room()] if len(set(line)) == 1 else line)
 
 
 def _is_kept(fleet: Fleet, agent: str) -> bool:

@@ -116,9 +116,11 @@ def _told(done: dict[str, Any]) -> None:
     terminal.say(f"project {project} is {done['path']}{'' if done['new'] else ' (it was already)'}")
     how = ", ".join(f"{name} {value}" for name, value in done["settings"].items())
     terminal.say(f"  {how}{'; written into fleet.toml' if done['written'] else ' (as fleet.toml says)'}")
-    terminal.say(f"  coordinator {done['coordinator']} {'is started' if done['started'] else 'is there already'}")
-    if done["resumed"]:
-        terminal.say(f"  resumed: {', '.join(done['resumed'])}")
+    back = done["coordinator"] in done["resumed"]
+    now = "is started" if done["started"] else "is resumed" if back else "is there already"
+    terminal.say(f"  coordinator {done['coordinator']} {now}")
+    if agents := [ident for ident in done["resumed"] if ident != done["coordinator"]]:
+        terminal.say(f"  {terminal.counted(len(agents), 'agent')} resumed: {', '.join(agents)}")
     if done["left"]:
         terminal.say(f"  interrupted, and not resumed: {', '.join(done['left'])} — `fleet resume --list` shows why")
     for each in done["warnings"]:

@@ -144,7 +144,7 @@ def stop(agent: str | None, **given: Any) -> None:
       fleet stop fix-login
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _ended(fleet.stop(picked(fleet, agent)), as_json=given["json"])
+        _ended(fleet.stop(picked(fleet, agent, ending=True)), as_json=given["json"])
 
 
 @click.command("kill")
@@ -159,7 +159,7 @@ def kill(agent: str | None, reason: str, **given: Any) -> None:
       fleet kill 3f2a9c01 --reason "it runs in circles"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _ended(fleet.kill(picked(fleet, agent), reason), as_json=given["json"])
+        _ended(fleet.kill(picked(fleet, agent, ending=True), reason), as_json=given["json"])
 
 
 def _ended(done: dict[str, Any], *, as_json: bool) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fleet.testing.engine_trial import Verdict
 
 _WIDTH = 140
+_FLEETS_OWN = frozenset({"", "{python}", "{fleet}"})
 # A check that was killed while it started a program leaves its gate to that for a moment.
 _GATE_WAIT = 2.0
 # The worst verdict decides.
@@ -62,7 +63,7 @@ def list_(**given: Any) -> None:
 
 
 def _row(each: Any) -> dict[str, Any]:
-    installed = each.program in {"", "{python}"} or shutil.which(each.program) is not None
+    installed = each.program in _FLEETS_OWN or shutil.which(each.program) is not None
     keep = {"name": each.name, "summary": each.summary, "program": each.program, "source": each.source}
     return keep | {"installed": installed, "autonomy": sorted(each.autonomy), "interactive": each.interactive}
 

@@ -12,7 +12,7 @@ from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.jobs import resume_job
 from fleet.surfaces.cli.options import ProjectName, unkeyed
 
-_HEADS = ("AGENT", "WORK", "ENDED", "CONVERSATION", "WHY")
+_HEADS = ("AGENT", "WORK", "ENDED (UTC)", "CONVERSATION", "WHY")
 
 
 @click.command("resume")
@@ -97,13 +97,14 @@ def _list(rows: list[dict[str, Any]], *, as_json: bool) -> int:
     if not rows:
         terminal.say("nothing is there to resume")
         return 0
-    cells = [
-        (row["id"], _work(row), row["ended_at"] or "", "its own" if row["conversation"] else "anew", row["reason"])
-        for row in rows
-    ]
-    for line in terminal.table(_HEADS, cells):
+    for line in terminal.table(_HEADS, [_cells(row) for row in rows]):
         terminal.say(line)
     return 0
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    ended = (row["ended_at"] or "")[:16].replace("T", " ")
+    return (row["id"], _work(row), ended, "its own" if row["conversation"] else "anew", row["reason"])
 
 
 COMMANDS = {"resume": resume}

@@ -176,12 +176,21 @@ def _decided(fleet: Fleet, project: str, slug: str, choice: str) -> bool:
     if choice == "a":
         _judged(fleet.judge(project=project, slug=slug, verdict=ACCEPT))
         return True
-    said = (click.edit(_TEMPLATE.format(place=f"{project}/{slug}")) or "").partition(_MARKER)[0].strip()
+    said = _comments(f"{project}/{slug}")
     if not said:
         terminal.say("no comments, so nothing was sent back")
         return False
     _judged(fleet.judge(project=project, slug=slug, verdict=SEND_BACK, comments=said))
     return True
+
+
+def _comments(place: str) -> str:
+    """What the person wants, from an editor; where there is none, a line of it here."""
+    try:
+        return (click.edit(_TEMPLATE.format(place=place)) or "").partition(_MARKER)[0].strip()
+    except click.ClickException as error:
+        terminal.say(f"{error.format_message()} — EDITOR names the one to use")
+    return str(click.prompt("what is to be done, in a line", default="", show_default=False)).strip()
 
 
 def _head(work: dict[str, Any]) -> None:
@@ -190,7 +199,8 @@ def _head(work: dict[str, Any]) -> None:
     if work["description"].strip():
         terminal.say(f"\n{work['description'].strip()}")
     for each in work["log"][-_WORDS_SHOWN:]:
-        terminal.say(f"  {terminal.paint(each['at'][:16].replace('T', ' '), 'dim')} {each['actor']}: {each['message']}")
+        said = each["message"].replace("\n", "\n    ")
+        terminal.say(f"  {terminal.paint(each['at'][:16].replace('T', ' '), 'dim')} {each['actor']}: {said}")
     for each in work["commits"]:
         terminal.say(f"  {terminal.paint('commit', 'dim')} {each}")
     if work["verify"]:

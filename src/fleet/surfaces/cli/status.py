@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 _SHOWN = 20
+_LINES = 4
+_INDENT = " " * 4
 _OVER = frozenset({"exited", "interrupted"})
 _AGAIN = "`fleet resume SLUG` goes on, `fleet task retry SLUG` opens it again"
 _HEADS = ("PROJECT", "READY", "WAITING", "ON HAND", "STUCK", "DONE")
@@ -46,7 +49,7 @@ def status(**given: Any) -> None:
 
 def _page(found: Document, now: int) -> None:
     _part("Needs you", "yellow", (_needs(each, now) for each in found["needs_you"]))
-    _part("In the way", "red", (f"{each['project']}: {_line(each['text'])}" for each in found["in_the_way"]))
+    _part("In the way", "red", (_wrapped(f"{each['project']}: {each['text']}") for each in found["in_the_way"]))
     _part("To review", "yellow", (_titled(each, now) for each in found["review"]), "`fleet review` walks you through")
     _part("Failed", "red", (_reasoned(each) for each in found["failed"]), _AGAIN)
     _part("Parked", "yellow", (_parked(each) for each in found["parked"]))
@@ -84,10 +87,12 @@ def _needs(each: Document, now: int) -> str:
     """The command that answers, and the question: below it where they do not fit on one line."""
     text, command = _line(each["text"]), _line(each["command"] or "")
     asked = text if command in text else f"{text} — {command}"
+    if each["question"] is None and each["kind"] not in text:
+        asked = f"{each['kind']}: {asked}"
     word = {"permission": "approve", "question": "answer"}.get(each["kind"], "attach")
     who = f"fleet {word} {each['question'] or each['dispatch']}  {_where(each)}, {_age(each['since'], now)} ago"
     fits = terminal.width_of(f"  {who}: {asked}") <= terminal.room()
-    return f"{who}: {asked}" if fits else f"{who}\n    {asked}"
+    return f"{who}: {asked}" if fits else f"{who}\n    {_wrapped(asked)}"
 
 
 def _titled(each: Document, now: int) -> str:
@@ -114,7 +119,7 @@ def _merging(each: Document) -> str:
 
 
 def _working(each: Document, now: int) -> str:
-    state = terminal.paint(each["state"], "cyan")
+    state = terminal.paint(each["state"], terminal.AGENT_COLOURS.get(each["state"], "cyan"))
     learnt = f"{state} ({each['source']}, {_age(each['since'], now)})"
     said = each["title"] if each["state"] == "asks" else each["detail"] or each["title"]
     return f"{each['who']} {learnt}  {_where(each)}  {_line(said)}"
@@ -143,6 +148,12 @@ def _row(project: Document) -> tuple[str, ...]:
 
 def _dispatches(count: Document) -> str:
     return f"dispatches: {count['active']} active, {count['blocked_reclaim']} blocked-reclaim"
+
+
+def _wrapped(text: str) -> str:
+    """As many lines as it takes, but no more than a few; all but the first are indented."""
+    room = terminal.room() - len(_INDENT) - 2
+    return f"\n{_INDENT}".join(textwrap.wrap(_line(text), room, max_lines=_LINES, placeholder=" …"))
 
 
 def _line(text: str) -> str:

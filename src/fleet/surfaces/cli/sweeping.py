@@ -44,7 +44,9 @@ def rotate_operations(**given: Any) -> None:
     if given["json"]:
         terminal.say_json(done)
     else:
-        terminal.say(f"{done['moved']} operation(s) moved into {len(done['files'])} new file(s)")
+        terminal.say(
+            f"{terminal.counted(done['moved'], 'operation')} moved into {terminal.counted(len(done['files']), 'new file')}"
+        )
 
 
 @maintenance.command("sweep-leaks")
@@ -86,7 +88,7 @@ def prune_dispatch_archive(older_than: str, **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         done = fleet.prune_archive(older_than=older_than)
     terminal.say_json(done) if given["json"] else terminal.say(
-        f"{done['pruned']} journal(s) removed, {done['kept']} kept"
+        f"{terminal.counted(done['pruned'], 'journal')} removed, {done['kept']} kept"
     )
 
 
@@ -120,7 +122,9 @@ def clean(**given: Any) -> None:
         moving = [each for each in found if not each.standing]
         if moving and asking:
             _told(found)
-        if moving and (given["yes"] or (asking and click.confirm(f"{len(moving)} thing(s) to clean up. Go on?"))):
+        if moving and (
+            given["yes"] or (asking and click.confirm(f"{terminal.counted(len(moving), 'thing')} to clean up. Go on?"))
+        ):
             found = fleet.sweep(kill=True)
         if asking:
             _offer(fleet)

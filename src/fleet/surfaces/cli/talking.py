@@ -101,7 +101,7 @@ def questions(**given: Any) -> None:
 def answer(question: str, said: tuple[str, ...], **given: Any) -> None:
     """Answer what an agent asks.
 
-    QUESTION is its id, or the agent's id or task. A choice is its number or its words; of several questions at once each
+    QUESTION is its id or the beginning of one, or the agent's id or task. A choice is its number or its words; of several questions at once each
     gets one. The first answer counts.
 
     \b
@@ -149,7 +149,7 @@ def _told(done: dict[str, Any], *, as_json: bool) -> None:
         terminal.say_json(done)
         return
     now = "" if done["taken"] else f"; the agent has not taken it yet, `fleet peek {done['agent']}` shows it"
-    terminal.say(f"{done['agent']} asked {' '.join(done['text'].split())!r}: {done['answer']}{now}")
+    terminal.say(f"{done['agent']} asked: {' '.join(done['text'].split())} → {done['answer']}{now}")
 
 
 def _show(each: dict[str, Any]) -> None:
@@ -159,7 +159,8 @@ def _show(each: dict[str, Any]) -> None:
         terminal.say("\n".join(f"          {line}" for line in each["command"].splitlines()[:_LINES]))
     for part in each["choices"]:
         options = ", ".join(f"{number} {option}" for number, option in enumerate(part["options"], 1))
-        terminal.say(f"          {part['question']} {options}".rstrip())
+        asked = "" if part["question"] in {"", each["text"]} else f"{part['question']} "
+        terminal.say(f"          {asked}{options}".rstrip())
     if not each["answerable"]:
         terminal.say(f"          only at its terminal: fleet attach {each['agent']}")
 

@@ -25,6 +25,15 @@ STATE_COLOURS = {
     "failed": "red",
     "abandoned": "dim",
 }
+AGENT_COLOURS = {
+    "working": "cyan",
+    "asks": "yellow",
+    "idle": "yellow",
+    "limit": "red",
+    "exited": "red",
+    "interrupted": "red",
+    "unknown": "red",
+}
 STATE_MARKS = {
     "ready": "○",
     "waiting": "·",
@@ -35,10 +44,12 @@ STATE_MARKS = {
     "failed": "✗",
     "abandoned": "–",
 }
+_COLOUR_OF = AGENT_COLOURS | STATE_COLOURS
 _PAINT = re.compile(r"\033\[\d*m")
 _GAP = 2
 _COLUMNS = 80
 _NARROWEST = 8
+_ENOUGH = 24
 
 
 def is_terminal() -> bool:
@@ -120,6 +131,13 @@ def columns() -> int:
     return (os.get_terminal_size().columns or _COLUMNS) if is_terminal() else _COLUMNS
 
 
+def has_room_for(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> bool:
+    """Whether a table leaves its last column more than a few letters."""
+    taken = sum(max(width_of(row[n]) for row in [heads, *rows]) + _GAP for n in range(len(heads) - 1))
+    wanted = max(width_of(row[-1]) for row in [heads, *rows])
+    return taken + min(wanted, _ENOUGH) <= room()
+
+
 def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """Rows in columns. The last column is cut to the terminal; a cell that names a state gets its colour."""
     cells = [tuple(cell.replace("\n", " ").replace("\t", " ") for cell in row) for row in rows]
@@ -131,12 +149,17 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     for row in cells:
         shown = [shortened(cell, width) for cell, width in zip(row, widths, strict=True)]
         padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(shown, widths, strict=True)]
-        painted = [paint(pad, STATE_COLOURS.get(cell, "")) for pad, cell in zip(padded, shown, strict=True)]
+        painted = [paint(pad, _COLOUR_OF.get(cell, "")) for pad, cell in zip(padded, shown, strict=True)]
         yield (" " * _GAP).join(painted).rstrip()
 
 
 def _row(cells: tuple[str, ...], widths: list[int]) -> str:
     return (" " * _GAP).join(cell + " " * (width - width_of(cell)) for cell, width in zip(cells, widths, strict=True))
+
+
+def counted(number: int, noun: str) -> str:
+    """One thing, two things."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 class Progress:
