@@ -3,7 +3,6 @@
 import json
 import os
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +12,12 @@ from fleet.engines.reader import BUILT_IN, read
 from fleet.testing.stub_model import StubModel
 
 OTHERS = ("codex", "gemini", "opencode")
+# Where each writes its conversations down, and what a line with a result has in it.
+_KEEPS = {
+    "codex": (".codex/sessions/*/*/*/*.jsonl", b"function_call_output"),
+    "gemini": (".gemini/tmp/*/chats/*.jsonl", b"functionResponse"),
+    "opencode": (".local/share/opencode/opencode.db*", b""),
+}
 _THEIRS = ("CODEX", "GEMINI", "GOOGLE_", "OPENAI_", "OPENCODE")
 
 
@@ -67,21 +72,16 @@ class Others(Stage):
             text = text.replace(name, value)
         return text
 
-    def starts(self, slug: str) -> str:
-        return self.dispatch(slug, "--engine", self.engine.name, "--autonomy", "full")
+    def starts(self, slug: str, autonomy: str) -> str:
+        return self.dispatch(slug, "--engine", self.engine.name, "--autonomy", autonomy)
 
-    def has_kept(self, text: str) -> bool:
-        """Whether the program has written it down anywhere in the person's home."""
-        return any(text.encode() in _bytes(path) for path in self.person.rglob("*") if path.is_file())
+    def has_kept(self, result: str) -> bool:
+        """Whether a result is written down in a conversation."""
+        pattern, mark = _KEEPS[self.engine.name]
+        lines = (line for path in self.person.glob(pattern) for line in path.read_bytes().splitlines())
+        return any(mark in line and result.encode() in line for line in lines)
 
     def close(self) -> None:
         self.model.go_on.set()
         super().close()
         self.model.__exit__()
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""

@@ -87,7 +87,7 @@ def test_what_a_parent_agent_left_does_not_reach_it(stage, monkeypatch):
     told = stage.person / "told.txt"
     stage.play({"run": f"env > {told}.new && mv {told}.new {told}"}, SAY)
     ident = stage.full_screen("t", "full")
-    stage.until_state(ident, "finished")
+    stage.until_state(ident, "stopped, no report")
     # Its tools see what it sets itself, so values tell; its own environment is free of all of them.
     seen = dict(line.partition("=")[::2] for line in told.read_text(encoding="utf-8").splitlines())
     assert seen["FLEET_TASK"] == "t"

@@ -1,4 +1,7 @@
-"""The real Codex, Gemini CLI and OpenCode, two at work in one repository, killed in the middle: each resumed in its own conversation."""
+"""The real Codex and Gemini CLI, two at work in one repository, killed in the middle: each resumed in its own conversation.
+
+OpenCode cannot be given a conversation and a prompt at once: it starts again, and fleet says so.
+"""
 
 import os
 import signal
@@ -7,13 +10,15 @@ import pytest
 from agents.others import OTHERS, Others
 from agents.stage import needs, until
 
+# At full the hooks of Codex would tell its conversation.
+FREEDOM = {"codex": "allowlist", "gemini": "full", "opencode": "full"}
 # Its result is in the conversation alone: no prompt has it.
-FIRST = "echo remembered-$FLEET_TASK-$((40 + 2))"
+FIRST = "echo remembered-$FLEET_TASK | tr a-z A-Z"
 COMMIT = 'echo hello > out.txt && git add out.txt && git commit --quiet --message "Add out"'
 
 
 def result_of(slug: str) -> str:
-    return f"remembered-{slug}-42"
+    return f"REMEMBERED-{slug.upper()}"
 
 
 @pytest.fixture(params=OTHERS)
@@ -37,9 +42,10 @@ def finished(others: Others, ident: str, slug: str) -> list[str]:
 
 
 @pytest.mark.req("RES-10")
+@pytest.mark.parametrize("others", ["codex", "gemini"], indirect=True)
 def test_killed_in_the_middle_each_goes_on_in_its_own_conversation_and_finishes(others):
     others.model.hold_at = "remembered-"
-    old = {slug: others.starts(slug) for slug in ("t", "u")}
+    old = {slug: others.starts(slug, FREEDOM[others.engine.name]) for slug in ("t", "u")}
     for slug, ident in old.items():
         until(lambda: others.has_kept(result_of(slug)), lambda: others.screen(ident))  # noqa: B023
     for slug, ident in old.items():
@@ -54,7 +60,7 @@ def test_killed_in_the_middle_each_goes_on_in_its_own_conversation_and_finishes(
         assert (listed["conversation"], done["conversation"], done["predecessor"]) == (True, True, ident)
         assert others.journal(done["id"])["resumes"] == "conversation"
         assert finished(others, done["id"], slug) == ["Add out"]
-        open("/tmp/eprobe/dump.jsonl","w").write("\n".join(others.model.heard)); first, other = others.model.heard[0], result_of("u" if slug == "t" else "t")
+        first, other = others.model.heard[0], result_of("u" if slug == "t" else "t")
         assert result_of(slug) in first, "it remembers what it did before it was killed"
         assert ident in first, "it is told what happened"
         assert not any(other in said for said in others.model.heard)
@@ -64,9 +70,26 @@ def test_killed_in_the_middle_each_goes_on_in_its_own_conversation_and_finishes(
 @pytest.mark.req("RES-10")
 def test_killed_before_its_first_turn_it_starts_again_and_finishes(others):
     with others.scene.fleet() as fleet:
-        old = others.starts("t")
+        old = others.starts("t", FREEDOM[others.engine.name])
         until(lambda: fleet.ground.dispatch(old)["process"])
     killed(others, old, "t")
     done = others.program("resume", old, "--json").ok().json
     assert others.journal(done["id"])["resumes"] == ("conversation" if done["conversation"] else "again")
     assert finished(others, done["id"], "t") == ["Add out"]
+
+
+@pytest.mark.req("RES-10")
+@pytest.mark.parametrize("others", ["opencode"], indirect=True)
+def test_one_that_cannot_take_up_its_conversation_starts_again_and_says_so(others):
+    others.model.hold_at = "remembered-"
+    old = others.starts("t", FREEDOM["opencode"])
+    until(lambda: others.has_kept(result_of("t")), lambda: others.screen(old))
+    killed(others, old, "t")
+    others.model.hold_at = ""
+    others.model.go_on.set()
+    others.model.heard.clear()
+    done = others.program("resume", old, "--json").ok().json
+    assert (done["conversation"], others.journal(done["id"])["resumes"]) == (False, "again")
+    assert finished(others, done["id"], "t") == ["Add out"]
+    assert result_of("t") not in others.model.heard[0]
+    assert "Its conversation is not to be had" in others.model.heard[0]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from coordination.seats import asked, newest, seated, ticked, until
+from dispatch.speaking import scripted
 from dispatch.stage import is_alive, process_of
 
 from fleet.verbs.review import ACCEPT
@@ -246,15 +247,18 @@ def test_a_limit_is_kept_and_the_rest_waits(either):
         assert process_of(fleet, ident)
 
 
-@pytest.mark.req("AGENT-4")
+@pytest.mark.req("AGENT-8")
 @pytest.mark.parametrize(("turn", "over"), [("stop", True), ("hook PostToolUse", False)], ids=["over", "under way"])
 def test_an_agent_whose_turn_is_over_after_its_report_is_asked_to_exit_at_once(either, turn, over):
     """With an hour of grace: one that is still in its turn has that; one at its prompt has nothing left to do."""
-    patient(either)
+    config = Path(either.home, "config.toml")
+    config.write_text(config.read_text().replace('report_grace = "1s"', 'report_grace = "1h"'))
     configured(either, engine="scripted", review="person")
     with either.fleet() as fleet:
         ident = seated(either, fleet)
         worker = scripted(either, fleet, "done", turn, "say all was told", "hang")
         either.shows(fleet, worker, "all was told")
+        [heard] = asked(fleet, f"SELECT state FROM agents WHERE dispatch = '{worker}'")
+        assert heard["state"] == ("idle" if over else "working")
         said = ticked(either, ident)["done"]
         assert said == ([f"{worker} (worker of t): asked to exit"] if over else [])

@@ -256,10 +256,10 @@ def test_an_empty_seat_is_taken_by_proof_and_a_third_in_it_refuses(either):
             fleet.coord_replace(coordinator())
         first = replace.replace(fleet.ground, coordinator())["id"]
         assert (seat(fleet)["holder"], seat(fleet)["epoch"]) == (first, 1)
-        at = newest(fleet)
+        before = seat(fleet)
         with pytest.raises(NotSeated, match=first):
             fleet.dispatch(coordinator(predecessor="0a1b2c3d", proof=5.0))
-        assert newest(fleet) == at
+        assert (seat(fleet), [each["id"] for each in fleet.dispatches()]) == (before, [first])
         assert [agent["id"] for agent in fleet.agents()] == [first]
 
 

@@ -177,3 +177,19 @@ def test_a_limit_that_names_no_time_holds_for_a_few_minutes(scene):
         hook(scene, ident, "StopFailure", error="rate_limit", last_assistant_message="API Error: 429")
         row = fleet.store.read(lambda rows: rows.one(q.HOLD_OF, engine="scripted"))
         assert row["until"] - row["since"] == 5 * 60_000
+
+
+@pytest.mark.req("LIMIT-1")
+@pytest.mark.parametrize("order", ["the window first", "the limit first"])
+@pytest.mark.parametrize(("reset", "over"), [(3_600, False), (-2, True)], ids=["later", "past by now"])
+def test_a_limit_is_reset_when_its_window_is_whichever_is_told_first(either, order, reset, over):
+    with either.fleet() as fleet:
+        ident = scripted(either, fleet, "hang")
+        at = fleet.clock.now() // 1_000 + reset
+        full = {"five_hour": {"used_percentage": 100, "resets_at": at}}
+        told = [("fleet-status", {"rate_limits": full}), ("StopFailure", {"error": "rate_limit"})]
+        for event, facts in told if order == "the window first" else reversed(told):
+            hook(either, ident, event, **facts)
+        row = fleet.store.read(lambda rows: rows.one(q.HOLD_OF, engine="scripted"))
+        assert (row["until"] <= fleet.clock.now()) == over
+        assert over or row["until"] == at * 1_000

@@ -83,17 +83,17 @@ def test_the_first_answer_wins_and_a_late_one_is_told(either):
 @pytest.mark.req("ASK-1")
 def test_a_question_is_named_by_the_beginning_of_its_id_and_never_guessed(either):
     with either.fleet() as fleet:
-        first, second = (scripted(either, fleet, "ask ls", "hang", slug=slug) for slug in ("a", "b"))
-        until(lambda: len(fleet.questions()) == 2)
-        ids = {each["agent"]: each["id"] for each in fleet.questions()}
-        begin = ids[first][:7]
-        raw(fleet, f"UPDATE questions SET id = '{begin}{'0' if ids[first][7] != '0' else '1'}' WHERE id = '{ids[second]}'")
+        ident = scripted(either, fleet, "ask ls", "hang")
+        other = either.dispatch(fleet, "other", "sleep", "1000")
+        one = asked(fleet)
+        begin, like = one["id"][:7], one["id"][:7] + ("1" if one["id"][7] == "0" else "0")
+        told = f"VALUES ('{like}', '{other}', 'permission', 'May I?', 'rm -rf /', 1)"
+        raw(fleet, f"INSERT INTO questions (id, dispatch, kind, text, command, asked_at) {told}")
         said = either.program("approve", begin)
-        assert (said.code, ids[first] in said.err) == (2, True), said
+        assert (said.code, one["id"] in said.err, like in said.err) == (2, True, True), said
         assert len(fleet.questions()) == 2, "nothing was answered"
-        assert either.program("approve", ids[first]).code == 0
-        assert [each["agent"] for each in fleet.questions()] == [second]
-        assert either.program("approve", begin).out == f"{second} asked: Bash: ls → allow\n"
+        raw(fleet, f"DELETE FROM questions WHERE id = '{like}'")
+        assert either.program("approve", begin).out == f"{ident} asked: Bash: ls → allow\n"
 
 
 @pytest.mark.req("ASK-1")

@@ -133,7 +133,14 @@ LONG = "printf 'GET /users' > api.md && git add api.md && git commit -m 'Design 
 def test_a_question_is_told_once_and_in_full_however_narrow_the_terminal_is(scene):
     with scene.fleet() as fleet:
         asking(scene, fleet, "asker")
-        raw(fleet, "UPDATE questions SET text = 'Bash: ' || '" + LONG.replace("'", "''") + "', command = '" + LONG.replace("'", "''") + "'")
+        raw(
+            fleet,
+            "UPDATE questions SET text = 'Bash: ' || '"
+            + LONG.replace("'", "''")
+            + "', command = '"
+            + LONG.replace("'", "''")
+            + "'",
+        )
         said = Person(scene, "status", columns=80).ends().splitlines()
         assert said[:2] == ["Needs you 1", "  fleet approve 0a0b0c0d  p/asker, 1h ago"]
         assert " ".join(" ".join(said[2 : said.index("")]).split()) == f"Bash: {LONG}"
@@ -157,7 +164,7 @@ def test_agents_that_have_exited_are_not_called_working_and_a_dead_coordinator_i
         assert (ident in ended, coordinator in ended, "Working" in said) == (True, True, False), said
 
 
-ENGINE = '''summary = "a test's"
+ENGINE = """summary = "a test's"
 program = "sh"
 start = ["sh", "-c", "exec sleep 1000"]
 interactive = false
@@ -168,7 +175,7 @@ path = ["ready"]
 equals = true
 why = "it was never set up"
 advice = "set it up"
-'''
+"""
 
 
 @pytest.mark.req("OBS-3", "ENG-6")
@@ -183,7 +190,7 @@ def test_ready_work_that_its_engine_could_not_begin_is_told_with_what_to_do(eith
         [found] = fleet.status()["in_the_way"]
         assert found["project"] == "p"
         assert "it was never set up — set it up" in found["text"]
-        fleet.archive(**TASK)
+        fleet.claim(**TASK)
         assert fleet.status()["in_the_way"] == [], "nothing is ready"
 
 
@@ -240,3 +247,19 @@ def test_what_was_interrupted_is_told_apart_from_what_failed(either):
         found = fleet.recap(since=0)
         assert [(each["slug"], each["reason"]) for each in found["interrupted"]] == [("t", "interrupted")]
         assert (found["failed"], found["blocked"]) == ([], [])
+
+
+@pytest.mark.req("OBS-9")
+def test_a_recap_calls_no_stopped_coordinator_failed_and_says_what_was_merged_all_the_same(either):
+    with either.fleet() as fleet:
+        coordinator = fleet.coord_spawn(_sleeper())["id"]
+        either.launched(fleet, coordinator)
+        assert fleet.coord_stop("p", "the day is over")["stopped"]
+        fleet.add(**TASK, title="t", description="write a.txt one\ncommit Add it\ndone\n")
+        either.killed(fleet, "t")
+        assert [each["slug"] for each in fleet.recap(since=0)["failed"]] == ["t"]
+        fleet.retry(**TASK)
+        worked(either, fleet)
+        fleet.judge(**TASK, verdict="accept")
+        fleet.merge(**TASK)
+        assert "  failed: 1\n    p/t  merged since; killed: a test\n" in either.program("recap").out

@@ -1,6 +1,7 @@
 """What people read of agents at work: no more, no less, and nothing that did not happen."""
 
 import pytest
+from dispatch.person import Person
 from dispatch.stage import claim_of
 
 from fleet.verbs.dispatch import Wanted
@@ -20,6 +21,27 @@ def test_logs_and_peek_show_what_an_agent_showed_and_not_what_tmux_adds_when_it_
         fleet.settle(ident)
     assert live == ["one\n\ntwo\n"] * 2
     assert scene.program("logs", ident).out == "one\n\ntwo\n"
+
+
+@pytest.mark.parametrize("verb", ["logs", "peek"])
+def test_what_a_wide_terminal_showed_is_no_mess_on_a_narrow_one(scene, verb):
+    with scene.fleet() as fleet:
+        shown = "printf '%190s\\n' '' | sed 's/ /─/g'; printf 'a word   \\n%90s\\n' end; exec sleep 1000"
+        ident = scene.dispatch(fleet, "t", "sh", "-c", shown)
+        scene.shows(fleet, ident, "end")
+        said = Person(scene, verb, ident, columns=80).ends().splitlines()
+    assert said[:2] == ["─" * 80, "a word"]
+    assert said[2:] == [f"{'end':>90}"], "text is never cut"
+
+
+def test_the_agents_fit_a_narrow_terminal_and_a_wide_one_shows_more_of_them(scene):
+    with scene.fleet() as fleet:
+        scene.launched(fleet, scene.dispatch(fleet, "a-task-with-a-long-name-of-its-own", "sleep", "1000"))
+        narrow = Person(scene, "ps", columns=80).ends().splitlines()
+        wide = Person(scene, "ps", columns=140).ends().splitlines()
+    assert narrow[0].split() == ["AGENT", "TASK", "STATE", "AGE", "CONTEXT"]
+    assert (max(len(line) for line in narrow) <= 80, "a-task-with-a-long-name-of-its-own" in narrow[1]) == (True, True)
+    assert wide[0].split()[:6] == ["AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE"]
 
 
 def test_an_agent_that_showed_nothing_has_an_empty_log(scene):
@@ -104,3 +126,13 @@ def test_the_things_of_a_bundle_count_among_those_of_its_owner(either):
         assert counts.get(first, 0) == 0
     line = next(line for line in either.program("dispatches", "list").out.splitlines() if line.startswith(second))
     assert line.split()[5] == "4"
+
+
+@pytest.mark.parametrize("words", [("stop",), ("kill", "--reason", "x")])
+def test_what_has_ended_and_is_archived_has_ended_already(scene, words):
+    with scene.fleet() as fleet:
+        ident = scene.killed(fleet, "t")
+        fleet.archive(project="p", slug="t")
+        scene.swept(fleet)
+        assert fleet.dispatches(ended=True) == []
+    scene.program(*words, ident).refused(14, f"{ident} has ended already: failed")

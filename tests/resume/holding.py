@@ -25,6 +25,7 @@ NOBODY = 65_534
 
 def hold(world: World, name: str, how: str) -> None:
     told = os.getpid()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever started the tests may ignore it
     with world.work_gate(name, "t"):
         if how == "stubborn":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -26,6 +26,13 @@ def test_a_text_is_as_wide_as_a_terminal_draws_it(text, width):
     assert terminal.width_of(text) == width
 
 
+def test_colours_take_no_room(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    line = f"  3f2a9c01 {terminal.paint('working', 'cyan')}  {'x' * 59}"
+    assert terminal.shortened(line, 79) == line
+    assert terminal.width_of(terminal.shortened(line + "yz", 79)) == 79
+
+
 @given(text=TEXT, room=st.integers(1, 25))
 def test_a_shortened_text_fits_and_says_that_it_was_cut(text, room):
     short = terminal.shortened(text, room)

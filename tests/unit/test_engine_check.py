@@ -110,7 +110,7 @@ def test_for_programs_it_says_what_arrived(check):
 
 
 @pytest.mark.req("ENG-4")
-@pytest.mark.parametrize("name", ["claude", "codex", "scripted", "shell"])
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "scripted", "shell"])
 def test_these_say_how_they_are_proven(name):
     assert engine("", name).check is not None
 

@@ -42,6 +42,7 @@ _KEYS = [
     "long_prompt",
     "limit",
     "interactive",
+    "committer",
     "unset",
     "exit_signal",
     "sandbox",
@@ -114,6 +115,8 @@ class Engine:
     # How it says, in what it prints, that a usage limit is reached.
     limit: re.Pattern[str] | None = None
     interactive: bool = False
+    # Whether it hides the person's git configuration from its tools, so that who commits has to be told by variables.
+    committer: bool = False
     unset: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     exit_signal: str = "SIGTERM"
@@ -198,6 +201,7 @@ class _Reader:
             long_prompt=self._text_of("long_prompt", LONG_PROMPT),
             limit=self._pattern("limit"),
             interactive=self._flag("interactive"),
+            committer=self._flag("committer"),
             unset=self._words("unset"),
             env={name: str(value) for name, value in self._table("env").items()},
             exit_signal=self._choice("exit_signal", SIGNALS, "SIGTERM"),

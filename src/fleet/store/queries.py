@@ -90,6 +90,13 @@ EVERY_HOLD = Query(
     'SELECT engine, kind, reason, since, until, trial, tried_at FROM holds ORDER BY engine',
 )
 
+# When a limit is reset became known only after it.
+MOVE_HOLD = Query(
+    'move_hold',
+    "UPDATE holds SET until = :until WHERE engine = :engine AND kind = 'limit' AND trial IS NULL",
+    "UPDATE holds SET until = %(until)s WHERE engine = %(engine)s AND kind = 'limit' AND trial IS NULL",
+)
+
 # Hold an engine back; who was trying has failed.
 HOLD_ENGINE = Query(
     'hold_engine',

@@ -24,12 +24,23 @@ _DEATH_WAIT = 5.0
 
 def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str, Any]:
     """Ask, wait, kill, settle. The asking is written down first, so that an exit after it is evidence of nothing."""
-    row = ground.dispatch(ident)
+    row = _journal(ground, ident)
     if row["exec_state"] not in UNFINISHED:
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
     ground.commit(_ask(row, asked_for, reason))
     _end_processes(ground, row)
     return _settled(ground, ident, reason)
+
+
+def _journal(ground: Ground, ident: str) -> Row:
+    """In the tables, or in the archive: what has ended long ago has ended, and is not unknown."""
+    try:
+        return ground.dispatch(ident)
+    except NoSuchDispatch:
+        journal = archived(ground, ident)
+        if journal is None:
+            raise
+        return journal
 
 
 def _settled(ground: Ground, ident: str, reason: str) -> dict[str, Any]:

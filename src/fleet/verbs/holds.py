@@ -25,11 +25,16 @@ def hold(tx: Tx, engine: str, kind: str, reason: str) -> int | None:
 def _until(tx: Tx, engine: str, reason: str) -> int:
     """The reset as the words say it, else that of a window that is used up, else a while."""
     said = reset_time(reason, tx.at)
-    if said is not None:
-        return said
+    told = _reset_of_window(tx, engine)
+    return said if said is not None else told if told is not None else tx.at + UNSAID
+
+
+def _reset_of_window(tx: Tx, engine: str) -> int | None:
+    """Of a window that is used up. One whose reset came while the word of it was under way is over now."""
     full = [row["resets_at"] for row in tx.all(q.QUOTAS_OF, engine=engine) if row["percent"] >= 100]  # noqa: PLR2004
-    later = [at for at in full if at is not None and at > tx.at]
-    return min(later) if later else tx.at + UNSAID
+    near = [at for at in full if at is not None and at > tx.at - UNSAID]
+    later = [at for at in near if at > tx.at]
+    return min(later) if later else tx.at if near else None
 
 
 def is_over(held: Row | None, at: int) -> bool:
@@ -57,6 +62,9 @@ def news(rows: Rows, engine: str, told: list[tuple[str, int, int | None]]) -> li
 
 
 def keep(tx: Tx, engine: str, told: list[tuple[str, int, int | None]]) -> None:
-    """Write the windows down."""
+    """Write the windows down. A limit that was told before them is reset when they say."""
     for span, percent, resets_at in told:
         tx.run(q.SET_QUOTA, engine=engine, span=span, percent=percent, resets_at=resets_at, at=tx.at)
+    held, reset = tx.one(q.HOLD_OF, engine=engine), _reset_of_window(tx, engine)
+    if held is not None and held["kind"] == "limit" and reset is not None and reset_time(held["reason"], tx.at) is None:
+        tx.run(q.MOVE_HOLD, engine=engine, until=reset)

@@ -21,7 +21,7 @@ from fleet.store import queries as q
 from fleet.store import seating
 from fleet.store.transaction import Change
 from fleet.verbs import conversation, inject
-from fleet.world.checkout import commit_dirs
+from fleet.world.checkout import commit_dirs, committer
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -119,6 +119,7 @@ def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
         **({"FLEET_TASK": row["slug"]} if row["slug"] else {}),
         **({"FLEET_PREDECESSOR": row["predecessor"]} if row["predecessor"] else {}),
         **told,
+        **(committer(ground.world.programs, cwd) if engine.committer else {}),
     }
     env = command.environment(engine, os.environ, mine)
     goes_on = row["resumes"] == "conversation"

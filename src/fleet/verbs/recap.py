@@ -18,7 +18,8 @@ Document = dict[str, Any]
 
 def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Document:
     """Merged, waiting, failed, interrupted, spent."""
-    settled = [_settled(row) for row in rows.all(q.SETTLED_SINCE, since=since, project=project)]
+    ended = rows.all(q.SETTLED_SINCE, since=since, project=project)
+    settled = [_settled(row) for row in ended if not _was_dismissed(row)]
     merged = rows.all(q.MERGED_SINCE, since=since, project=project)
     return {
         "since": iso(since),
@@ -44,6 +45,12 @@ def _settled(row: Row) -> Document:
     what: Any = jsontext.loads(row["what"])
     head = {"project": row["project"], "slug": row["slug"], "dispatch": row["dispatch"], "at": iso(row["at"])}
     return head | {"exec_state": what.get("exec_state"), "reason": what.get("reason")}
+
+
+def _was_dismissed(row: Row) -> bool:
+    """A coordinator that somebody stopped or replaced: that is no failure."""
+    what: Any = jsontext.loads(row["what"])
+    return row["slug"] is None and bool(what.get("asked_for"))
 
 
 def _is_interrupted(each: Document) -> bool:

@@ -98,7 +98,7 @@ def _conversation(ground: Ground, engine: Engine, row: Row) -> str | None:
     """Known to fleet, or found where the engine keeps it; one that was never launched has only what it was given."""
     if not row["launched_at"] and row["resumes"] != "conversation":
         return None
-    return conversation.known(ground, row["id"]) or conversation.Finder(ground).found(engine, row)
+    return conversation.known(ground, row["id"]) or conversation.found(ground, engine, row)
 
 
 def _how(row: Row) -> dict[str, Any]:

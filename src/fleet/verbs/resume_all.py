@@ -25,10 +25,7 @@ def resumable(ground: Ground, project: str | None = None) -> list[dict[str, Any]
         settle(ground, row["id"])
     rows = ground.store.read(lambda snapshot: snapshot.all(q.LEFT_ATTEMPTS, project=project))
     left = [row for row in rows if not resuming.why_finished(row)]
-    finder = conversation.Finder(ground)
-    return [_shown(finder, ground, row) for row in [*left, *_coordinators(ground, project)]] + left_jobs(
-        ground, project
-    )
+    return [_shown(ground, row) for row in [*left, *_coordinators(ground, project)]] + left_jobs(ground, project)
 
 
 def resume_all(ground: Ground, project: str | None = None) -> dict[str, Any]:
@@ -77,7 +74,7 @@ def _coordinators(ground: Ground, project: str | None) -> list[Row]:
     return found
 
 
-def _shown(finder: conversation.Finder, ground: Ground, row: Row) -> dict[str, Any]:
+def _shown(ground: Ground, row: Row) -> dict[str, Any]:
     return {
         "id": row["id"],
         "project": row["project"],
@@ -87,14 +84,14 @@ def _shown(finder: conversation.Finder, ground: Ground, row: Row) -> dict[str, A
         "ended_at": when(row["ended_at"]),
         "reason": row["blocked_reason"] or row["exec_state"],
         "interrupted": resuming.was_interrupted(row),
-        "conversation": row["slug"] is not None and _goes_on(finder, ground, row),
+        "conversation": row["slug"] is not None and _goes_on(ground, row),
     }
 
 
-def _goes_on(finder: conversation.Finder, ground: Ground, row: Row) -> bool:
-    """Whether it would go on in its own conversation; an engine that is not to be had goes on with nothing."""
+def _goes_on(ground: Ground, row: Row) -> bool:
     try:
         engine = read_engine(ground.world.home, row["engine"])
-        return conversation.can_go_on(engine, row.get("conversation") or finder.found(engine, row))
     except FleetError:
         return False
+    talk = row.get("conversation") or conversation.found(ground, engine, row)
+    return conversation.can_go_on(engine, talk)

@@ -179,7 +179,7 @@ def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground) -> Change:
             return {"settled": False}
         tx.run(q.ARCHIVE_AGENT, id=ident, at=tx.at)
         freed = _settle_task(tx, row, found, (most, cooldown), review)
-        tx.note(exec_state=found.exec_state, reason=found.reason, ready=freed)
+        tx.note(exec_state=found.exec_state, reason=found.reason, asked_for=row["asked_for"], ready=freed)
         return {"settled": True}
 
     return Change(f"settle {ident}: {found.exec_state}{f' ({found.reason})' if found.reason else ''}", work)

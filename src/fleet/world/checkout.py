@@ -35,6 +35,16 @@ def commit_dirs(programs: Programs, path: str) -> tuple[str, ...]:
     return tuple(place for place in places if os.path.isdir(place))
 
 
+def committer(programs: Programs, path: str) -> dict[str, str]:
+    """Who commits there, as variables; none when git has not been told."""
+    asked = ["git", "-C", path, "config", "--get-regexp", r"^user\.(name|email)$"]
+    told = dict(line.partition(" ")[::2] for line in programs.run("git config", asked, limit=_LIMIT).out.splitlines())
+    if not (told.get("user.name") and told.get("user.email")):
+        return {}
+    roles = ("AUTHOR", "COMMITTER")
+    return {f"GIT_{role}_{part.upper()}": told[f"user.{part}"] for role in roles for part in ("name", "email")}
+
+
 def _top(programs: Programs, path: str, own: str, common: str) -> str:
     # From a worktree the repository itself is asked: a submodule's knows its checkout, another's lies inside it.
     place = path if os.path.realpath(own) == os.path.realpath(common) else common

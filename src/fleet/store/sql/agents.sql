@@ -63,6 +63,10 @@ SELECT engine, kind, reason, since, until, trial, tried_at FROM holds WHERE engi
 -- name: every_hold
 SELECT engine, kind, reason, since, until, trial, tried_at FROM holds ORDER BY engine;
 
+-- name: move_hold
+-- When a limit is reset became known only after it.
+UPDATE holds SET until = :until WHERE engine = :engine AND kind = 'limit' AND trial IS NULL;
+
 -- name: hold_engine
 -- Hold an engine back; who was trying has failed.
 INSERT INTO holds (engine, kind, reason, since, until, trial) VALUES (:engine, :kind, :reason, :at, :until, NULL)

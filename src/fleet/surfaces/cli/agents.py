@@ -152,7 +152,12 @@ def diff(slug: str, **given: Any) -> None:
         text = fleet.diff(
             project=project, slug=slug, stat=given["stat"], colour=terminal.colourful() and not given["json"]
         )
-    terminal.say_json({"project": project, "task": slug, "diff": text}) if given["json"] else sys.stdout.write(text)
+    if given["json"]:
+        terminal.say_json({"project": project, "task": slug, "diff": text})
+    elif not text and terminal.is_terminal():
+        terminal.say(f"worker/{slug} changes nothing: its work is merged, or there is none yet")
+    else:
+        sys.stdout.write(text)
 
 
 COMMANDS = {"ps": ps, "agents": agents, "attach": attach, "peek": peek, "logs": logs, "diff": diff}

@@ -37,9 +37,10 @@ def _told(found: dict[str, Any]) -> None:
     _part("merged", "green", [f"{_where(each)}  {each['title']}" for each in found["merged"]])
     _part("waits for your review", "yellow", [f"{_where(each)}  {each['title']}" for each in found["review"]])
     _part("waits for your answer", "yellow", [f"{_where(each)}  {_line(each['text'])}" for each in found["asked"]])
-    _part("failed", "red", [_with_reason(each) for each in found["failed"]])
-    _part("blocked", "yellow", [_with_reason(each) for each in found["blocked"]])
-    _part("interrupted", "yellow", [_with_reason(each) for each in found["interrupted"]])
+    merged = {_where(each) for each in found["merged"]}
+    _part("failed", "red", [_with_reason(each, merged) for each in found["failed"]])
+    _part("blocked", "yellow", [_with_reason(each, merged) for each in found["blocked"]])
+    _part("interrupted", "yellow", [_with_reason(each, merged) for each in found["interrupted"]])
     spent = found["spent"]
     told = f"${spent['dollars']:.2f}, {spent['tokens']:,} tokens" if spent["agents"] else "nothing that was told"
     terminal.say(f"  spent: {told}")
@@ -59,8 +60,10 @@ def _where(each: dict[str, Any]) -> str:
     return f"{each['project']}/{each['slug'] or 'coordinator'}"
 
 
-def _with_reason(each: dict[str, Any]) -> str:
-    return f"{_where(each)}  {_line(each['reason'] or '')}".rstrip()
+def _with_reason(each: dict[str, Any], merged: set[str]) -> str:
+    """What became of an attempt; that another one made it good is said first."""
+    since = "merged since; " if _where(each) in merged else ""
+    return f"{_where(each)}  {since}{_line(each['reason'] or '')}".rstrip(" ;")
 
 
 def _line(text: str) -> str:

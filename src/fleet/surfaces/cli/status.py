@@ -52,7 +52,9 @@ def _page(found: Document, now: int) -> None:
     _part("In the way", "red", (_wrapped(f"{each['project']}: {each['text']}") for each in found["in_the_way"]))
     _part("To review", "yellow", (_titled(each, now) for each in found["review"]), "`fleet review` walks you through")
     _part("Failed", "red", (_reasoned(each) for each in found["failed"]), _AGAIN)
-    _part("Parked", "yellow", (_parked(each) for each in found["parked"]))
+    _part(
+        "Parked", "yellow", (_parked(each) for each in found["parked"]), "`fleet resume SLUG` goes on with what stopped"
+    )
     _part("Held back", "red", (_held(each) for each in found["holds"]))
     _part("To merge", "blue", (_merging(each) for each in found["merging"]))
     over = [each for each in found["working"] if each["state"] in _OVER]

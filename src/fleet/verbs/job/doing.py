@@ -15,7 +15,7 @@ from fleet.model.times import SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs import holds
-from fleet.world.checkout import commit_dirs
+from fleet.world.checkout import commit_dirs, committer
 from fleet.world.children import Child, Ended
 
 if TYPE_CHECKING:
@@ -131,7 +131,8 @@ class Turn:
             fleet_home=where.home,
             git_dirs=commit_dirs(ground.world.programs, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
         )
-        env = command.environment(engine, environment(where), {"FLEET_PROMPT_FILE": path})
+        who = committer(ground.world.programs, where.cwd) if engine.committer else {}
+        env = command.environment(engine, environment(where), {"FLEET_PROMPT_FILE": path, **who})
         return command.headless(engine, wanted), env
 
     def _head(self) -> str | None:
