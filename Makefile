@@ -13,8 +13,10 @@ test: check
 	@$(MAKE) conformance
 
 # The real Claude Code and Codex, from npm, against a model stub on loopback: no account, no network, but 700 MB in .build.
+# The others too: make test-agents AGENTS="claude codex gemini opencode"
+AGENTS ?= claude codex
 test-agents: ready
-	@sh checks/agents.sh claude codex
+	@sh checks/agents.sh $(AGENTS)
 	@$(BIN)/pytest --quiet -rs tests/agents
 
 check: ready

@@ -63,6 +63,16 @@ def test_codex_asks_or_works_inside_its_sandbox(trial, autonomy, verdict):
     assert ("git mv" in found["detail"]) == (verdict == "asks")
 
 
+@pytest.mark.req("ENG-4", "ENG-2")
+@pytest.mark.parametrize("name", ["gemini", "opencode"])
+@pytest.mark.parametrize(("autonomy", "verdict"), [("ask", "asks"), ("full", "proven")])
+def test_gemini_and_opencode_ask_or_work(trial, name, autonomy, verdict):
+    needs(name)
+    found = trial(name, autonomy)
+    assert found["verdict"] == verdict, found
+    assert ("git mv" in found["detail"]) == (verdict == "asks")
+
+
 @pytest.mark.req("ENG-4")
 def test_codex_could_not_commit_if_gits_directories_were_not_opened(trial, home):
     """The twin: without them the sandbox is really in the way."""

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from dispatch.stage import FLEET, acted, answer, claim_of, is_alive, standing
@@ -180,3 +181,24 @@ def test_a_pane_finds_fleet_though_it_is_not_on_tmuxs_path(scene):
     assert done.code == 0, done
     with scene.fleet() as fleet:
         until(lambda: fleet.task(project="p", slug="t")["log"])
+
+
+@pytest.mark.req("EXC-1", "OBS-5")
+def test_whoever_attaches_sees_what_the_agent_works_on(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "mend-it", "sleep", "1000")
+        shown = scene.tmux("display-message", "-p", "-t", f"=fleet-{ident}:", "#{T:status-left}")
+    assert shown.strip() == f"fleet-{ident} p/mend-it"
+
+
+def test_nobody_else_may_look_into_the_home(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", engine="scripted", script="write a.txt hello\ncommit Add a\ndone\n")
+        scene.ended(fleet)
+        fleet.merge(project="p", slug="t")
+        assert fleet.journal(ident)["exec_state"] == "done"
+    Path(scene.home, "config.toml").unlink(missing_ok=True)  # the person's own
+    trees = Path(scene.home, "projects/p/worktrees")
+    found = [path for path in Path(scene.home).rglob("*") if trees not in path.parents and not path.is_symlink()]
+    assert [str(path) for path in found if path.stat().st_mode & 0o077] == []
+    assert trees in found

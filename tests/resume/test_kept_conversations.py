@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.engines.reader import read
 from fleet.model import times
 from fleet.verbs import conversation
 
@@ -98,3 +99,15 @@ def test_of_two_in_one_worktree_neither_is_taken(either, talks):
         done = fleet.resume(old)
         either.shows(fleet, done["id"], "started")
         assert (done["conversation"], fleet.journal(done["id"])["resumes"]) == (False, "again")
+
+
+@pytest.mark.req("RES-10")
+@pytest.mark.parametrize(("file", "there"), [("t-01234567.jsonl", True), ("t-01234568.jsonl", False)])
+def test_a_file_may_be_named_by_the_beginning_of_an_id(tmp_path, file, there):
+    path = tmp_path / "mine.toml"
+    words = '["{program}", "{session}"]\nresume = ["{program}", "{conversation}"]\nsession = ["{conversation}"]'
+    path.write_text(
+        f'summary = "mine"\nprogram = "sh"\nstart = {words}\ntranscript = ["{tmp_path}/*-{{conversation:8}}.jsonl"]\n'
+    )
+    (tmp_path / file).touch()
+    assert conversation.can_go_on(read(path), "01234567-89ab-4cde-8f01-23456789abcd") == there

@@ -242,7 +242,7 @@ def test_what_would_stop_it_here_is_said_beside_the_proof(home, check, tmp_path)
 @pytest.mark.parametrize(
     ("old", "new", "line", "why"),
     [
-        ('"script"', '"greek"', 6, "dialect should be one of messages, responses, script, command"),
+        ('"script"', '"greek"', 6, "dialect should be one of messages, responses, contents, script, command"),
         ("dialect", "tongue", 6, "[check] has no 'tongue'"),
         ('dialect = "script"', 'dialect = "script"\nenv = {A = 1}', 7, "env should be a table of texts"),
         ("[check]", "[[check]]", 5, "check should be a table"),

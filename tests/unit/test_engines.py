@@ -115,6 +115,7 @@ def test_every_state_of_claude_has_a_recorded_screen():
          "  Reason: needs to write\n\n  $ echo hi > out.txt")),
         ("gemini/asks-command", "Shell  echo hi > out.txt"),
         ("opencode/asks-bash", "$ echo hi > out.txt"),
+        ("opencode/asks-wide", "$ echo hi > out.txt"),
     ],
 )  # fmt: skip
 def test_the_question_on_a_screen_is_told(screen, question):
@@ -129,6 +130,16 @@ def test_words_in_the_conversation_do_not_change_the_state(said):
     told = re.sub(r"^● Done\.", f"● It now prints:\n\n  {said}\n\n● Done.", screen, flags=re.MULTILINE)
     assert told != screen
     assert state_of(read(BUILT_IN / "claude.toml"), told) == ("finished", "")
+
+
+@pytest.mark.req("ENG-2")
+def test_a_column_beside_the_question_is_not_part_of_it():
+    screen = (SCREENS / "opencode" / "asks-wide.txt").read_text(encoding="utf-8")
+    beside = re.sub(
+        r"(# Shell command.*\n  ┃).*\n(.*out\.txt).*\n", rf"\1{' ' * 60}a/long/\n\2{' ' * 60}path\n", screen
+    )
+    assert beside != screen
+    assert state_of(read(BUILT_IN / "opencode.toml"), beside) == ("asks", "$ echo hi > out.txt")
 
 
 @pytest.mark.req("ENG-2")

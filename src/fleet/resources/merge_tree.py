@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import WorktreeRefused
 from fleet.resources import half_made
+from fleet.world import folders
 
 if TYPE_CHECKING:
     from fleet.model.claim import Claim, Look
@@ -47,7 +48,7 @@ class MergeTree:
         try:
             if self.look(claim, world) != "absent" or order.base is None:
                 raise WorktreeRefused(path=claim.name, why="something is there already", advice="run `fleet clean`")
-            os.makedirs(os.path.dirname(claim.name), mode=0o700, exist_ok=True)
+            folders.make(os.path.dirname(claim.name))
             reason = f"{half_made.mark(world)}{order.dispatch}"
             world.git.add_detached(
                 order.repository, claim.name, order.base, reason=reason, fill=True, limit=order.git_limit, lock=lock

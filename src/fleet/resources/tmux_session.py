@@ -70,7 +70,13 @@ class TmuxSession:
         """The server it was made on; None when the one that the claim names is proven dead."""
         try:
             return world.tmux.create(
-                claim.name, dispatch=order.dispatch, cwd=order.cwd, env=order.env, words=order.words, lock=lock
+                claim.name,
+                dispatch=order.dispatch,
+                about=f"{order.project}/{order.slug}" if order.slug else f"coordinator of {order.project}",
+                cwd=order.cwd,
+                env=order.env,
+                words=order.words,
+                lock=lock,
             )
         except TmuxRefused:
             if world.processes.life(Identity.parse(claim.data["server"])) != "dead":

@@ -6,6 +6,8 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from fleet.world import folders
+
 if TYPE_CHECKING:
     from fleet.model.claim import Claim, Look
     from fleet.resources.kind import Order
@@ -39,7 +41,7 @@ class WorkerDir:
 
     def acquire(self, claim: Claim, _order: Order, world: World, _lock: int) -> None:
         """Make it."""
-        world.funnel.through(f"mkdir {self.name}", lambda: os.makedirs(claim.name, mode=0o700, exist_ok=True))
+        world.funnel.through(f"mkdir {self.name}", lambda: folders.make(claim.name))
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
         """Remove it with what fleet put into it."""

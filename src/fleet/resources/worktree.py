@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors import GitRefused, WorktreeRefused
 from fleet.resources import half_made
 from fleet.resources.half_made import UNMADE, mark
+from fleet.world import folders
 
 if TYPE_CHECKING:
     from fleet.model.claim import Claim, Look
@@ -84,7 +85,7 @@ class Worktree:
 
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """On a new branch; on the one that is there only if it is fleet's own, from an earlier attempt."""
-        os.makedirs(os.path.dirname(claim.name), mode=0o700, exist_ok=True)
+        folders.make(os.path.dirname(claim.name))
         repository, reason, limit = order.repository, f"{mark(world)}{order.dispatch}", order.git_limit
         if self._is_branch_there(claim, order, world):
             world.git.add_worktree(repository, claim.name, order.branch, reason=reason, limit=limit, lock=lock)

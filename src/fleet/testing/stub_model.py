@@ -125,7 +125,8 @@ def messages(body: Body, commands: Sequence[str]) -> Answer:
     if len(results) >= len(commands):
         return Answer(list(_message(body, {"type": "text", "text": LAST_WORDS})), trouble, last=True)
     use = {"command": commands[len(results)], "description": "told by the stub"}
-    name = next((each["name"] for each in body["tools"] if each["name"].lower() == "bash"), "Bash")
+    names = [str(each.get("name")) for each in body["tools"]]
+    name = "bash" if "bash" in names else "Bash"
     block = {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": name, "input": use}
     return Answer(list(_message(body, block)), trouble)
 

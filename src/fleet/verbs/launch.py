@@ -21,6 +21,7 @@ from fleet.store import queries as q
 from fleet.store import seating
 from fleet.store.transaction import Change
 from fleet.verbs import conversation, inject
+from fleet.world import folders
 from fleet.world.checkout import commit_dirs, committer
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _is_remote(ground: Ground, row: Row) -> bool:
 def _bin(ground: Ground) -> str:
     """A directory with nothing but fleet in it: what agents call is this fleet, and nothing else of ours is on their PATH."""
     folder, link = f"{ground.world.home}/bin", f"{ground.world.home}/bin/fleet"
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    folders.make(folder)
     if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(ground.world.fleet_program):
         new = f"{link}.{os.getpid()}"
         os.symlink(ground.world.fleet_program, new)

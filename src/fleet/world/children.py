@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from fleet.world import folders
 from fleet.world.programs import cleaned
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Children:
 
 @contextlib.contextmanager
 def _appending(path: str) -> Iterator[int]:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    folders.make(os.path.dirname(path))
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
     try:
         yield handle

@@ -7,12 +7,12 @@ import secrets
 from typing import TYPE_CHECKING
 
 from fleet.errors import WriteFailed
+from fleet.world import folders
 
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 _FILE = 0o600
-_FOLDER = 0o700
 
 
 class Files:
@@ -70,7 +70,7 @@ def _unlink(path: str) -> None:
 def _move(path: str, to: str) -> None:
     if not os.path.lexists(path):
         return
-    os.makedirs(os.path.dirname(to), mode=_FOLDER, exist_ok=True)
+    folders.make(os.path.dirname(to))
     os.rename(path, to)
     _sync(os.path.dirname(to))
 
@@ -79,7 +79,7 @@ def _publish(path: str, content: bytes) -> None:
     folder = os.path.dirname(path)
     building = f"{path}.{secrets.token_hex(4)}.new"
     try:
-        os.makedirs(folder, mode=_FOLDER, exist_ok=True)
+        folders.make(folder)
         _write(building, content)
         os.rename(building, path)
         _sync(folder)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from fleet.errors import GateHeld, WriteFailed
 from fleet.model.identity import Identity
 from fleet.model.times import iso
-from fleet.world import ps
+from fleet.world import folders, ps
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -113,7 +113,7 @@ class Gate:
     def _taken(self, deadline: float) -> bool:
         """False when the file was replaced meanwhile."""
         try:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            folders.make(os.path.dirname(self.path))
             fd = os.open(self.path, _FLAGS, _MODE)
         except OSError as error:
             raise WriteFailed(path=self.path, why=str(error.strerror or error).lower()) from error

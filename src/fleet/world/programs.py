@@ -14,6 +14,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.world import folders
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -57,7 +59,7 @@ class EffectLock:
 
     def take(self) -> int:
         """Lock it, for as long as this process or a child that inherited it lives. BlockingIOError when it is taken."""
-        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        folders.make(os.path.dirname(self.path))
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

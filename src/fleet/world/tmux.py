@@ -56,8 +56,8 @@ set-option -g remain-on-exit on
 set-option -g history-limit 50000
 set-option -g mouse on
 set-option -g default-terminal screen-256color
-set-option -g status-left "#{session_name} "
-set-option -g status-left-length 40
+set-option -g status-left "#{session_name} #{@fleet_about} "
+set-option -g status-left-length 80
 set-option -g status-right "Ctrl+Q detaches"
 bind-key -n C-q detach-client
 """
@@ -143,13 +143,22 @@ class Tmux:
         raise TmuxRefused(what="answer", why=f"its server, process {server.pid}, lives, but not on {self.socket}")
 
     def create(
-        self, session: str, *, dispatch: str, cwd: str, env: Mapping[str, str], words: Sequence[str], lock: int
+        self,
+        session: str,
+        *,
+        dispatch: str,
+        about: str,
+        cwd: str,
+        env: Mapping[str, str],
+        words: Sequence[str],
+        lock: int,
     ) -> Identity | None:
         """Make a stamped session that runs the words, and say on which server. This never starts a server."""
         given = [part for name, value in env.items() for part in ("-e", f"{name}={value}")]
         exact = f"={session}:"
         stamps = [";", "set-option", "-t", exact, "@fleet_dispatch", dispatch]
         stamps += [";", "set-option", "-t", exact, "@fleet_home", self.home_id]
+        stamps += [";", "set-option", "-t", exact, "@fleet_about", about]
         make = ["new-session", "-d", "-s", session, "-x", "200", "-y", "50", "-c", cwd, *given, "--", *words]
         rest = [";", "set-option", "-s", "exit-empty", "on", ";", "display-message", "-p", "#{pid}"]
         done = self._ask("new-session", *make, *stamps, *rest, lock=lock)
