@@ -59,7 +59,7 @@ def test_the_words_of_a_command_reach_the_agent_without_any_shell_seeing_them(sc
         "id"
     ]
     with scene.fleet() as fleet:
-        until(lambda: fleet.dispatches() and fleet.dispatches()[0]["exec_state"] not in {"pending", "in_flight"})
+        scene.ended(fleet)
         said = fleet.output(ident)
     assert '<it\'s><"two words"><$HOME><a\nb><;><*>' in said
 
