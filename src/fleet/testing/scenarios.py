@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fleet.api.fleet import Fleet
 
-PATIENCE = 20.0
+PATIENCE = 45.0
 BYSTANDER = "by-the-way"
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import FleetError, NotSeated
 from fleet.model.identity import Identity
-from fleet.model.times import duration
+from fleet.model.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.verbs.end import kill_processes, press
 from fleet.verbs.merge import is_merged_by_git, note_merged
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Row
     from fleet.verbs.ground import Ground
     from fleet.world.tmux import Listing
+
+
+# A hook tells when it began, by a clock that is coarser than the one of a report.
+_COARSE = SECOND
 
 
 def tend_dispatches(ground: Ground, project: str, troubles: list[str]) -> list[str]:
@@ -76,7 +80,7 @@ def _pressed(ground: Ground, row: Row) -> str:
 def _is_at_rest(ground: Ground, row: Row) -> bool:
     """Whether its own hooks say that the turn in which it reported is over: nothing more is to come of it."""
     heard = ground.store.read(lambda rows: rows.one(q.HEARD_AGENT, dispatch=row["id"]))
-    return heard is not None and heard["state"] == "idle" and heard["state_at"] >= row["reported_at"]
+    return heard is not None and heard["state"] == "idle" and heard["state_at"] + _COARSE >= row["reported_at"]
 
 
 def _news(said: str) -> str:
