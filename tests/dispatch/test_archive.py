@@ -70,7 +70,7 @@ def test_a_kill_around_the_archiving_loses_no_journal_and_keeps_it_once(either, 
         child.wait(60)
         either.swept(fleet)
         assert fleet.dispatches() == []
-        assert len([name for name in fleet.files.names("dispatches/archive") if name.startswith(ident)]) >= 1
+        assert len([name for name in fleet.files.names("dispatches/archive") if name.startswith(ident)]) == 1
         assert fleet.journal(ident)["exec_state"] == "failed"
 
 

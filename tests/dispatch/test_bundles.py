@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from account import command_of
-from dispatch.stage import FLEET, HALTING, acted, answer, bundle_of, claim_of, is_alive, standing, status_of
+from dispatch.stage import FLEET, HALTING, acted, answer, bundle_of, claim_of, is_alive, raw, standing, status_of
 
 from fleet.errors import Contested, FleetError, GitRefused, WorktreeRefused
 from fleet.store import queries as q
@@ -285,6 +285,22 @@ def test_a_tree_that_is_not_what_the_journal_says_is_never_silently_used(scene, 
             fleet.dispatch(wanted())
         assert fleet.agents() == []
         assert what != "a directory" or (scene.tree("t") / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.req("ADO-10", "ADO-11")
+def test_work_in_a_tree_that_the_database_has_forgotten_is_refused_and_kept(scene):
+    scene.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
+    with scene.fleet() as fleet:
+        scene.killed(fleet, "t")
+        (scene.tree("t") / "half.txt").write_text("precious")
+        (scene.tree("t") / "README").write_text("changed")
+        raw(fleet, "DELETE FROM claims WHERE kind = 'worktree'")  # as after a backup was restored
+        fleet.retry(project="p", slug="t")
+        with pytest.raises(FleetError, match="its database knows nothing of it"):
+            fleet.dispatch(wanted())
+        fleet.sweep(kill=True)
+    assert (scene.tree("t") / "half.txt").read_text() == "precious"
+    assert (scene.tree("t") / "README").read_text() == "changed"
 
 
 @pytest.mark.req("ADO-2", "ADO-10")

@@ -1,6 +1,7 @@
 """Jobs from begin to end: items in worktrees and in place, merged, retried, given up."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from jobs.stage import states
 
 from fleet.errors import BadInput, BadWorkflow, EngineMissing, NoSuchJob, Refused
 from fleet.model.items import item_id
+from fleet.testing.scenarios import until
 
 IN_PLACE = """
 name: list
@@ -82,7 +84,9 @@ def test_items_in_place_need_neither_worktree_nor_session_each(either):
     done, _events = either.run(in_place("one, two, three", 'echo "{item}" >> seen'))
     assert (done["state"], done["items"]["done"]) == ("done", 3)
     with either.jobs() as fleet:
-        assert len(fleet.files.names("dispatches/archive")) == 1  # that of the one checkout
+        assert done["left"] == []
+        journals = partial(fleet.files.names, "dispatches/archive")
+        until(lambda: len(journals()) == 1)  # that of the one checkout, archived by whoever was last
         ident = next(fleet.items(done["id"]))["id"]
         assert [step["status"] for step in fleet.item(done["id"], ident)["steps"]] == [0]
 

@@ -19,6 +19,16 @@ def mark(world: World) -> str:
     return f"fleet {world.tmux.home_id} "
 
 
+def reason(claim: Claim, dispatch: str, world: World) -> str:
+    """Why git is to lock it: who makes it, and by which claim. Whatever another claim made is not half-made by this one."""
+    return f"{mark(world)}{dispatch} {claim.id}"
+
+
+def is_of(claim: Claim, lock: str | None, world: World) -> bool:
+    """Whether a worktree that is locked for this reason was made by this claim."""
+    return (lock or "").startswith(mark(world)) and (lock or "").endswith(f" {claim.id}")
+
+
 def is_blank(claim: Claim) -> bool:
     """Whether all there is is an empty folder: as good as nothing."""
     return claim.state in UNMADE and scraps.is_blank(claim.name)
@@ -26,10 +36,12 @@ def is_blank(claim: Claim) -> bool:
 
 def is_begun(claim: Claim, world: World) -> bool:
     """Whether there is anything of it; for when git, which stumbles over it, does not say."""
-    return claim.state in UNMADE and bool(scraps.found(git_dir(claim.data["repository"]), claim.name, mark(world)))
+    place = git_dir(claim.data["repository"])
+    return claim.state in UNMADE and bool(scraps.found(place, claim.name, lambda lock: is_of(claim, lock, world)))
 
 
 def discard(claim: Claim, world: World) -> None:
     """Remove whatever there is of it."""
     place = git_dir(claim.data["repository"])
-    world.funnel.through("discard worktree", lambda: scraps.discard(place, claim.name, mark(world)))
+    ours = lambda lock: is_of(claim, lock, world)  # noqa: E731
+    world.funnel.through("discard worktree", lambda: scraps.discard(place, claim.name, ours))

@@ -49,7 +49,7 @@ class MergeTree:
             if self.look(claim, world) != "absent" or order.base is None:
                 raise WorktreeRefused(path=claim.name, why="something is there already", advice="run `fleet clean`")
             folders.make(os.path.dirname(claim.name))
-            reason = f"{half_made.mark(world)}{order.dispatch}"
+            reason = half_made.reason(claim, order.dispatch, world)
             world.git.add_detached(
                 order.repository, claim.name, order.base, reason=reason, fill=True, limit=order.git_limit, lock=lock
             )

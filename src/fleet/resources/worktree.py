@@ -49,8 +49,9 @@ class Worktree:
         here = _registered(claim, known)
         if here is None or here.prunable or not os.path.isdir(claim.name):
             return "absent" if half_made.is_blank(claim) or not os.path.lexists(claim.name) else "foreign"
-        begun = claim.state in UNMADE and here.branch is None and (here.locked or "").startswith(mark(world))
-        return "ours" if begun or here.branch == claim.data["branch"] else "foreign"
+        if claim.state in UNMADE:  # what another claim made, somebody may have worked in
+            return "ours" if half_made.is_of(claim, here.locked, world) else "foreign"
+        return "ours" if here.branch == claim.data["branch"] else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Make it, complete it, or refuse it."""
@@ -76,8 +77,7 @@ class Worktree:
         if found == "ours" and self._is_completed(claim, order, world, lock):
             return
         if found in {"foreign", "unknown"}:
-            advice = "look at it with git worktree list; move it away or repair it"
-            raise WorktreeRefused(path=claim.name, why=f"it is {found}", advice=advice)
+            raise _refusal(claim, found, _registered(claim, known or []), world)
         half_made.discard(claim, world)
         if found == "absent" and _registered(claim, known or []) is not None:
             world.git.prune(order.repository, claim.name)
@@ -86,7 +86,8 @@ class Worktree:
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """On a new branch; on the one that is there only if it is fleet's own, from an earlier attempt."""
         folders.make(os.path.dirname(claim.name))
-        repository, reason, limit = order.repository, f"{mark(world)}{order.dispatch}", order.git_limit
+        repository, limit = order.repository, order.git_limit
+        reason = half_made.reason(claim, order.dispatch, world)
         if self._is_branch_there(claim, order, world):
             world.git.add_worktree(repository, claim.name, order.branch, reason=reason, limit=limit, lock=lock)
         else:
@@ -137,6 +138,16 @@ class Worktree:
         commit = world.git.resolve(repository, f"refs/heads/{branch}")
         if commit and integration and world.git.contains(repository, integration, commit):
             world.git.drop_branch(repository, branch, old=commit)
+
+
+def _refusal(claim: Claim, found: Look, here: Listed | None, world: World) -> WorktreeRefused:
+    """Why what is there cannot be used, and what a person can do about it."""
+    if claim.state in UNMADE and here is not None and (here.locked or "").startswith(mark(world)):
+        why = "fleet made it, but its database knows nothing of it (was a backup restored?)"
+        advice = f"save what you need of it, then: git worktree remove -f -f {claim.name}"
+        return WorktreeRefused(path=claim.name, why=why, advice=advice)
+    advice = "look at it with git worktree list; move it away or repair it"
+    return WorktreeRefused(path=claim.name, why=f"it is {found}", advice=advice)
 
 
 def _registered(claim: Claim, known: list[Listed]) -> Listed | None:

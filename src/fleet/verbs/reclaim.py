@@ -127,7 +127,8 @@ def _judge(ident: str) -> Change:
         tx.dispatch = ident
         states = {each["state"] for each in tx.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)} - {"released"}
         after = _state(states, owns=_owns_bundle(tx, row))
-        tx.run(q.STEP_RECL, id=ident, before=row["recl_state"], after=after, at=tx.at)
+        if after != row["recl_state"]:
+            tx.run(q.STEP_RECL, id=ident, before=row["recl_state"], after=after, at=tx.at)
         tx.note(recl_state=after)
         return {"recl_state": after}
 
@@ -156,12 +157,14 @@ def _owns_bundle(tx: Tx, row: Row) -> bool:
 
 
 def archive(ground: Ground, ident: str) -> str:
-    """The journal of a finished, fully reclaimed dispatch leaves the tables: file first, synced; rows after."""
-    document = ground.store.read(lambda rows: journal(rows, ident))
-    if not document:
+    """The journal of a finished, fully reclaimed dispatch leaves the tables: file first, synced; rows after.
+
+    The file is named after the moment it was complete: whoever does this at the same time, or again, writes the same file.
+    """
+    row, document = ground.store.read(lambda rows: (rows.one(q.DISPATCH_BY_ID, id=ident), journal(rows, ident)))
+    if row is None:
         return ""
-    stamp = ground.world.clock.now()
-    name = f"dispatches/archive/{ident}-{stamp}.json"
+    name = f"dispatches/archive/{ident}-{row['updated_at']}.json"
     ground.world.files.publish(name, json.dumps(document, indent=2, ensure_ascii=False).encode())
     ground.commit(_forget(ident))
     return name

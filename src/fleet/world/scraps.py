@@ -8,8 +8,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from typing import TYPE_CHECKING
 
 from fleet.world import ps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    # Whether the text of a lock is that of whoever asks.
+    Ours = Callable[[str], bool]
 
 
 def is_blank(path: str) -> bool:
@@ -21,33 +28,33 @@ def is_blank(path: str) -> bool:
     return not os.path.islink(path) and (names == [] or (names == [".git"] and os.path.isfile(f"{path}/.git")))
 
 
-def discard(git_dir: str, path: str, mark: str) -> None:
-    """Remove what bears our mark and was to be the worktree at this path. Only for one that nobody ever worked in."""
-    entries = found(git_dir, path, mark)
+def discard(git_dir: str, path: str, ours: Ours) -> None:
+    """Remove what bears our lock and was to be the worktree at this path. Only for one that nobody ever worked in."""
+    entries = found(git_dir, path, ours)
     if is_blank(path) or (os.path.isdir(path) and any(_text(f"{entry}/gitdir") for entry in entries)):
         shutil.rmtree(path)
     for entry in entries:
         shutil.rmtree(entry)
 
 
-def found(git_dir: str, path: str, mark: str) -> list[str]:
+def found(git_dir: str, path: str, ours: Ours) -> list[str]:
     """Entries that point to this path under our lock; and such as were to be named after it and point nowhere yet."""
     try:
         names = sorted(os.listdir(f"{git_dir}/worktrees"))
     except OSError:
         return []
     entries = [f"{git_dir}/worktrees/{name}" for name in names]
-    return [entry for entry in entries if _is_ours(entry, path, mark)]
+    return [entry for entry in entries if _is_ours(entry, path, ours)]
 
 
-def _is_ours(entry: str, path: str, mark: str) -> bool:
+def _is_ours(entry: str, path: str, ours: Ours) -> bool:
     lock, told = _text(f"{entry}/locked"), _text(f"{entry}/gitdir")
     if told:
-        return lock.startswith(mark) and os.path.realpath(told) == os.path.realpath(f"{path}/.git")
+        return ours(lock) and os.path.realpath(told) == os.path.realpath(f"{path}/.git")
     if not re.fullmatch(re.escape(os.path.basename(path)) + r"\d*", os.path.basename(entry)):
         return False
     repository = os.path.dirname(os.path.dirname(os.path.dirname(entry)))
-    return lock.startswith(mark) or (lock == "" and ps.running("git", repository) == [])
+    return ours(lock) or (lock == "" and ps.running("git", repository) == [])
 
 
 def _text(path: str) -> str:
