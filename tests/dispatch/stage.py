@@ -22,6 +22,7 @@ from fleet.store.query import Query
 from fleet.store.transaction import Change
 from fleet.testing.scenarios import until
 from fleet.testing.scene import PROJECT, Scene
+from fleet.world import ps
 from fleet.world.tmux import Listing
 
 FLEET = str(Path(sys.executable).parent / "fleet")
@@ -127,10 +128,12 @@ class Stage(Scene):
         return found.pid
 
     def servers(self) -> list[int]:
-        """Every tmux server that was started on this home's socket."""
-        return [
+        """Every tmux server that was started on this home's socket; a child that it just forked looks like one, and is none."""
+        alike = [
             pid for pid in self.processes() if command_of(pid)[:1] == ["tmux"] and "start-server" in command_of(pid)
         ]
+        parents = ps.parents()
+        return [pid for pid in alike if parents.get(pid, 0) not in alike]
 
     def processes(self) -> list[int]:
         """Every process that has this home in its environment."""
