@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,8 +157,12 @@ def engine(home: str, name: str) -> Engine:
 
 
 def read(path: Path) -> Engine:
-    """An engine from its file."""
-    raw = path.read_bytes()
+    """An engine from its file. A text that was read before is not parsed again."""
+    return _parsed(path, path.read_bytes())
+
+
+@lru_cache(maxsize=16)
+def _parsed(path: Path, raw: bytes) -> Engine:
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fleet.model.claim import Claim, Look
     from fleet.world.world import World
 
@@ -29,6 +31,8 @@ class Order:
     cwd: str = "/"
     server: str = ""
     git_limit: float = 600.0
+    # What else is to be made, and can be while another program is at work. Safe to call again.
+    meanwhile: Callable[[], None] | None = None
 
 
 class Kind(Protocol):

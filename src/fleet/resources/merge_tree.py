@@ -50,8 +50,8 @@ class MergeTree:
                 raise WorktreeRefused(path=claim.name, why="something is there already", advice="run `fleet clean`")
             folders.make(os.path.dirname(claim.name))
             reason = half_made.reason(claim, order.dispatch, world)
-            world.git.add_detached(
-                order.repository, claim.name, order.base, reason=reason, fill=True, limit=order.git_limit, lock=lock
+            world.git.add_scratch(
+                order.repository, claim.name, order.base, reason=reason, limit=order.git_limit, lock=lock
             )
         finally:
             gate.give()

@@ -86,13 +86,15 @@ class Worktree:
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """On a new branch; on the one that is there only if it is fleet's own, from an earlier attempt."""
         folders.make(os.path.dirname(claim.name))
-        repository, limit = order.repository, order.git_limit
+        repository, limit, rest = order.repository, order.git_limit, order.meanwhile
         reason = half_made.reason(claim, order.dispatch, world)
         if self._is_branch_there(claim, order, world):
-            world.git.add_worktree(repository, claim.name, order.branch, reason=reason, limit=limit, lock=lock)
+            world.git.add_worktree(
+                repository, claim.name, order.branch, reason=reason, limit=limit, lock=lock, meanwhile=rest
+            )
         else:
             at = order.base or "HEAD"
-            world.git.add_detached(repository, claim.name, at, reason=reason, fill=False, limit=limit, lock=lock)
+            world.git.add_detached(repository, claim.name, at, reason=reason, limit=limit, lock=lock, meanwhile=rest)
             world.git.begin_branch(claim.name, order.branch, limit=limit, lock=lock)
 
     def _is_completed(self, claim: Claim, order: Order, world: World, lock: int) -> bool:

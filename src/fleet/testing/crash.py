@@ -51,17 +51,24 @@ class Recorder:
     def __init__(self) -> None:
         self.effects: list[str] = []
         self.performed: set[int] = set()
+        # Those under way, by number, the innermost last; and the program that is at work.
+        self.under_way: list[int] = []
+        self.program = 0
 
     def before(self, effect: str) -> None:
         """Count it."""
+        self.under_way.append(len(self.effects))
         self.effects.append(effect)
 
-    def during(self, _effect: str, _pid: int) -> None:
+    def during(self, _effect: str, pid: int) -> None:
         """Another program is at it."""
-        self.performed.add(len(self.effects) - 1)
+        self.performed.add(self.under_way[-1])
+        self.program = pid
 
     def after(self, _effect: str) -> None:
-        """Nothing to do."""
+        """It is over."""
+        if self.under_way.pop() in self.performed:
+            self.program = 0
 
 
 class Killer(Recorder):
@@ -76,21 +83,28 @@ class Killer(Recorder):
     def before(self, effect: str) -> None:
         """Die before it."""
         super().before(effect)
-        if self._way == "before" and len(self.effects) - 1 == self._number:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if self._way == "before" and self.under_way[-1] == self._number:
+            self._die()
 
     def during(self, effect: str, pid: int) -> None:
         """Stop the program that performs it, say which, and die."""
         super().during(effect, pid)
-        if self._way.startswith("during") and len(self.effects) - 1 == self._number:
+        if self._way.startswith("during") and self.under_way[-1] == self._number:
             os.kill(pid, signal.SIGSTOP)
-            os.write(self._tell, str(pid).encode())
-            os.kill(os.getpid(), signal.SIGKILL)
+            self._die()
 
-    def after(self, _effect: str) -> None:
+    def after(self, effect: str) -> None:
         """Die after it."""
-        if self._way == "after" and len(self.effects) - 1 == self._number:
-            os.kill(os.getpid(), signal.SIGKILL)
+        number = self.under_way[-1]
+        super().after(effect)
+        if self._way == "after" and number == self._number:
+            self._die()
+
+    def _die(self) -> None:
+        """Say which program is still at work, and die."""
+        if self.program:
+            os.write(self._tell, str(self.program).encode())
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def effects_of(scenario: Scenario, store: str) -> tuple[list[str], set[int]]:
@@ -149,7 +163,7 @@ def run_case(scenario: Scenario, store: str, effects: list[str], number: int, wa
 
 
 def _die(scenario: Scenario, scene: Scene, number: int, way: str) -> int:
-    """The pid of the program that was stopped, or 0. How many signals a kill needs differs, so a late death may not come."""
+    """The pid of the program that is still at work, or 0. How many signals a kill needs differs, so a late death may not come."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -167,7 +181,7 @@ def _die(scenario: Scenario, scene: Scene, number: int, way: str) -> int:
 
 
 def _carry_on(program: int, way: str) -> None:
-    """The program that was stopped in the middle goes on, or dies with its caller."""
+    """The program that was at work goes on to its end, or dies with its caller."""
     if not program:
         return
     for number in (signal.SIGKILL,) if way.endswith("dies too") else (signal.SIGCONT,):

@@ -6,6 +6,7 @@ later acts only when its actor is dead and nobody is at it any more. What we mak
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.errors import FleetError, OtherHost
@@ -44,17 +45,29 @@ def intent(ground: Ground, kind: Kind, order: Order) -> Claim:
 
 
 def acquire(ground: Ground, claims: list[Claim], order: Order) -> None:
-    """Make the things whose intents are written down, in order; then write down, at once, which of them are there."""
-    made: list[tuple[Claim, str]] = []
-    for claim in claims:
-        try:
-            _make(ground, claim, order)
-        except (FleetError, OSError):
-            ground.commit(walk([*made, (claim, "not_made")]))
-            raise
-        made.append((claim, "made"))
+    """Make the things whose intents are written down; then write down, at once, which of them are there.
+
+    While another program makes one of them, we make ours.
+    """
+    ours = [claim for claim in claims if not KINDS[claim.kind].by_program]
+    made: list[Claim] = []
+
+    def make_ours() -> None:
+        while ours:
+            _make(ground, ours[0], order)
+            made.append(ours.pop(0))
+
+    try:
+        for claim in claims:
+            if KINDS[claim.kind].by_program:
+                _make(ground, claim, replace(order, meanwhile=make_ours))
+                made.append(claim)
+        make_ours()
+    except (FleetError, OSError):
+        ground.commit(walk([(claim, "made" if claim in made else "not_made") for claim in claims]))
+        raise
     if made:
-        ground.commit(walk(made))
+        ground.commit(walk([(claim, "made") for claim in claims]))
 
 
 def _make(ground: Ground, claim: Claim, order: Order) -> None:

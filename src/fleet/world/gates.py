@@ -12,7 +12,7 @@ import contextlib
 import fcntl
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.errors import GateHeld, WriteFailed
@@ -149,13 +149,12 @@ class Gate:
         self._fd = -1
 
     def _write_holder(self, descriptor: int) -> None:
-        told = (
-            {} if self._who is None else {"host_id": self._who.host, "boot": self._who.boot, "start": self._who.start}
-        )
-        since = iso(self._clock.now())
-        holder = Holder(pid=os.getpid(), host=self._host.name, since=since, id=self._subject, **told)
+        who = self._who
+        told = {"pid": os.getpid(), "host": self._host.name, "since": iso(self._clock.now()), "id": self._subject}
+        if who is not None:
+            told |= {"host_id": who.host, "boot": who.boot, "start": who.start}
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(asdict(holder)).encode(), 0)
+        os.pwrite(descriptor, json.dumps(told).encode(), 0)
 
 
 def _same_file(path: str, fd: int) -> bool:

@@ -10,7 +10,11 @@ from fleet.errors import GitRefused
 from fleet.world import git_locks, refs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fleet.world.programs import Done, Programs
+
+    Meanwhile = Callable[[], None] | None
 
 _LIMIT = 60.0
 # No hook of the user's runs, nothing asks for a passphrase or opens an editor, and a question never locks the index.
@@ -159,16 +163,23 @@ class Git:
         done = self._run("merge-base", repository, "merge-base", "--is-ancestor", commit, later)
         return {0: True, 1: False}.get(done.status if done.status is not None else -1)
 
-    def add_worktree(self, repository: str, path: str, branch: str, *, reason: str, limit: float, lock: int) -> None:
+    def add_worktree(
+        self, repository: str, path: str, branch: str, *, reason: str, limit: float, lock: int, meanwhile: Meanwhile
+    ) -> None:
         """A worktree on a branch that is there. Locked from its first moment on, like each: known as ours if git is killed."""
         words = [*_ADD, "--reason", reason, path, branch]
-        self._must("worktree add", repository, *words, limit=limit, lock=lock)
+        self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
 
     def add_detached(
-        self, repository: str, path: str, commit: str, *, reason: str, fill: bool, limit: float, lock: int
+        self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int, meanwhile: Meanwhile
     ) -> None:
-        """A worktree on no branch, with its files or without."""
-        words = [*_ADD, *([] if fill else ["--no-checkout"]), "--reason", reason, "--detach", path, commit]
+        """A worktree on no branch, still without its files."""
+        words = [*_ADD, "--no-checkout", "--reason", reason, "--detach", path, commit]
+        self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
+
+    def add_scratch(self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int) -> None:
+        """A worktree on no branch, with its files."""
+        words = [*_ADD, "--reason", reason, "--detach", path, commit]
         self._must("worktree add", repository, *words, limit=limit, lock=lock)
 
     def begin_branch(self, path: str, branch: str, *, limit: float, lock: int) -> None:
@@ -248,15 +259,33 @@ class Git:
             raise GitRefused(what=f"merge {commit[:12]}", why=_said(done))
         return [name for name in files if name]
 
-    def _must(self, effect: str, repository: str, *words: str, limit: float, lock: int | None) -> None:
-        done = self._run(effect, repository, *words, limit=limit, lock=lock)
+    def _must(
+        self,
+        effect: str,
+        repository: str,
+        *words: str,
+        limit: float,
+        lock: int | None,
+        meanwhile: Meanwhile = None,
+    ) -> None:
+        done = self._run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
         if not done.ok:
             raise GitRefused(what=f"git {effect}", why=_said(done))
 
-    def _run(self, effect: str, repository: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
+    def _run(
+        self,
+        effect: str,
+        repository: str,
+        *words: str,
+        limit: float = _LIMIT,
+        lock: int | None = None,
+        meanwhile: Meanwhile = None,
+    ) -> Done:
         """In the repository itself, not in its checkout."""
         asked = ["git", *_QUIET, f"--git-dir={git_dir(repository)}", *words]
-        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_env())
+        return self._programs.run(
+            f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_env(), meanwhile=meanwhile
+        )
 
     def _run_in(self, effect: str, path: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
         """In a worktree of fleet's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cached_property
 
 _ID_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 _BOOT_FILE = "/proc/sys/kernel/random/boot_id"
@@ -18,7 +19,7 @@ class Host:
         """What people call it."""
         return os.uname().nodename
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The machine's own id, or its name where it has none."""
         for path in _ID_FILES:
@@ -27,7 +28,7 @@ class Host:
                 return found
         return self.name
 
-    @property
+    @cached_property
     def boot(self) -> str:
         """Another text after each boot; empty when that cannot be told."""
         if sys.platform == "darwin":

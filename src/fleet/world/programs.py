@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from fleet.world import folders
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fleet.world.funnel import Funnel
 
@@ -125,8 +125,9 @@ class Programs:
         cwd: str | None = None,
         given: str | None = None,
         lock: int | None = None,
+        meanwhile: Callable[[], None] | None = None,
     ) -> Done:
-        """Run a program to its end, or for at most so many seconds."""
+        """Run a program to its end, or for at most so many seconds; what can be done meanwhile is done while it runs."""
 
         def act() -> Done:
             try:
@@ -134,7 +135,12 @@ class Programs:
             except OSError as error:
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
             self._funnel.during(effect, child.pid)
-            return _finished(child, given, limit)
+            try:
+                if meanwhile is not None:
+                    meanwhile()
+            finally:
+                done = _finished(child, given, limit)
+            return done
 
         return self._funnel.through(effect, act)
 

@@ -49,15 +49,19 @@ _SCRUBBED = ("TMUX", "TMUX_PANE", "CLAUDECODE", "STY", "WINDOW", "COLUMNS", "LIN
 _SCRUBBED_PREFIXES = ("FLEET_", "CLAUDE_CODE_", "GIT_")
 CONFIGURATION = """\
 # fleet's own tmux server. Written by fleet at each start of the server; your own ~/.tmux.conf is not read.
+# The server waits for its first session; from then on it goes with its last one.
 set-option -s exit-empty off
+set-hook -g session-created "set-option -s exit-empty on ; set-hook -gu session-created"
 set-option -s escape-time 10
 set-option -s focus-events on
 set-option -g remain-on-exit on
 set-option -g history-limit 50000
 set-option -g mouse on
 set-option -g default-terminal screen-256color
-set-option -g status-left "#{session_name} #{@fleet_about} "
+set-option -g status-left "#{session_name} #{window_name} "
 set-option -g status-left-length 80
+set-option -g window-status-format ""
+set-option -g window-status-current-format ""
 set-option -g status-right "Ctrl+Q detaches"
 bind-key -n C-q detach-client
 """
@@ -158,10 +162,8 @@ class Tmux:
         exact = f"={session}:"
         stamps = [";", "set-option", "-t", exact, "@fleet_dispatch", dispatch]
         stamps += [";", "set-option", "-t", exact, "@fleet_home", self.home_id]
-        stamps += [";", "set-option", "-t", exact, "@fleet_about", about]
-        make = ["new-session", "-d", "-s", session, "-x", "200", "-y", "50", "-c", cwd, *given, "--", *words]
-        rest = [";", "set-option", "-s", "exit-empty", "on", ";", "display-message", "-p", "#{pid}"]
-        done = self._ask("new-session", *make, *stamps, *rest, lock=lock)
+        make = ["new-session", "-d", "-P", "-F", "#{pid}", "-s", session, "-n", about, "-x", "200", "-y", "50"]
+        done = self._ask("new-session", *make, "-c", cwd, *given, "--", *words, *stamps, lock=lock)
         if not done.ok:
             raise TmuxRefused(what=f"make session {session}", why=done.err.strip() or "no answer")
         return self._processes.identify(int(done.out)) if done.out.strip().isdigit() else None
