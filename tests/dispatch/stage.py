@@ -79,7 +79,8 @@ class Stage(Scene):
         return ident
 
     def swept(self, fleet: Fleet) -> None:
-        """Swept until there is nothing more to do."""
+        """Swept until there is nothing more to do. What tmux started, and a git that somebody killed has left, are at their end by then."""
+        until(lambda: not self.helpers() and not any(command_of(pid)[:1] == ["git"] for pid in self.processes()))
         until(lambda: not acted(fleet.sweep(kill=True)))
 
     # looking ----------------------------------------------------------------------------------------------------------

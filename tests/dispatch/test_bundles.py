@@ -288,15 +288,22 @@ def test_a_tree_that_is_not_what_the_journal_says_is_never_silently_used(scene, 
 
 
 @pytest.mark.req("ADO-10", "ADO-11")
-def test_work_in_a_tree_that_the_database_has_forgotten_is_refused_and_kept(scene):
+@pytest.mark.parametrize(
+    "forget",
+    [
+        "DELETE FROM claims WHERE kind = 'worktree'",
+        "UPDATE claims SET state = 'allocating' WHERE kind = 'worktree'",
+    ],
+)
+def test_work_in_a_tree_that_the_database_has_forgotten_is_refused_and_kept(scene, forget):
     scene.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
     with scene.fleet() as fleet:
         scene.killed(fleet, "t")
         (scene.tree("t") / "half.txt").write_text("precious")
         (scene.tree("t") / "README").write_text("changed")
-        raw(fleet, "DELETE FROM claims WHERE kind = 'worktree'")  # as after a backup was restored
+        raw(fleet, forget)  # as after a backup was restored
         fleet.retry(project="p", slug="t")
-        with pytest.raises(FleetError, match="its database knows nothing of it"):
+        with pytest.raises(FleetError, match="its database knows of no work in it"):
             fleet.dispatch(wanted())
         fleet.sweep(kill=True)
     assert (scene.tree("t") / "half.txt").read_text() == "precious"

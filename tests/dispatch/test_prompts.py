@@ -118,6 +118,10 @@ def test_a_kill_around_the_publishing_of_a_prompt_is_repaired_by_the_next_sweep(
         either.swept(fleet)
         assert fleet.files.names("inbox") == []
         assert fleet.task(project="p", slug="t")["status"] == "open"
+        fleet.abandon(project="p", slug="t")
+        fleet.archive(project="p", slug="t")
+        either.swept(fleet)
+        assert not either.tree("t").exists(), "in a half-made tree nobody has worked"
 
 
 @pytest.mark.req("DEL-6", "SWEEP-7")

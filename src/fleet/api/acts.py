@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 
-from fleet.errors import NoProject, NoTask, NotInThisWorktree, OverrideIsForPeople
+from fleet.errors import NoProject, NoSuchProject, NoTask, NotInThisWorktree, OverrideIsForPeople
 from fleet.model import names
 from fleet.model.actors import Caller, acting
 from fleet.store import queries as q
@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Self
 
+    from fleet.model.settings import Value
     from fleet.store.transaction import Change, Store
 
     Result = dict[str, Any]
@@ -117,6 +118,17 @@ class Acts:
         if not told:
             raise NoTask(usage=usage)
         return names.slug(told)
+
+    def settings(self, project: str | None = None) -> dict[str, Value]:
+        """Every setting and where it comes from; a project's own too if one is named."""
+        from fleet.world.configuration import settings_of
+
+        if project is None:
+            return settings_of(self.home, None)
+        row = self.store.read(lambda rows: rows.one(q.PROJECT_BY_NAME, name=names.project(project)))
+        if row is None:
+            raise NoSuchProject(project=project)
+        return settings_of(self.home, row["path"])
 
     def commit(self, change: Change, key: str | None = None) -> Result:
         """Commit a change as this actor."""

@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.looking import Looking
-from fleet.errors import NoSuchProject
-from fleet.model import names
 from fleet.model.times import duration
-from fleet.store import queries as q
 from fleet.verbs import add, claim, edit, reopen, report
 from fleet.verbs.add import NewTask
-from fleet.world.configuration import settings_of
 
 if TYPE_CHECKING:
-    from fleet.model.settings import Value
     from fleet.verbs.edit import Edit
 
 Document = dict[str, Any]
@@ -68,12 +63,3 @@ class Planning(Looking):
         """Put every task that ended long enough ago out of sight."""
         age = duration(older_than or self.settings(project)["task.archive_after"].value)
         return self.commit(reopen.archive_ended(project=project, before=self.clock.now() - age), key)
-
-    def settings(self, project: str | None = None) -> dict[str, Value]:
-        """Every setting and where it comes from; a project's own too if one is named."""
-        if project is None:
-            return settings_of(self.home, None)
-        row = self.store.read(lambda rows: rows.one(q.PROJECT_BY_NAME, name=names.project(project)))
-        if row is None:
-            raise NoSuchProject(project=project)
-        return settings_of(self.home, row["path"])

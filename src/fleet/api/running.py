@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.planning import Planning
+from fleet.api.session import Session
 from fleet.engines import reader
 from fleet.errors import Absent, NoSuchDispatch
 from fleet.model.claim import Claim
@@ -20,7 +21,6 @@ from fleet.verbs import (
     end,
     find,
     keep,
-    launch,
     merge,
     prompts,
     prune,
@@ -29,15 +29,12 @@ from fleet.verbs import (
     settle,
     sweep,
 )
-from fleet.verbs.ground import Ground
-from fleet.world.world import World
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row, Rows
     from fleet.verbs.dispatch import Wanted
     from fleet.verbs.finding import Finding
-    from fleet.verbs.launch import Launched
     from fleet.world.tmux import Pane
 
 Document = dict[str, Any]
@@ -45,26 +42,8 @@ PHASES = ("orphans", "retry-releases", "reconcile-derived")
 _TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
 
 
-_LOOKS = 20
-_BETWEEN_LOOKS = 0.1
-
-
-class Running(Planning):
+class Running(Planning, Session):
     """Runs agents."""
-
-    _world: World | None = None
-
-    @property
-    def world(self) -> World:
-        """Everything outside."""
-        if self._world is None:
-            self._world = World(self.home, self.funnel)
-        return self._world
-
-    @property
-    def ground(self) -> Ground:
-        """What verbs with effects stand on."""
-        return Ground(store=self.store, world=self.world, commit=self.commit, settings=self.settings)
 
     # starting ---------------------------------------------------------------------------------------------------------
     def dispatch(self, wanted: Wanted) -> Document:
@@ -78,10 +57,6 @@ class Running(Planning):
     def coord_spawn(self, wanted: Wanted) -> Document:
         """Start a project's coordinator, behind its gate."""
         return seat.coord_spawn(self.ground, wanted)
-
-    def launch(self, ident: str) -> Launched:
-        """What a session's command becomes."""
-        return launch.launch(self.ground, ident)
 
     # looking ----------------------------------------------------------------------------------------------------------
     def find(self, given: str, project: str | None = None) -> str:
@@ -188,19 +163,6 @@ class Running(Planning):
     def kill(self, ident: str, reason: str) -> Document:
         """End the attempt."""
         return end.end(self.ground, ident, asked_for="kill", reason=f"killed: {reason}")
-
-    def settle(self, ident: str) -> Document:
-        """End a dispatch whose death is proven."""
-        return settle.settle(self.ground, ident)
-
-    def settle_soon(self, ident: str) -> Document:
-        """The same, for an agent that is just exiting: look a few times."""
-        for _ in range(_LOOKS):
-            done = settle.settle(self.ground, ident)
-            if done["settled"]:
-                break
-            self.clock.wait(_BETWEEN_LOOKS)
-        return done
 
     # work -------------------------------------------------------------------------------------------------------------
     def merge(self, *, project: str, slug: str) -> Document:

@@ -29,6 +29,11 @@ def is_of(claim: Claim, lock: str | None, world: World) -> bool:
     return (lock or "").startswith(mark(world)) and (lock or "").endswith(f" {claim.id}")
 
 
+def is_used(claim: Claim, world: World) -> bool:
+    """Whether somebody may have worked in it: its files were all there (git writes the index last), and are not as they were."""
+    return scraps.is_filled(claim.name) and world.git.is_dirty(claim.name) is not False
+
+
 def is_blank(claim: Claim) -> bool:
     """Whether all there is is an empty folder: as good as nothing."""
     return claim.state in UNMADE and scraps.is_blank(claim.name)

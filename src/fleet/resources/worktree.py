@@ -49,8 +49,9 @@ class Worktree:
         here = _registered(claim, known)
         if here is None or here.prunable or not os.path.isdir(claim.name):
             return "absent" if half_made.is_blank(claim) or not os.path.lexists(claim.name) else "foreign"
-        if claim.state in UNMADE:  # what another claim made, somebody may have worked in
-            return "ours" if half_made.is_of(claim, here.locked, world) else "foreign"
+        if claim.state in UNMADE:  # what another claim made, or what is changed already, somebody may have worked in
+            ours = half_made.is_of(claim, here.locked, world) and not half_made.is_used(claim, world)
+            return "ours" if ours else "foreign"
         return "ours" if here.branch == claim.data["branch"] else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
@@ -145,7 +146,7 @@ class Worktree:
 def _refusal(claim: Claim, found: Look, here: Listed | None, world: World) -> WorktreeRefused:
     """Why what is there cannot be used, and what a person can do about it."""
     if claim.state in UNMADE and here is not None and (here.locked or "").startswith(mark(world)):
-        why = "fleet made it, but its database knows nothing of it (was a backup restored?)"
+        why = "fleet made it, but its database knows of no work in it (was a backup restored?)"
         advice = f"save what you need of it, then: git worktree remove -f -f {claim.name}"
         return WorktreeRefused(path=claim.name, why=why, advice=advice)
     advice = "look at it with git worktree list; move it away or repair it"

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 TRIES = 3
 NO_LOCK = -1
+_PATIENCE = 5.0
+_LOOK_AGAIN = 0.02
 Left = str
 
 
@@ -87,7 +89,26 @@ def is_free(ground: Ground, claim: Claim) -> bool:
 
 
 def release(ground: Ground, claim: Claim) -> Left:
-    """Let go of the thing, from whatever state its claim is in. Empty: released. Else why it is left."""
+    """Let go of the thing, from whatever state its claim is in. Empty: released. Else why it is left.
+
+    Somebody else who is just letting go of it is waited for, a moment: then it is gone, and not left.
+    """
+    until = ground.world.clock.ticks() + _PATIENCE
+    while True:
+        left = _released(ground, claim)
+        if left is not None:
+            return left
+        if ground.world.clock.ticks() >= until:
+            return f"{claim}: somebody else is releasing it"
+        ground.world.clock.wait(_LOOK_AGAIN)
+        row = ground.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=claim.id))  # noqa: B023 - read at once
+        if row is None:
+            return ""
+        claim = Claim.of(row)
+
+
+def _released(ground: Ground, claim: Claim) -> Left | None:
+    """None: somebody else is at it."""
     if claim.host != ground.world.host.id:
         raise OtherHost(what=str(claim), made=claim.host, here=ground.world.host.id, dispatch=claim.dispatch or "")
     if claim.state == "released":
@@ -95,11 +116,12 @@ def release(ground: Ground, claim: Claim) -> Left:
     if claim.kind not in KINDS:
         return f"{claim}: unknown kind, left alone"
     if claim.state != "live" and not is_free(ground, claim):
-        return f"{claim}: {claim.actor} is still at it"
+        alive = claim.who is not None and ground.world.processes.life(claim.who) == "alive"
+        return None if claim.state == "releasing" and alive else f"{claim}: {claim.actor} is still at it"
     return _release(ground, claim, KINDS[claim.kind].look(claim, ground.world))
 
 
-def _release(ground: Ground, claim: Claim, found: Look) -> Left:
+def _release(ground: Ground, claim: Claim, found: Look) -> Left | None:
     if found in {"unknown", "foreign"}:
         return f"{claim}: {found}, left alone"
     if claim.state in {"allocating", "failed_alloc"}:
@@ -141,16 +163,16 @@ def _note_gone(ground: Ground, claim: Claim) -> Left:
     return ""
 
 
-def _remove(ground: Ground, claim: Claim) -> Left:
-    """Let go, remove, gone."""
+def _remove(ground: Ground, claim: Claim) -> Left | None:
+    """Let go, remove, gone. None: somebody else has been faster."""
     lock = ground.world.effect_lock(claim.id)
     try:
         handle = lock.take()
     except BlockingIOError:
-        return f"{claim}: somebody else is releasing it"
+        return None
     if not ground.commit(_let_go(ground, claim))["moved"]:
         lock.give()
-        return ""  # somebody else has released it meanwhile
+        return None
     try:
         KINDS[claim.kind].release(claim, ground.world, handle)
     except (FleetError, OSError) as error:

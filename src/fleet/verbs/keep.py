@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import Absent
 from fleet.model.claim import Claim
 from fleet.resources.worktree import GATE_WAIT
 from fleet.store import queries as q
-from fleet.verbs.reclaim import reclaim, release_bundle
+from fleet.verbs.reclaim import reclaim, release_bundle, uncommitted
 
 if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
@@ -18,11 +17,10 @@ if TYPE_CHECKING:
 def dirty(ground: Ground) -> list[dict[str, Any]]:
     """Worktrees of archived tasks that are kept because of uncommitted work."""
     claims = [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
-    trees = [claim for claim in claims if claim.kind == "worktree" and os.path.isdir(claim.name)]
     return [
         {"project": claim.project, "task": claim.slug, "path": claim.name}
-        for claim in trees
-        if ground.world.git.is_dirty(claim.name)
+        for claim in claims
+        if uncommitted(ground, claim)
     ]
 
 

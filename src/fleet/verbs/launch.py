@@ -40,6 +40,11 @@ class Launched:
     env: dict[str, str]
     cwd: str
 
+    def become(self) -> NoReturn:
+        """Become the engine."""
+        os.chdir(self.cwd)
+        os.execve(self.program, self.words, self.env)  # noqa: S606 - no shell is what is wanted
+
 
 def launch(ground: Ground, ident: str) -> Launched:
     """Take the dispatch in flight, and say what to exec."""
@@ -193,9 +198,3 @@ def run_hook(ground: Ground, project: str, setting: str, cwd: str) -> None:
     done = ground.world.programs.run(setting, ["/bin/sh", "-c", told], limit=_SETUP_LIMIT, cwd=cwd)
     if not done.ok:
         raise FleetError(what=f"{setting} failed ({done.status}): {' '.join((done.err or done.out).split())[-300:]}")
-
-
-def become(made: Launched) -> NoReturn:
-    """Become the engine."""
-    os.chdir(made.cwd)
-    os.execve(made.program, made.words, made.env)  # noqa: S606 - no shell is what is wanted

@@ -11,6 +11,7 @@ from fleet.model.dispatches import UNFINISHED
 from fleet.model.settling import HANDED_OFF
 from fleet.model.times import iso, iso_or_none
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
+from fleet.resources.half_made import UNMADE
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.acquire import release
@@ -83,12 +84,22 @@ def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
 
 def _why_kept(ground: Ground, claim: Claim) -> str:
     """Uncommitted work stays, and its claim is not even touched; else the tree is made ready to go."""
-    if claim.kind != "worktree" or claim.state in {"allocating", "failed_alloc"}:
+    if claim.kind != "worktree" or claim.state in UNMADE:
         return ""
-    if os.path.isdir(claim.name) and ground.world.git.is_dirty(claim.name):
-        return f"{claim.name} has uncommitted work"
-    _tear_down(ground, claim)
-    return ""
+    work = uncommitted(ground, claim)
+    if not work:
+        _tear_down(ground, claim)
+    return work
+
+
+def uncommitted(ground: Ground, claim: Claim) -> str:
+    """Why a worktree must not go: work that is nowhere else. In one that was never whole nobody can have worked."""
+    if claim.kind != "worktree" or claim.state in UNMADE or not os.path.isdir(claim.name):
+        return ""
+    dirty = ground.world.git.is_dirty(claim.name)
+    if dirty is None:
+        return f"git does not say whether {claim.name} has uncommitted work"
+    return f"{claim.name} has uncommitted work" if dirty else ""
 
 
 def _tear_down(ground: Ground, claim: Claim) -> None:

@@ -25,7 +25,7 @@ from fleet.verbs.end import end, kill_processes
 from fleet.verbs.finding import Finding, acted
 from fleet.verbs.job.sweeping import litter
 from fleet.verbs.merge import is_merged_by_git, note_merged
-from fleet.verbs.reclaim import archive, is_handed_over, reclaim, release_bundle
+from fleet.verbs.reclaim import archive, is_handed_over, reclaim, release_bundle, uncommitted
 from fleet.verbs.reconcile import reconcile
 from fleet.verbs.reopen import archive_long_ended
 from fleet.verbs.settle import settle, why_alive
@@ -249,11 +249,7 @@ def _gone_bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
 
 
 def _why_kept(ground: Ground, claim: Claim, listing: Listing) -> str:
-    stuck = _why_stuck(ground, claim, listing)
-    if stuck or claim.kind != "worktree":
-        return stuck
-    dirty = os.path.isdir(claim.name) and ground.world.git.is_dirty(claim.name)
-    return f"{claim.name} has uncommitted work" if dirty or dirty is None else ""
+    return _why_stuck(ground, claim, listing) or uncommitted(ground, claim)
 
 
 def _derived(ground: Ground, *, kill: bool) -> Iterator[Finding]:

@@ -28,6 +28,12 @@ def is_blank(path: str) -> bool:
     return not os.path.islink(path) and (names == [] or (names == [".git"] and os.path.isfile(f"{path}/.git")))
 
 
+def is_filled(path: str) -> bool:
+    """Whether git has checked out the files of a worktree: its index is written when all of them are there."""
+    entry = _text(f"{path}/.git").removeprefix("gitdir:").strip()
+    return bool(entry) and os.path.exists(f"{entry}/index")
+
+
 def discard(git_dir: str, path: str, ours: Ours) -> None:
     """Remove what bears our lock and was to be the worktree at this path. Only for one that nobody ever worked in."""
     entries = found(git_dir, path, ours)

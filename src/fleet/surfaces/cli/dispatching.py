@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import BadInput, Superseded
-from fleet.surfaces.cli import terminal
+from fleet.errors import BadInput
+from fleet.surfaces.cli import session, terminal
 from fleet.surfaces.cli.options import Slug, from_stdin, unkeyed, writing
 from fleet.surfaces.cli.picking import picked
 from fleet.verbs.dispatch import WAIT, Wanted
-from fleet.verbs.launch import become
-from fleet.world.programs import detached
 
 _ENGINE = click.option("--engine", metavar="NAME", help="the engine (default: the task's, or fleet.toml's)")
 _AUTONOMY = click.option(
@@ -106,14 +103,7 @@ def dispatch(slug: str | None, command: tuple[str, ...], **given: Any) -> None:
 @click.argument("ident")
 def launch(ident: str) -> None:
     """Become the agent of a dispatch. What a session runs; one launch a dispatch."""
-    with Fleet.open() as fleet:
-        try:
-            made = fleet.launch(ident)
-        except Superseded as error:
-            terminal.say(f"fleet: {error}")
-            return
-    sys.stdout.flush()
-    become(made)
+    session.launch(ident)
 
 
 @click.command("settle", hidden=True)
@@ -121,11 +111,11 @@ def launch(ident: str) -> None:
 @click.option("--hint", is_flag=True, help="in the background, and for a few seconds: the agent is just exiting")
 def settle(given: str, *, hint: bool) -> int:
     """Settle a dispatch whose agent has exited. What tmux calls when a pane dies."""
-    if hint and detached():
+    if hint:
+        session.settle_soon(given)
         return 0
     with Fleet.open() as fleet:
-        ident = fleet.find(given.removeprefix("fleet-"))
-        done = fleet.settle_soon(ident) if hint else fleet.settle(ident)
+        done = fleet.settle(fleet.find(given.removeprefix("fleet-")))
     terminal.say(f"{done['id']}: {done.get('exec_state') or done['why']}")
     return 0
 

@@ -55,6 +55,11 @@ def _run(words: list[str]) -> int:
         from fleet.surfaces.cli import hot_hook
 
         return hot_hook.run(event=words[1], engine=words[3])
+    if hot_table.is_of_session(words):
+        gc.disable()
+        from fleet.surfaces.cli import session
+
+        return session.run(words)
     called = None if "_FLEET_COMPLETE" in os.environ else hot_table.find(words)
     if called is not None:
         from fleet.surfaces.cli import hot

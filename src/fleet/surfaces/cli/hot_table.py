@@ -116,6 +116,11 @@ def is_hook(words: list[str]) -> bool:
     return len(words) == 4 and words[0] == "hook" and words[2] == "--engine"  # noqa: PLR2004
 
 
+def is_of_session(words: list[str]) -> bool:
+    """`fleet launch ID` and `fleet settle --hint SESSION`, which tmux calls and no person types."""
+    return words[:-1] in (["launch"], ["settle", "--hint"]) and not words[-1].startswith("-")
+
+
 def find(words: list[str]) -> tuple[Hot, bool, list[str]] | None:
     """The hot command that these words call, whether in its short form, and the words that remain."""
     long = len(words) > 1 and words[0] == "task"

@@ -1,0 +1,55 @@
+"""What a session calls: the launch of its agent, and the word that it has exited. With what these two need, and no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.api.acts import Acts
+from fleet.verbs.ground import Ground
+from fleet.world.world import World
+
+if TYPE_CHECKING:
+    from fleet.verbs.launch import Launched
+
+Document = dict[str, Any]
+_LOOKS = 20
+_BETWEEN_LOOKS = 0.1
+
+
+class Session(Acts):
+    """Begins and ends agents."""
+
+    _world: World | None = None
+
+    @property
+    def world(self) -> World:
+        """Everything outside."""
+        if self._world is None:
+            self._world = World(self.home, self.funnel)
+        return self._world
+
+    @property
+    def ground(self) -> Ground:
+        """What verbs with effects stand on."""
+        return Ground(store=self.store, world=self.world, commit=self.commit, settings=self.settings)
+
+    def launch(self, ident: str) -> Launched:
+        """What a session's command becomes."""
+        from fleet.verbs.launch import launch
+
+        return launch(self.ground, ident)
+
+    def settle(self, ident: str) -> Document:
+        """End a dispatch whose death is proven."""
+        from fleet.verbs.settle import settle
+
+        return settle(self.ground, ident)
+
+    def settle_soon(self, ident: str) -> Document:
+        """The same, for an agent that is just exiting: look a few times."""
+        for _ in range(_LOOKS):
+            done = self.settle(ident)
+            if done["settled"]:
+                break
+            self.clock.wait(_BETWEEN_LOOKS)
+        return done
