@@ -42,6 +42,11 @@ class Claim:
         """The process that makes or removes the thing."""
         return Identity.parse(self.actor)
 
+    @property
+    def hands(self) -> str:
+        """The same, for people."""
+        return f"process {self.who.pid}" if self.who else "an unknown process"
+
     def __str__(self) -> str:
         """For people."""
         return f"{self.kind} {self.name}"

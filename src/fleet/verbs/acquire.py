@@ -117,7 +117,7 @@ def _released(ground: Ground, claim: Claim) -> Left | None:
         return f"{claim}: unknown kind, left alone"
     if claim.state != "live" and not is_free(ground, claim):
         alive = claim.who is not None and ground.world.processes.life(claim.who) == "alive"
-        return None if claim.state == "releasing" and alive else f"{claim}: {claim.actor} is still at it"
+        return None if claim.state == "releasing" and alive else f"{claim}: {claim.hands} is still at it"
     return _release(ground, claim, KINDS[claim.kind].look(claim, ground.world))
 
 

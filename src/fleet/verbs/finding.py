@@ -10,6 +10,14 @@ from fleet.errors import FleetError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.store.transaction import Row
+
+
+def about(row: Row) -> str:
+    """A dispatch, for people."""
+    place = f"{row['project']}/{row['slug']}" if row["slug"] else row["project"]
+    return f"dispatch {row['id']} ({row['kind']} of {place})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:

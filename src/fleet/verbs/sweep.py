@@ -22,7 +22,7 @@ from fleet.store import queries as q
 from fleet.verbs import prune, stray, unseated
 from fleet.verbs.acquire import is_free, release
 from fleet.verbs.end import end, kill_processes
-from fleet.verbs.finding import Finding, acted
+from fleet.verbs.finding import Finding, about, acted
 from fleet.verbs.job.sweeping import litter
 from fleet.verbs.merge import is_merged_by_git, note_merged
 from fleet.verbs.reclaim import archive, is_handed_over, reclaim, release_bundle, uncommitted
@@ -78,7 +78,7 @@ def _unfinished(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Fin
 
 
 def _one_unfinished(ground: Ground, row: Row, listing: Listing, *, kill: bool) -> Finding | None:
-    what = f"dispatch {row['id']} ({row['kind']} of {row['owner']})"
+    what = about(row)
     process = Identity.parse(row["process"] or "")
     life = ground.world.processes.life(process)
     alive = why_alive(ground, row, listing)
@@ -164,8 +164,8 @@ def _ended(ground: Ground, *, kill: bool) -> Iterator[Finding]:
 
 
 def _one_ended(ground: Ground, row: Row, known: _Known, *, kill: bool) -> Finding | None:
-    what = f"dispatch {row['id']} ({row['kind']} of {row['owner']})"
-    proof = f"its exec state is {row['exec_state']}"
+    what = about(row)
+    proof = f"it has ended: {row['exec_state']}"
     mine = known.claims.get(row["id"], [])
     if row["blocked_reason"] == HANDED_OFF and ground.store.read(lambda rows: is_handed_over(rows, row["id"])):
         mine = [claim for claim in mine if claim.kind != "coord_prompt_inbox"]
@@ -202,7 +202,7 @@ def _why_stuck(ground: Ground, claim: Claim, listing: Listing) -> str:
     if kind is None:
         return f"{claim} is of an unknown kind"
     if claim.state != "live" and not is_free(ground, claim):
-        return f"{claim} is in the hands of {claim.actor}"
+        return f"{claim} is in the hands of {claim.hands}"
     look = kind.judge(claim, listing, ground.world) if isinstance(kind, TmuxSession) else kind.look(claim, ground.world)
     return f"{claim} is {look}" if look in {"unknown", "foreign"} else ""
 

@@ -12,7 +12,7 @@ from fleet.store import seating
 from fleet.store.transaction import Change
 from fleet.verbs import replace
 from fleet.verbs.end import end
-from fleet.verbs.finding import Finding, acted
+from fleet.verbs.finding import Finding, about, acted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def _candidate(ground: Ground, project: str, *, kill: bool) -> Iterator[Finding]
 
 
 def _retired(ground: Ground, row: Row, *, kill: bool) -> Finding:
-    what, why = f"dispatch {row['id']} (coord of {row['owner']})", "another coordinator is in the seat, or nobody"
+    what, why = about(row), "another coordinator is in the seat, or nobody"
     if row["host"] != ground.world.host.id:
         return Finding(what=what, why=why, proof=f"it is on {row['host']}", action="left alone", standing=True)
     return acted(what, why, "the seat says so", "ask it to exit, then kill its tree", kill, lambda: _ended(ground, row))
