@@ -10,7 +10,9 @@ from dispatch.stage import FLEET, acted, answer, claim_of, is_alive, standing
 from fleet.errors import FleetError, TmuxRefused
 from fleet.resources import KINDS
 from fleet.testing.scenarios import until
+from fleet.verbs import acquire
 from fleet.verbs.acquire import release
+from fleet.world.clock import Clock
 from fleet.world.host import Host
 from fleet.world.ids import Ids
 
@@ -202,3 +204,31 @@ def test_nobody_else_may_look_into_the_home(scene):
     found = [path for path in Path(scene.home).rglob("*") if trees not in path.parents and not path.is_symlink()]
     assert [str(path) for path in found if path.stat().st_mode & 0o077] == []
     assert trees in found
+
+
+class Continuing(Clock):
+    """A clock whose wait lets somebody who was stopped go on."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def wait(self, seconds: float) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+        super().wait(seconds)
+
+
+@pytest.mark.req("EXC-6", "SWEEP-8")
+@pytest.mark.parametrize("patience", [60.0, 0.0])
+def test_who_settles_second_waits_for_the_release_that_is_under_way_but_not_for_ever(either, monkeypatch, patience):
+    monkeypatch.setattr(acquire, "_PATIENCE", patience)
+    with either.fleet() as fleet:
+        either.without_hint(fleet)
+        ident = either.dispatch(fleet, "t", "true")
+        who = either.launched(fleet, ident)
+        until(lambda: not is_alive(who.pid))
+        first = either.halted("before", "tmux kill-session", "settle", ident)
+        fleet.world.clock = Continuing(first.pid)
+        left = fleet.settle(ident)["left"]
+        os.kill(first.pid, signal.SIGCONT)
+        assert first.wait(60) == 0
+        assert left == ([] if patience else [f"tmux_session fleet-{ident}: somebody else is releasing it"])

@@ -115,7 +115,15 @@ def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
         fleet_home=ground.world.home,
         git_dirs=commit_dirs(ground.world.programs, cwd) if command.needs_git_dirs(engine, row["autonomy"]) else (),
     )
-    mine = {
+    author = committer(ground.world.programs, cwd) if engine.committer else {}
+    env = command.environment(engine, os.environ, {**_told(ground, row, prompt_file), **told, **author})
+    goes_on = row["resumes"] == "conversation"
+    return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
+
+
+def _told(ground: Ground, row: Row, prompt_file: str) -> dict[str, str]:
+    """What its environment says about an agent: who it is, for whom it works, and where fleet is."""
+    return {
         "FLEET_HOME": ground.world.home,
         "FLEET_PROJECT": row["project"],
         "FLEET_DISPATCH_ID": row["id"],
@@ -124,12 +132,7 @@ def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
         "PATH": f"{_bin(ground)}:{os.environ.get('PATH', os.defpath)}",
         **({"FLEET_TASK": row["slug"]} if row["slug"] else {}),
         **({"FLEET_PREDECESSOR": row["predecessor"]} if row["predecessor"] else {}),
-        **told,
-        **(committer(ground.world.programs, cwd) if engine.committer else {}),
     }
-    env = command.environment(engine, os.environ, mine)
-    goes_on = row["resumes"] == "conversation"
-    return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
 
 
 def _is_remote(ground: Ground, row: Row) -> bool:

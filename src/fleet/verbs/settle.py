@@ -186,22 +186,12 @@ def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground) -> Change:
 
 
 def _settle_task(tx: Tx, row: Row, found: Outcome, spawns: tuple[int, int], review: str | None) -> list[str]:
-    """What becomes of the task, if this attempt still has it."""
+    """What becomes of the task, if this attempt still has it. Those that are ready now."""
     most, cooldown = spawns
     if row["slug"] is None or row["kind"] == "finisher":
         return []
     project, slug = row["project"], row["slug"]
-    status, reason, stage = found.exec_state, found.reason, None
-    if row["exec_state"] == "pending" and row["asked_for"] == "stop":
-        status, reason = "blocked", STOPPED
-    elif row["exec_state"] == "pending" and row["asked_for"] is None:
-        status, reason = _count_failure(tx, row, found.reason or "", most)
-    elif found.handed_off:
-        status, reason = "in_progress", None
-    elif row["kind"] == "reviewer":
-        status, reason = _after_review(tx, row, found)
-    elif status == "done":
-        status, stage = "in_progress", after_work(row["kind"], review)
+    status, reason, stage = _becomes(tx, row, found, most, review)
     tx.note(stage=stage)
     moved = tx.run(
         q.SETTLE_TASK,
@@ -217,6 +207,21 @@ def _settle_task(tx: Tx, row: Row, found: Outcome, spawns: tuple[int, int], revi
         at=tx.at,
     )
     return tasks.tell_dependents(tx, project, slug, before="in_progress", after=status) if moved else []
+
+
+def _becomes(tx: Tx, row: Row, found: Outcome, most: int, review: str | None) -> tuple[str, str | None, str | None]:
+    """The task's status after this attempt, why, and the stage that it goes on at."""
+    if row["exec_state"] == "pending" and row["asked_for"] == "stop":
+        return "blocked", STOPPED, None
+    if row["exec_state"] == "pending" and row["asked_for"] is None:
+        return *_count_failure(tx, row, found.reason or "", most), None
+    if found.handed_off:
+        return "in_progress", None, None
+    if row["kind"] == "reviewer":
+        return *_after_review(tx, row, found), None
+    if found.exec_state == "done":
+        return "in_progress", found.reason, after_work(row["kind"], review)
+    return found.exec_state, found.reason, None
 
 
 def _after_review(tx: Tx, row: Row, found: Outcome) -> tuple[str, str | None]:
