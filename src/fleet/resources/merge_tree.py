@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import WorktreeRefused
+from fleet.errors import GitRefused, WorktreeRefused
 from fleet.resources import half_made
 from fleet.world import folders
 
@@ -61,9 +61,12 @@ class MergeTree:
         gate = world.git_gate(claim.data["repository"])
         gate.take(wait=_GATE_WAIT)
         try:
+            found = self.look(claim, world)
+            if found in {"unknown", "foreign"}:
+                raise GitRefused(what=f"remove {claim.name}", why=f"it is {found}")
             if claim.state in half_made.UNMADE:
                 half_made.discard(claim, world)
-            elif self.look(claim, world) == "ours":
+            elif found == "ours":
                 world.git.discard_scratch(claim.data["repository"], claim.name, lock=lock)
         finally:
             gate.give()

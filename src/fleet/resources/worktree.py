@@ -81,7 +81,7 @@ class Worktree:
             raise _refusal(claim, found, _registered(claim, known or []), world)
         half_made.discard(claim, world)
         if found == "absent" and _registered(claim, known or []) is not None:
-            world.git.prune(order.repository, claim.name)
+            world.git.forget(order.repository, claim.name)
         self._make(claim, order, world, lock)
 
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
@@ -125,9 +125,13 @@ class Worktree:
         gate.take(wait=GATE_WAIT)
         try:
             found = self.look(claim, world)
+            if found in {"unknown", "foreign"}:
+                raise GitRefused(what=f"remove {claim.name}", why=f"it is {found}")
             if claim.state in UNMADE:
                 half_made.discard(claim, world)
             elif found == "ours":
+                if claim.state != "live":
+                    world.git.restore_missing(claim.name)  # what a removal before this one had begun with
                 if world.git.is_dirty(claim.name) is not False:
                     raise GitRefused(what=f"remove {claim.name}", why="it has uncommitted work")
                 reason = f"{mark(world)}released"

@@ -163,11 +163,18 @@ RETAKE_CLAIM = Query(
     "UPDATE claims SET state = 'allocating', actor = %(actor)s, data = %(data)s, updated_at = %(at)s WHERE id = %(id)s AND state = 'allocating' AND actor = %(was)s",
 )
 
-# A release did not work: count it.
+# A release did not work: count it. Nobody is at it any more.
 FAIL_RELEASE = Query(
     'fail_release',
-    "UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, updated_at = :at WHERE id = :id AND state = 'releasing'",
-    "UPDATE claims SET failures = failures + 1, failed_at = %(at)s, state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND state = 'releasing'",
+    "UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, actor = '', updated_at = :at WHERE id = :id AND state = 'releasing'",
+    "UPDATE claims SET failures = failures + 1, failed_at = %(at)s, state = %(after)s, actor = '', updated_at = %(at)s WHERE id = %(id)s AND state = 'releasing'",
+)
+
+# A thing could not be made. Nobody is at it any more.
+FAIL_MAKING = Query(
+    'fail_making',
+    "UPDATE claims SET state = 'failed_alloc', actor = '', updated_at = :at WHERE id = :id AND state = 'allocating'",
+    "UPDATE claims SET state = 'failed_alloc', actor = '', updated_at = %(at)s WHERE id = %(id)s AND state = 'allocating'",
 )
 
 # Whoever holds a thing.
@@ -881,6 +888,13 @@ WAITING_STAGES = Query(
     'waiting_stages',
     "SELECT slug, status, stage, assignee, fixes, reason FROM tasks WHERE project = :project AND archived = 0 AND paused = 0 AND job IS NULL AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND stage = 'review')) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = tasks.assignee AND d.kind IN ('fix', 'rebase') AND d.exec_state = 'blocked' AND tasks.status = 'blocked') AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, slug",
     "SELECT slug, status, stage, assignee, fixes, reason FROM tasks WHERE project = %(project)s AND archived = 0 AND paused = 0 AND job IS NULL AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND stage = 'review')) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = tasks.assignee AND d.kind IN ('fix', 'rebase') AND d.exec_state = 'blocked' AND tasks.status = 'blocked') AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, slug",
+)
+
+# Its session was made on another tmux server than was meant.
+MOVE_TO_SERVER = Query(
+    'move_to_server',
+    'UPDATE dispatches SET server = :server, updated_at = :at WHERE id = :id',
+    'UPDATE dispatches SET server = %(server)s, updated_at = %(at)s WHERE id = %(id)s',
 )
 
 # The tmux server that the newest dispatch on a socket was made on.

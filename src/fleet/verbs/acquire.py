@@ -198,7 +198,10 @@ def walk(steps: list[tuple[Claim, str]]) -> Change:
         for claim, event in steps:
             _about(tx, claim)
             after = life.STEPS[claim.state, event]
-            moved += tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after=after, at=tx.at)
+            if event == "not_made":
+                moved += tx.run(q.FAIL_MAKING, id=claim.id, at=tx.at)
+            else:
+                moved += tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after=after, at=tx.at)
             if claim.kind == "worktree" and event == "made":
                 tx.run(q.BRANCH_IS_OURS, project=claim.project, slug=claim.slug)
         tx.note(claims=[f"{claim}: {claim.state} to {life.STEPS[claim.state, event]}" for claim, event in steps])

@@ -38,6 +38,7 @@ from fleet.store.transaction import Change
 from fleet.verbs import branches, holding, prompts
 from fleet.verbs.acquire import acquire, intent, is_free
 from fleet.verbs.limits import refuse_held
+from fleet.verbs.reclaim import undo_unmade
 from fleet.verbs.serving import note_server, server
 from fleet.verbs.settle import settle
 
@@ -97,7 +98,8 @@ def start(ground: Ground, wanted: Wanted) -> dict[str, Any]:
         _make(ground, plan, order)
     except (FleetError, OSError) as error:
         settle(ground, order.dispatch, why=str(error), undo=True)
-        raise
+        if not _is_in_flight(ground, order.dispatch):
+            raise
     return {
         "id": order.dispatch,
         "project": order.project,
@@ -108,6 +110,12 @@ def start(ground: Ground, wanted: Wanted) -> dict[str, Any]:
         "worktree": order.cwd,
         "branch": order.branch or None,
     }
+
+
+def _is_in_flight(ground: Ground, ident: str) -> bool:
+    """Whether its session was made all the same, and its agent is at work: a tmux that answers late has done what it was told."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    return row is not None and row["exec_state"] == "in_flight"
 
 
 def _make(ground: Ground, plan: list[Claim], order: Order) -> None:
@@ -293,6 +301,7 @@ def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, 
 def _bundle_now(ground: Ground, order: Order) -> dict[str, tuple[Claim, Seen]]:
     if order.slug is None:
         return {}
+    undo_unmade(ground, order.project, order.slug)  # what a dispatcher that died could not undo
     slug = order.slug
     found = ground.store.read(lambda rows: bundles.current(rows, order.project, slug))
     return {claim.kind: (claim, _seen(ground, claim)) for claim in found}
@@ -301,6 +310,8 @@ def _bundle_now(ground: Ground, order: Order) -> dict[str, tuple[Claim, Seen]]:
 def _seen(ground: Ground, claim: Claim) -> Seen:
     """A live worktree has to be whole, or it is refused; anything else is judged by what is left of it."""
     look = KINDS[claim.kind].look(claim, ground.world)
+    if claim.kind == "worktree" and claim.state in {"releasing", "releasing_blocked"} and look == "ours":
+        ground.world.git.restore_missing(claim.name)
     if claim.state == "live" and look in {"foreign", "unknown"}:
         advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
         raise WorktreeRefused(path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice)

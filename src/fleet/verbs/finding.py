@@ -39,6 +39,9 @@ def acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callabl
         outcome = act()
     except (FleetError, OSError) as error:
         return Finding(what=what, why=why, proof=proof, action=f"could not {action}: {error}", standing=True)
+    if outcome is False or (isinstance(outcome, dict) and outcome.get("settled") is False):
+        told = outcome["why"] if outcome else "it does not answer"
+        return Finding(what=what, why=why, proof=proof, action=f"could not {action}: {told}", standing=True)
     left = outcome.get("left") if isinstance(outcome, dict) else outcome if isinstance(outcome, list) else None
     said = f"did: {action}" + (f"; left: {'; '.join(left)}" if left else "")
     return Finding(what=what, why=why, proof=proof, action=said, done=not left, standing=bool(left))

@@ -8,10 +8,13 @@ from fleet.errors import Absent
 from fleet.model.claim import Claim
 from fleet.resources.worktree import GATE_WAIT
 from fleet.store import queries as q
-from fleet.verbs.reclaim import reclaim, release_bundle, uncommitted
+from fleet.verbs.holding import gate_of_task
+from fleet.verbs.reclaim import is_disposable, reclaim, release_bundle, uncommitted
 
 if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
+
+_WAIT = 10.0
 
 
 def dirty(ground: Ground) -> list[dict[str, Any]]:
@@ -24,18 +27,24 @@ def dirty(ground: Ground) -> list[dict[str, Any]]:
     ]
 
 
+def _kept(ground: Ground, project: str, slug: str, repository: str) -> str:
+    mine = [each for each in dirty(ground) if (each["project"], each["task"]) == (project, slug)]
+    if not mine or not is_disposable(ground, project, slug):
+        raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
+    return ground.world.git.keep_dirty(repository, mine[0]["path"], slug)
+
+
 def keep(ground: Ground, project: str, slug: str) -> dict[str, Any]:
-    """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle."""
+    """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle. No agent can be started in it meanwhile."""
     repository = ground.project(project)["path"]
-    gate = ground.world.git_gate(repository)
-    gate.take(wait=GATE_WAIT)
+    work, gate = gate_of_task(ground, project, slug), ground.world.git_gate(repository)
+    work.take(wait=_WAIT)
     try:
-        mine = [each for each in dirty(ground) if (each["project"], each["task"]) == (project, slug)]
-        if not mine:
-            raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
-        ref = ground.world.git.keep_dirty(repository, mine[0]["path"], slug)
+        gate.take(wait=GATE_WAIT)
+        ref = _kept(ground, project, slug, repository)
     finally:
         gate.give()
+        work.give()
     left = release_bundle(ground, project, slug)
     last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
     if last is not None:

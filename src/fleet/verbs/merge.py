@@ -6,6 +6,7 @@ merged only when git says so; killed anywhere, the next merge or sweep reads git
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import FleetError, IllegalStep, NotMergeable, Refused
@@ -41,38 +42,53 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
         if tip is None:
             advice = "was it dispatched by fleet?"
             raise NotMergeable(project=project, slug=slug, why="it has no branch", advice=advice, stage="worker")
-        return _finish(ground, project, slug, repository, (integration, base, tip))
+        order = order_for(ground, project, slug, repository, (integration, base, tip))
+        return _finish(ground, order, tip, state)
 
 
 def _refuse_unfinished(project: str, slug: str, state: Row) -> None:
     """Only work at its last stage is merged, or what a person called done."""
-    if state["status"] == "done" or (state["status"] in {"in_progress", "open"} and state["stage"] == "finisher"):
+    if _is_finished(state):
         return
     waits = state["status"] == "in_progress" and state["stage"] == "review"
     advice = f"it waits for review: `fleet review {slug} -p {project}`" if waits else "only work that is done is merged"
     raise IllegalStep(event="merge", project=project, slug=slug, status=state["status"], advice=advice)
 
 
-def _finish(ground: Ground, project: str, slug: str, repository: str, refs: tuple[str, str, str]) -> dict[str, Any]:
-    integration, base, tip = refs
-    order = order_for(ground, project, slug, repository, refs)
+def _is_finished(state: Row) -> bool:
+    return state["status"] == "done" or (state["status"] in {"in_progress", "open"} and state["stage"] == "finisher")
+
+
+def _finish(ground: Ground, order: Order, tip: str, was: Row) -> dict[str, Any]:
+    project, slug = order.project, order.slug or ""
     claim = intent(ground, KINDS["merge_tree"], order)
     ground.commit(begin(ground, order, claim))
     try:
         acquire(ground, [claim], order)
         made = merge_and_verify(ground, order, claim, tip)
-        if not ground.world.git.set_branch(repository, integration, new=made, old=base):
-            raise Refused(what=f"the branch {integration} moved meanwhile; nothing was merged, try again")
+        _refuse_changed(ground, project, slug, was)
+        if not ground.world.git.set_branch(order.repository, order.integration, new=made, old=order.base or ""):
+            raise Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
     except (FleetError, OSError) as error:
         stage = str(error.facts["stage"]) if isinstance(error, NotMergeable) else None
-        ground.commit(
-            end_finisher(order, "failed", str(error), park=stage, most=ground.setting("limits.failed_spawns"))
-        )
+        most = ground.setting("limits.failed_spawns")
+        ground.commit(end_finisher(order, "failed", str(error), park=stage, most=most, was=was))
         reclaim(ground, order.dispatch)
         raise
     ground.commit(end_finisher(order, "done", None))
     reclaim(ground, order.dispatch)
     return _merged(ground, project, slug, made)
+
+
+def _refuse_changed(ground: Ground, project: str, slug: str, was: Row) -> None:
+    """What somebody decided about the task while it was being merged counts."""
+    now = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    if not _is_as(now, was):
+        raise Refused(what=f"{project}/{slug} was changed meanwhile, it is {now['status']} now; nothing was merged")
+
+
+def _is_as(now: Row, was: Row) -> bool:
+    return all(now[name] == was[name] for name in ("status", "stage", "assignee"))
 
 
 def order_for(ground: Ground, project: str, slug: str, repository: str, refs: tuple[str, str, str]) -> Order:
@@ -153,7 +169,9 @@ def _verify(ground: Ground, order: Order, path: str) -> None:
     if not told:
         return
     limit = duration(ground.setting("verify_limit", order.project)) / SECOND
-    done = ground.world.programs.run("verify", ["/bin/sh", "-c", told], limit=limit, cwd=path)
+    # It carries the finisher's mark: if that one is killed, a sweep finds what it left at work.
+    env = {**os.environ, "FLEET_HOME": ground.world.home, "FLEET_DISPATCH_ID": order.dispatch}
+    done = ground.world.programs.run("verify", ["/bin/sh", "-c", told], limit=limit, cwd=path, env=env)
     if not done.ok:
         output = (done.out + done.err).strip()[-_OUTPUT:]
         said = f"verify is red ({told!r} gave {done.status}):\n{output}"
@@ -161,8 +179,13 @@ def _verify(ground: Ground, order: Order, path: str) -> None:
         raise NotMergeable(project=order.project, slug=order.slug, why=said, advice=advice, stage="fix")
 
 
-def end_finisher(order: Order, state: str, reason: str | None, *, park: str | None = None, most: int = 0) -> Change:
-    """The finisher ends; parked, the task waits for the stage that can mend it, or for a person when it failed too often."""
+def end_finisher(
+    order: Order, state: str, reason: str | None, *, park: str | None = None, most: int = 0, was: Row | None = None
+) -> Change:
+    """The finisher ends; parked, the task waits for the stage that can mend it, or for a person when it failed too often.
+
+    A task that is not as it was is parked by nobody: somebody has decided about it meanwhile.
+    """
 
     def work(tx: Tx) -> Row:
         tx.about(order.project, order.slug)
@@ -176,12 +199,12 @@ def end_finisher(order: Order, state: str, reason: str | None, *, park: str | No
             "at": tx.at,
         }
         ended = tx.run(q.END_DISPATCH, **common, after=state, reason=reason)
-        stage = park or (_too_often(tx, order, reason or "", most) if most else None)
-        if stage:
-            place = {"project": order.project, "slug": order.slug or ""}
-            was = tasks.state(tx, **place)["status"]
-            tx.run(q.PARK_TASK, **place, was=was, stage=stage, reason=reason, at=tx.at)
-            tasks.tell_dependents(tx, **place, before=was, after="blocked")
+        place = {"project": order.project, "slug": order.slug or ""}
+        same = was is not None and _is_as(tasks.state(tx, **place), was)
+        stage = (park or (_too_often(tx, order, reason or "", most) if most else None)) if same else None
+        if stage and was is not None:
+            tx.run(q.PARK_TASK, **place, was=was["status"], stage=stage, reason=reason, at=tx.at)
+            tasks.tell_dependents(tx, **place, before=was["status"], after="blocked")
             tasks.say(tx, **place, message=f"not merged: {reason}")
         tx.note(exec_state=state, reason=reason, stage=stage)
         return {"ended": ended}
@@ -232,7 +255,11 @@ def land(ground: Ground, project: str, *, dry: bool = False) -> dict[str, Any]:
     if git.contains(repository, integration, old) is not True:
         why = f"{target} has commits that {integration} does not have"
         raise Refused(what=f"{why}; merge {target} into {integration} first")
-    if any(each.branch == target for each in git.worktrees(repository) or ()):
+    trees = git.worktrees(repository)
+    if trees is None:
+        what = f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
+        raise Refused(what=what)
+    if any(each.branch == target for each in trees):
         return found | {"run": f"git -C {repository} merge --ff-only {integration}"}
     if not git.set_branch(repository, target, new=tip, old=old):
         raise Refused(what=f"{target} moved meanwhile; try again")
@@ -245,6 +272,15 @@ def is_merged_by_git(ground: Ground, row: Row) -> bool:
     integration = ground.setting("integration", row["project"])
     tip = ground.world.git.resolve(repository, f"refs/heads/worker/{row['slug']}")
     return tip is not None and ground.world.git.contains(repository, integration, tip) is True
+
+
+def carry_on(ground: Ground, row: Row) -> None:
+    """A finisher has died: if it had moved the branch before, its work is merged. A rehearsal's never is."""
+    if row["kind"] != "finisher":
+        return
+    state = ground.store.read(lambda rows: tasks.state(rows, row["project"], row["slug"]))
+    if _is_finished(state) and is_merged_by_git(ground, row):
+        note_merged(ground, row["project"], row["slug"])
 
 
 def note_merged(ground: Ground, project: str, slug: str, *, commit: str | None = None) -> dict[str, Any]:

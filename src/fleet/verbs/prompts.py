@@ -13,7 +13,7 @@ from fleet.errors import Absent, BadInput, BundleHeld, NotOwned, OtherHost, Supe
 from fleet.model import jsontext, names
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED, owner
-from fleet.resources import KINDS
+from fleet.resources import KINDS, class_of
 from fleet.resources.kind import Order
 from fleet.store import bundles
 from fleet.store import queries as q
@@ -100,6 +100,9 @@ def release_prompt(ground: Ground, ident: str, kind: str) -> Answer:
     held = [claim for claim in claims if claim.state != "released"]
     if not held:
         return {"outcome": "already_released", "dispatch_id": ident, "kind": kind, "path": None}
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    if class_of(kind) == "exclusive" and row is not None and row["exec_state"] in UNFINISHED:
+        raise NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row['exec_state']}")
     left = release(ground, held[-1])
     if left:
         raise NotOwned(what=left, owner="someone else")

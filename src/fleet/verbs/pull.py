@@ -197,7 +197,8 @@ def _move_integration(ground: Ground, project: str, repository: str, there: str)
     """By fast-forward only, and never under somebody's feet."""
     git = ground.world.git
     integration, old = integration_branch(ground, project, repository)
-    taken = any(each.branch == integration for each in git.worktrees(repository) or ())
+    trees = git.worktrees(repository)
+    taken = trees is None or any(each.branch == integration for each in trees)
     if old != there and not taken and git.is_in(repository, old, there):
         git.set_branch(repository, integration, new=there, old=old)
 

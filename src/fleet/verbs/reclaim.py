@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from fleet.errors import GateHeld
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.settling import HANDED_OFF
@@ -15,12 +16,14 @@ from fleet.resources.half_made import UNMADE
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.acquire import release
+from fleet.verbs.holding import gate_of_task
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows, Tx
     from fleet.verbs.ground import Ground
 
 TEARDOWN_LIMIT = 60.0
+_GATE_WAIT = 5.0
 _PLACE = {kind.name: number for number, kind in enumerate(ORDER)}
 _TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
 
@@ -32,7 +35,7 @@ def reclaim(ground: Ground, ident: str) -> list[str]:
         return []
     left = [why for why in (release(ground, claim) for claim in _due(ground, ident)) if why]
     if row["slug"] is not None:
-        left += _undo_unmade(ground, row["project"], row["slug"])
+        left += undo_unmade(ground, row["project"], row["slug"])
         left += release_bundle(ground, row["project"], row["slug"]) if _is_owner(ground, row) else []
     event = ground.commit(_judge(ident))["recl_state"]
     if event == "complete":
@@ -40,7 +43,7 @@ def reclaim(ground: Ground, ident: str) -> list[str]:
     return left
 
 
-def _undo_unmade(ground: Ground, project: str, slug: str) -> list[str]:
+def undo_unmade(ground: Ground, project: str, slug: str) -> list[str]:
     """What could not be made of a task's bundle is undone, so that the next dispatch can make it anew."""
     held = ground.store.read(lambda rows: rows.all(q.UNMADE_OF_BUNDLE, project=project, slug=slug))
     return [why for why in (release(ground, Claim.of(row)) for row in held) if why]
@@ -66,9 +69,24 @@ def is_handed_over(rows: Rows, ident: str) -> bool:
 
 
 def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
-    """A task's worktree and directory go when the task is terminal and archived, and nobody works in them."""
-    if not ground.store.read(lambda rows: _is_disposable(rows, project, slug)):
+    """A task's worktree and directory go when the task is terminal and archived, and nobody works in them.
+
+    Behind the gate of its work, so that no agent can be started in them meanwhile.
+    """
+    if not is_disposable(ground, project, slug):
         return []
+    gate = gate_of_task(ground, project, slug)
+    try:
+        gate.take(wait=_GATE_WAIT)
+    except GateHeld as held:
+        return [f"the bundle of {project}/{slug}: {held}"]
+    try:
+        return _release_bundle(ground, project, slug) if is_disposable(ground, project, slug) else []
+    finally:
+        gate.give()
+
+
+def _release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
     held = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, project=project, slug=slug))
     claims = sorted(map(Claim.of, held), key=lambda claim: -_PLACE.get(claim.kind, 0))
     left = []
@@ -96,7 +114,7 @@ def uncommitted(ground: Ground, claim: Claim) -> str:
     """Why a worktree must not go: work that is nowhere else. In one that was never whole nobody can have worked."""
     if claim.kind != "worktree" or claim.state in UNMADE or not os.path.isdir(claim.name):
         return ""
-    dirty = ground.world.git.is_dirty(claim.name)
+    dirty = ground.world.git.is_dirty(claim.name, but_missing=claim.state != "live")
     if dirty is None:
         return f"git does not say whether {claim.name} has uncommitted work"
     return f"{claim.name} has uncommitted work" if dirty else ""
@@ -109,10 +127,15 @@ def _tear_down(ground: Ground, claim: Claim) -> None:
         ground.world.programs.run("worktree.teardown", ["/bin/sh", "-c", told], limit=TEARDOWN_LIMIT, cwd=claim.name)
 
 
-def _is_disposable(rows: Rows, project: str, slug: str) -> bool:
-    task = rows.one(q.TASK_STATE, project=project, slug=slug)
-    at_work = rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug)
-    return task is not None and bool(task["archived"]) and at_work is None
+def is_disposable(ground: Ground, project: str, slug: str) -> bool:
+    """Whether nobody works on a task, and nobody will."""
+
+    def look(rows: Rows) -> bool:
+        task = rows.one(q.TASK_STATE, project=project, slug=slug)
+        at_work = rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug)
+        return task is not None and bool(task["archived"]) and at_work is None
+
+    return ground.store.read(look)
 
 
 def _bundle_gone(project: str, slug: str) -> Change:

@@ -41,6 +41,7 @@ def note_server(ground: Ground, claim: Claim) -> None:
         row = tx.one(q.CLAIM_BY_ID, id=claim.id)
         kept = json.loads(row["data"]) if row else {}
         data = json.dumps({**kept, "server": claim.data["server"]})
+        tx.run(q.MOVE_TO_SERVER, id=claim.dispatch, server=claim.data["server"], at=tx.at)
         return {"moved": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=data, at=tx.at)}
 
     ground.commit(Change(f"{claim}: its server is another one now", work))

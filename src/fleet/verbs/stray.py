@@ -29,6 +29,7 @@ _LATE = 168 * HOUR
 
 def sessions(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Finding]:
     """Sessions on our server: ours whose dispatch has ended; those that only look like ours are listed."""
+    held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
     for pane in listing.panes:
         what = f"tmux session {pane.session}"
         if pane.home != ground.world.tmux.home_id:
@@ -37,13 +38,13 @@ def sessions(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Findin
                               action="listed only", standing=True)  # fmt: skip
             continue
         row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=pane.dispatch))  # noqa: B023
-        if row is not None:
-            continue  # its dispatch is in the tables, and releases it by its claim
-        if archived(ground, pane.dispatch) is None:
+        if row is not None and (row["exec_state"] in UNFINISHED or pane.session in held):
+            continue  # its dispatch releases it by its claim
+        if row is None and archived(ground, pane.dispatch) is None:
             yield Finding(what=what, why="it bears our mark, but its dispatch is in neither tables nor archive",
                           proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip
             continue
-        proof = f"dispatch {pane.dispatch} is in the archive"
+        proof = f"dispatch {pane.dispatch} is {'in the archive' if row is None else row['exec_state']}"
         yield acted(what, "its dispatch has ended", proof, "kill it", kill,
                     lambda: ground.world.tmux.kill(pane.session_id))  # fmt: skip # noqa: B023
 
@@ -73,8 +74,12 @@ def files(ground: Ground, *, kill: bool) -> Iterator[Finding]:
             yield Finding(what=f"inbox/{name}", why="no claim speaks of it", proof="looked up in the store",
                           action="listed only", standing=True)  # fmt: skip
     for project in ground.world.files.names("projects"):
-        for name in ground.world.files.names(f"projects/{project}/worktrees"):
-            path = f"{ground.world.home}/projects/{project}/worktrees/{name}"
+        trees = [
+            f"{ground.world.home}/projects/{project}/{folder}/{name}"
+            for folder in ("worktrees", "merges")
+            for name in ground.world.files.names(f"projects/{project}/{folder}")
+        ]
+        for path in trees:
             if path not in held:
                 yield Finding(what=path, why="no claim speaks of it", proof="looked up in the store",
                               action="listed only", standing=True)  # fmt: skip

@@ -24,7 +24,7 @@ from fleet.verbs.acquire import is_free, release
 from fleet.verbs.end import end, kill_processes
 from fleet.verbs.finding import Finding, about, acted
 from fleet.verbs.job.sweeping import litter
-from fleet.verbs.merge import is_merged_by_git, note_merged
+from fleet.verbs.merge import carry_on
 from fleet.verbs.reclaim import archive, is_handed_over, reclaim, release_bundle, uncommitted
 from fleet.verbs.reconcile import reconcile
 from fleet.verbs.reopen import archive_long_ended
@@ -120,8 +120,8 @@ def _overdue(ground: Ground, row: Row, what: str, *, kill: bool) -> Finding | No
 
 def _settle(ground: Ground, row: Row, listing: Listing) -> object:
     done = settle(ground, row["id"], listing=listing)
-    if row["kind"] == "finisher" and is_merged_by_git(ground, row):
-        note_merged(ground, row["project"], row["slug"])
+    if done["settled"]:
+        carry_on(ground, row)
     return done
 
 
@@ -136,22 +136,26 @@ class _Known:
 
     claims: dict[str, list[Claim]]
     owners: frozenset[tuple[str, str, str]]
+    # Tasks of whose bundle something could not be made.
+    unmade: frozenset[tuple[str | None, str | None]]
     listing: Listing
 
     @classmethod
     def of(cls, ground: Ground) -> _Known:
         claims: dict[str, list[Claim]] = {}
-        bundled = set()
+        bundled, unmade = set(), set()
         for claim in (Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))):
             if claim.dispatch is not None:
                 claims.setdefault(claim.dispatch, []).append(claim)
             else:
                 bundled.add((claim.project, claim.slug))
+            if claim.dispatch is None and claim.state == "failed_alloc":
+                unmade.add((claim.project, claim.slug))
         bundles = ground.store.read(lambda rows: rows.all(q.ALL_BUNDLES))
         owners = {
             (row["project"], row["slug"], row["owner"]) for row in bundles if (row["project"], row["slug"]) in bundled
         }
-        return cls(claims, frozenset(owners), ground.world.tmux.listing())
+        return cls(claims, frozenset(owners), frozenset(unmade), ground.world.tmux.listing())
 
 
 def _ended(ground: Ground, *, kill: bool) -> Iterator[Finding]:
@@ -181,7 +185,10 @@ def _one_ended(ground: Ground, row: Row, known: _Known, *, kill: bool) -> Findin
             what, "it is reclaimed and not archived", proof, "archive it", kill, lambda: archive(ground, row["id"])
         )
     if (row["project"], row["slug"], row["id"]) in known.owners:
-        return None
+        if (row["project"], row["slug"]) not in known.unmade:
+            return None
+        why = "what could not be made for it was not undone"
+        return acted(what, why, proof, "undo it", kill, lambda: reclaim(ground, row["id"]))
     return acted(what, "nothing of it is left", proof, "archive it", kill, lambda: reclaim(ground, row["id"]))
 
 

@@ -9,7 +9,7 @@ from fleet.model.identity import Identity
 from fleet.model.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.verbs.end import kill_processes, press
-from fleet.verbs.merge import is_merged_by_git, note_merged
+from fleet.verbs.merge import carry_on
 from fleet.verbs.settle import settle, why_alive
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def settle_any(ground: Ground, row: Row) -> str:
     done = settle(ground, row["id"])
     if not done["settled"]:
         return ""
-    if row["kind"] == "finisher" and is_merged_by_git(ground, row):
-        note_merged(ground, row["project"], row["slug"])
+    carry_on(ground, row)
     return f"ended {done['exec_state']}"
 
 

@@ -119,7 +119,7 @@ class Gate:
             raise WriteFailed(path=self.path, why=str(error.strerror or error).lower()) from error
         try:
             self._lock(fd, deadline)
-            if not _same_file(self.path, fd):
+            if not is_same_file(self.path, fd):
                 os.close(fd)
                 return False
             self._write_holder(fd)
@@ -157,7 +157,8 @@ class Gate:
         os.pwrite(descriptor, json.dumps(told).encode(), 0)
 
 
-def _same_file(path: str, fd: int) -> bool:
+def is_same_file(path: str, fd: int) -> bool:
+    """Whether an open file is the one that has this name."""
     try:
         there = os.stat(path)
     except FileNotFoundError:

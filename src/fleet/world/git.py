@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     Meanwhile = Callable[[], None] | None
 
 _LIMIT = 60.0
+# For what takes the longer the larger a tree is; killed half-way it would leave half of it.
+_LONG = 3_600.0
 # No hook of the user's runs, nothing asks for a passphrase or opens an editor, and a question never locks the index.
 _QUIET = (
     "--no-optional-locks",
@@ -204,10 +206,11 @@ class Git:
         if not done.ok:
             raise GitRefused(what=f"git {effect}", why=_said(done))
 
-    def is_dirty(self, path: str) -> bool | None:
-        """Whether a worktree has uncommitted work; None when git does not say."""
+    def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
+        """Whether a worktree has uncommitted work, files that are missing left out if wanted; None when git does not say."""
         done = self._run_in("status", path, "status", "--porcelain", "--untracked-files=all")
-        return bool(done.out.strip()) if done.ok else None
+        found = [line for line in done.out.splitlines() if not (but_missing and line.startswith(" D"))]
+        return bool(found) if done.ok else None
 
     def uncommitted(self, path: str) -> list[str]:
         """The files of a worktree that have uncommitted work, as git's short status lists them."""
@@ -216,7 +219,7 @@ class Git:
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
         """Remove a clean worktree. Never forced: git itself refuses while there is uncommitted work."""
         self._run("worktree unlock", repository, "worktree", "unlock", path)
-        done = self._run("worktree remove", repository, "worktree", "remove", path, lock=lock)
+        done = self._run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
         if not done.ok:
             self._run("worktree lock", repository, "worktree", "lock", "--reason", reason, path)
             raise GitRefused(what=f"remove {path}", why=_said(done))
@@ -224,14 +227,23 @@ class Git:
     def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
         """Remove a worktree in which only git and a verify command ever wrote."""
         self._run("worktree unlock", repository, "worktree", "unlock", path)
-        done = self._run("worktree remove", repository, "worktree", "remove", "--force", path, lock=lock)
+        words = ["worktree", "remove", "--force", path]
+        done = self._run("worktree remove", repository, *words, limit=_LONG, lock=lock)
         if not done.ok:
             raise GitRefused(what=f"remove {path}", why=_said(done))
 
-    def prune(self, repository: str, path: str) -> None:
-        """Forget a worktree whose directory is gone."""
+    def forget(self, repository: str, path: str) -> None:
+        """Forget one worktree whose directory is gone. Others, on a disk that is not there just now, stay."""
         self._run("worktree unlock", repository, "worktree", "unlock", path)
-        self._run("worktree prune", repository, "worktree", "prune", "--expire=now")
+        self._run("worktree forget", repository, "worktree", "remove", path)
+
+    def restore_missing(self, path: str) -> None:
+        """Bring back the files that a removal which did not come to its end has deleted. What is there is not touched."""
+        gone = self._run_in("ls-files", path, "ls-files", "--deleted", "-z").out.split("\0")
+        names = [name for name in gone if name]
+        if names:
+            words = ["git", *_QUIET, "-C", path, "checkout-index", "-z", "--stdin"]
+            self._programs.run("git checkout-index", words, limit=_LONG, given="\0".join(names), env=_env())
 
     def keep_dirty(self, repository: str, path: str, slug: str) -> str:
         """Commit everything in a worktree of fleet's to a ref of its own, then make the tree clean. Its branch is not moved."""
@@ -250,7 +262,8 @@ class Git:
 
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
         """Merge into a worktree of fleet's own. None: merged. Else the files in conflict, and nothing half-merged is left."""
-        done = self._run_in("merge", path, "merge", "--no-ff", "--no-edit", "--quiet", "-m", message, commit, lock=lock)
+        words = ["merge", "--no-ff", "--no-edit", "--quiet", "-m", message, commit]
+        done = self._run_in("merge", path, *words, limit=_LONG, lock=lock)
         if done.ok:
             return None
         files = self._run_in("diff", path, "diff", "--name-only", "--diff-filter=U").out.split("\n")

@@ -116,8 +116,8 @@ class Processes:
 
     def _signal(self, who: Identity, number: int) -> bool:
         try:
-            handle = os.pidfd_open(who.pid) if hasattr(os, "pidfd_open") else None
-        except (ProcessLookupError, PermissionError, OSError):
+            handle = ps.handle_of(who.pid)
+        except OSError:
             return False
         try:
             if self.life(who) != "alive":

@@ -12,15 +12,21 @@ import select
 import signal
 import subprocess
 from dataclasses import dataclass
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from fleet.world import folders
+from fleet.world.gates import is_same_file
+from fleet.world.ps import handle_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from fleet.world.funnel import Funnel
 
+_A_WHILE = 0.5
+_LOOKS = 5
+_BETWEEN_LOOKS = 0.002
 # What a parent agent or a git hook leaves in the environment does not hold for our children.
 _FOREIGN = frozenset(
     [
@@ -60,14 +66,21 @@ class EffectLock:
     def take(self) -> int:
         """Lock it, for as long as this process or a child that inherited it lives. BlockingIOError when it is taken."""
         folders.make(os.path.dirname(self.path))
-        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._fd)
-            self._fd = -1
-            raise
-        return self._fd
+        for left in range(_LOOKS, -1, -1):
+            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(fd)
+                if not left:
+                    raise
+                sleep(_BETWEEN_LOOKS)  # somebody who only looks whether it is free holds it for no longer
+                continue
+            if is_same_file(self.path, fd):
+                self._fd = fd
+                return fd
+            os.close(fd)  # a sweep took it for history before it was ours
+        raise BlockingIOError
 
     def give(self) -> None:
         """Let go of it here."""
@@ -97,9 +110,10 @@ class Child(subprocess.Popen[str]):
 
     def wait(self, timeout: float | None = None) -> int:
         """Its exit status, within so many seconds."""
-        if timeout is None or self.returncode is not None or not hasattr(os, "pidfd_open"):
+        end = None if timeout is None or self.returncode is not None else handle_of(self.pid)
+        if end is None or timeout is None:
             return super().wait(timeout)
-        end, told = os.pidfd_open(self.pid), select.poll()
+        told = select.poll()
         told.register(end, select.POLLIN)
         try:
             if not told.poll(max(timeout, 0) * 1000):
@@ -187,16 +201,35 @@ def _begun(
 
 
 def _finished(child: Child, given: str | None, limit: float) -> Done:
-    try:
-        out, err = child.communicate(given, timeout=limit)
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)  # with all that it started: it leads a group of its own
-        child.wait()
-        for pipe in (child.stdin, child.stdout, child.stderr):
-            if pipe is not None:
-                pipe.close()  # not read to their end: a stopped server may hold the other one
-        return Done(status=None, out="", err=f"no answer within {limit:g} s")
-    return Done(status=child.returncode, out=out, err=err)
+    """How it ended. What it left behind in the background may hold its pipes for ever; that is not waited for."""
+    until = monotonic() + limit
+    while True:
+        try:
+            out, err = child.communicate(given, timeout=max(min(_A_WHILE, until - monotonic()), 0))
+        except subprocess.TimeoutExpired as late:
+            given = None  # it was told already
+            status = child.poll()
+            if status is None and monotonic() < until:
+                continue
+            if status is None:
+                os.killpg(child.pid, signal.SIGKILL)  # with all that it started: it leads a group of its own
+                child.wait()
+            _close(child)
+            if status is None:
+                return Done(status=None, out="", err=f"no answer within {limit:g} s")
+            return Done(status=status, out=_text(late.stdout), err=_text(late.stderr))
+        return Done(status=child.returncode, out=out, err=err)
+
+
+def _close(child: Child) -> None:
+    """The pipes, not read to their end: somebody else may hold the other one."""
+    for pipe in (child.stdin, child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def _text(said: bytes | str | None) -> str:
+    return said.decode(errors="replace") if isinstance(said, bytes) else said or ""
 
 
 def cleaned(env: Mapping[str, str] | None) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import subprocess
 import sys
@@ -22,6 +23,16 @@ class Status(NamedTuple):
 
 class Unreadable(Exception):
     """The kernel would not say."""
+
+
+def handle_of(pid: int) -> int | None:
+    """A handle that stays with this very process; None where the kernel gives none. ProcessLookupError when nobody has the pid."""
+    try:
+        return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+    except OSError as error:
+        if error.errno in {errno.ENOSYS, errno.EPERM}:
+            return None
+        raise
 
 
 def status(pid: int) -> Status | None:

@@ -30,14 +30,16 @@ def is_blank(path: str) -> bool:
 
 def is_filled(path: str) -> bool:
     """Whether git has checked out the files of a worktree: its index is written when all of them are there."""
-    entry = _text(f"{path}/.git").removeprefix("gitdir:").strip()
+    entry = _entry_of(path)
     return bool(entry) and os.path.exists(f"{entry}/index")
 
 
 def discard(git_dir: str, path: str, ours: Ours) -> None:
     """Remove what bears our lock and was to be the worktree at this path. Only for one that nobody ever worked in."""
     entries = found(git_dir, path, ours)
-    if is_blank(path) or (os.path.isdir(path) and any(_text(f"{entry}/gitdir") for entry in entries)):
+    pointed = _entry_of(path)
+    theirs = pointed and os.path.exists(pointed) and not any(_is_same(pointed, entry) for entry in entries)
+    if not theirs and (is_blank(path) or (os.path.isdir(path) and any(_text(f"{each}/gitdir") for each in entries))):
         shutil.rmtree(path)
     for entry in entries:
         shutil.rmtree(entry)
@@ -61,6 +63,15 @@ def _is_ours(entry: str, path: str, ours: Ours) -> bool:
         return False
     repository = os.path.dirname(os.path.dirname(os.path.dirname(entry)))
     return ours(lock) or (lock == "" and ps.running("git", repository) == [])
+
+
+def _entry_of(path: str) -> str:
+    """What git knows of the worktree at this path, as the tree itself says; empty when it does not."""
+    return _text(f"{path}/.git").removeprefix("gitdir:").strip()
+
+
+def _is_same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _text(path: str) -> str:

@@ -120,12 +120,13 @@ class Tmux:
         done = self._ask(
             "list", "display-message", "-p", "server #{pid}", ";", "list-panes", "-a", "-F", "\t".join(_COLUMNS)
         )
-        first, _, rest = done.out.partition("\n")
+        first, *lines = done.out.removesuffix("\n").split("\n")
         if not first.startswith("server "):
             return Listing(server=None, why=done.err.strip() or "no answer")
+        if any(line.count("\t") < len(_COLUMNS) - 1 for line in lines) or (lines and not done.ok):
+            return Listing(server=None, why="its answer cannot be understood")
         server = self._processes.identify(int(first.split()[1]))
-        panes = tuple(_pane(line) for line in rest.splitlines() if line.count("\t") == len(_COLUMNS) - 1)
-        return Listing(server=server, panes=panes)
+        return Listing(server=server, panes=tuple(_pane(line) for line in lines))
 
     def ensure_server(self) -> Identity:
         """The server's identity; started if there is none. Refuses to start a second one while the first may live."""
@@ -208,7 +209,9 @@ class Tmux:
             raise TmuxRefused(what="start its server", why=done.err.strip() or "no answer")
 
     def _ask(self, what: str, *words: str, lock: int | None = None) -> Done:
-        return self._programs.run(f"tmux {what}", ["tmux", "-N", "-S", self.socket, *words], limit=LIMIT, lock=lock)
+        """In UTF-8, whatever the locale: else tmux would not print what separates its columns."""
+        asked = ["tmux", "-u", "-N", "-S", self.socket, *words]
+        return self._programs.run(f"tmux {what}", asked, limit=LIMIT, lock=lock)
 
 
 def _is_scrubbed(name: str) -> bool:
@@ -230,7 +233,7 @@ def _socket(home: str, home_id: str) -> str:
 
 
 def _pane(line: str) -> Pane:
-    name, ident, pid, dead, status, signal, dispatch, home, attached, title = line.split("\t")
+    name, ident, pid, dead, status, signal, dispatch, home, attached, title = line.split("\t", len(_COLUMNS) - 1)
     ended = int(status) if status.isdigit() else (128 + int(signal) if signal.isdigit() else None)
     return Pane(
         session=name,

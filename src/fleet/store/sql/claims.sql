@@ -18,8 +18,13 @@ UPDATE claims SET state = 'allocating', actor = :actor, data = :data, updated_at
 WHERE id = :id AND state = 'allocating' AND actor = :was;
 
 -- name: fail_release
--- A release did not work: count it.
-UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, updated_at = :at WHERE id = :id AND state = 'releasing';
+-- A release did not work: count it. Nobody is at it any more.
+UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, actor = '', updated_at = :at
+WHERE id = :id AND state = 'releasing';
+
+-- name: fail_making
+-- A thing could not be made. Nobody is at it any more.
+UPDATE claims SET state = 'failed_alloc', actor = '', updated_at = :at WHERE id = :id AND state = 'allocating';
 
 -- name: held_claim
 -- Whoever holds a thing.

@@ -179,6 +179,10 @@ WHERE project = :project AND archived = 0 AND paused = 0 AND job IS NULL
                   AND d.exec_state IN ('pending', 'in_flight'))
 ORDER BY priority DESC, changed_at, slug;
 
+-- name: move_to_server
+-- Its session was made on another tmux server than was meant.
+UPDATE dispatches SET server = :server, updated_at = :at WHERE id = :id;
+
 -- name: last_server
 -- The tmux server that the newest dispatch on a socket was made on.
 SELECT server FROM dispatches WHERE tmux_socket = :socket AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1;

@@ -62,7 +62,8 @@ def _start_over(ground: Ground, job: Row, slug: str, where: Where, show: Show) -
     tip = git.resolve(repository, f"refs/heads/{attempts.branch(job)}")
     if tip is None:
         return
-    if git.is_dirty(where.cwd) or git.commits(repository, tip, f"refs/heads/worker/{slug}"):
+    mine = git.commits(repository, tip, f"refs/heads/worker/{slug}")
+    if git.is_dirty(where.cwd) is not False or mine != []:
         show(f"what the attempt before left is {git.keep_dirty(repository, where.cwd, slug)}\n")
     git.start_over(where.cwd, tip)
 
