@@ -29,7 +29,7 @@ def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str,
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
     ground.commit(_ask(row, asked_for, reason))
     _end_processes(ground, row)
-    return _settled(ground, ident, reason)
+    return settle(ground, ident, why=reason)
 
 
 def _journal(ground: Ground, ident: str) -> Row:
@@ -41,18 +41,6 @@ def _journal(ground: Ground, ident: str) -> Row:
         if journal is None:
             raise
         return journal
-
-
-def _settled(ground: Ground, ident: str, reason: str) -> dict[str, Any]:
-    """Settle what was ended. tmux's hint or a sweep may have been faster, and its journal be in the archive."""
-    try:
-        done = settle(ground, ident, why=reason)
-        return done if done["settled"] else settle(ground, ident, why=reason)
-    except NoSuchDispatch:
-        journal = archived(ground, ident)
-        if journal is None:
-            raise
-        return {"id": ident, "settled": True, "exec_state": journal["exec_state"], "left": []}
 
 
 def press(ground: Ground, row: Row, *, asked_for: str, reason: str) -> str:

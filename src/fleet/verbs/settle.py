@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any
 
+from fleet.errors import NoSuchDispatch
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
@@ -15,6 +16,7 @@ from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
+from fleet.verbs.find import archived
 from fleet.verbs.reclaim import reclaim
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing, Pane
 
 LOG_BYTES = 2_000_000
+_TRIES = 3
 _LOOKS = 50
 _BETWEEN_LOOKS = 0.02
 
@@ -34,21 +37,42 @@ def settle(
 
     Undo: its own dispatcher gives up. A session that is starting finds its dispatch ended and exits.
     """
-    row = ground.dispatch(ident)
-    state = row["exec_state"]
-    if state in UNFINISHED:
-        seen = listing or ground.world.tmux.listing()
-        alive = "" if undo and state == "pending" else why_alive(ground, row, seen)
+    for _ in range(_TRIES):
+        try:
+            row = ground.dispatch(ident)
+        except NoSuchDispatch:
+            return _settled_before(ground, ident)
+        alive = _why_not(ground, row, listing, undo=undo)
         if alive:
             return {"id": ident, "settled": False, "why": alive}
-        pane = _last_look(ground, row)
-        _keep_output(ground, row, pane)
-        found = outcome(_evidence(ground, row, pane, why))
-        if not ground.commit(_end(row, found, pane, ground))["settled"]:
-            return {"id": ident, "settled": False, "why": "it changed meanwhile"}
-        state = found.exec_state
-    left = reclaim(ground, ident)
-    return {"id": ident, "settled": True, "exec_state": state, "left": left}
+        state = _ended(ground, row, why)
+        if state:
+            return {"id": ident, "settled": True, "exec_state": state, "left": reclaim(ground, ident)}
+    return {"id": ident, "settled": False, "why": "it changes all the time"}
+
+
+def _settled_before(ground: Ground, ident: str) -> dict[str, Any]:
+    """Somebody else was faster, and its journal is in the archive."""
+    journal = archived(ground, ident)
+    if journal is None:
+        raise NoSuchDispatch(dispatch=ident)
+    return {"id": ident, "settled": True, "exec_state": journal["exec_state"], "left": []}
+
+
+def _why_not(ground: Ground, row: Row, listing: Listing | None, *, undo: bool) -> str:
+    if row["exec_state"] not in UNFINISHED or (undo and row["exec_state"] == "pending"):
+        return ""
+    return why_alive(ground, row, listing or ground.world.tmux.listing())
+
+
+def _ended(ground: Ground, row: Row, why: str) -> str:
+    """What it has ended as; empty when it changed meanwhile."""
+    if row["exec_state"] not in UNFINISHED:
+        return str(row["exec_state"])
+    pane = _last_look(ground, row)
+    _keep_output(ground, row, pane)
+    found = outcome(_evidence(ground, row, pane, why))
+    return found.exec_state if ground.commit(_end(row, found, pane, ground))["settled"] else ""
 
 
 def why_alive(ground: Ground, row: Row, listing: Listing) -> str:
