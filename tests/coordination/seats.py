@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from account import command_of
 from dispatch.stage import FLEET, HALTING, PATIENCE, Stage, answer
 from e2e.commandline import Answer
 
@@ -16,6 +17,7 @@ from fleet.store.query import Query
 from fleet.verbs.dispatch import Wanted
 
 SLEEP = ("sleep", "1000")
+_IN_PROGRESS = 12
 # It takes the seat, if it has to prove itself, and then does nothing more.
 PROVES = ("sh", "-c", "fleet coord tick; exec sleep 1000")
 STUBBORN = ("sh", "-c", "trap '' TERM HUP; fleet coord tick; while :; do sleep 1; done")
@@ -97,10 +99,23 @@ def speaking(stage: Stage, ident: str, *words: str, nonce: str = "") -> Answer:
 
 
 def ticked(stage: Stage, ident: str, *words: str, nonce: str = "") -> dict:
-    """One tick of a coordinator."""
-    said = speaking(stage, ident, "coord", "tick", *words, "--json", nonce=nonce)
-    assert said.code == 0, said
-    return said.json
+    """One tick of a coordinator, after the one that it may be doing by itself."""
+    answers: list[Answer] = []
+
+    def over() -> bool:
+        answers.append(speaking(stage, ident, "coord", "tick", *words, "--json", nonce=nonce))
+        return answers[-1].code != _IN_PROGRESS
+
+    until(over)
+    assert answers[-1].code == 0, answers[-1]
+    return answers[-1].json
+
+
+def rested(stage: Stage, fleet: Fleet, ident: str) -> str:
+    """A coordinator that proves itself, once it has done so."""
+    pid = stage.launched(fleet, ident).pid
+    until(lambda: command_of(pid)[:1] == ["sleep"])
+    return ident
 
 
 def newest(fleet: Fleet) -> int:

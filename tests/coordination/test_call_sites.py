@@ -15,6 +15,7 @@ from coordination.seats import (
     nonce_of,
     on,
     replacing,
+    rested,
     seat,
     seated,
     speaking,
@@ -57,8 +58,7 @@ def test_a_coordinators_handoff_from_inside_is_a_replace_with_what_it_wrote(eith
 @pytest.mark.req("REP-12", "HAND-2")
 def test_a_coordinators_handoff_and_drain_by_a_person(either):
     with either.fleet() as fleet:
-        old = fleet.coord_spawn(on("proves"))["id"]
-        either.launched(fleet, old)
+        old = rested(either, fleet, fleet.coord_spawn(on("proves"))["id"])
         said = answer(either.start(FLEET, "handoff", old, "-r", "enough", "--json"))
         assert (said.code, said.json["state"], said.json["successor"]) == (0, "done", seat(fleet)["holder"]), said
         second = seat(fleet)["holder"]
@@ -73,8 +73,7 @@ def test_a_coordinators_handoff_and_drain_by_a_person(either):
 @pytest.mark.req("GATE-8", "HAND-3")
 def test_a_drain_behind_somebody_elses_coord_spawn_puts_the_entry_off_and_spawns_nothing(either):
     with either.fleet() as fleet:
-        old = fleet.coord_spawn(on("proves"))["id"]
-        either.launched(fleet, old)
+        old = rested(either, fleet, fleet.coord_spawn(on("proves"))["id"])
         fleet.hand_off(old, reason="enough")
         for name in ("coord-spawn", "swap"):
             gate = fleet.world.project_gate("p", name)
@@ -99,6 +98,7 @@ def test_a_handoff_whose_successors_never_prove_themselves_is_given_up_until_som
         fleet.hand_off(old, reason="enough")
         until(lambda: "did not prove themselves" in (fleet.drain("p")[0]["deferred"] or ""))
         assert seat(fleet)["holder"] == old
+        until(lambda: [agent["id"] for agent in fleet.agents()] == [old] and not either.helpers())
         whys = [row["why"] for row in asked(fleet, "SELECT why FROM operations")]
         assert len([why for why in whys if why.startswith("withdraw the candidate")]) == 3
         assert is_alive(process_of(fleet, old).pid)
@@ -115,11 +115,11 @@ def test_a_handoff_whose_successors_never_prove_themselves_is_given_up_until_som
 @pytest.mark.req("HAND-2")
 def test_a_coordinator_that_dies_before_its_handoff_is_drained_is_followed_all_the_same(either):
     with either.fleet() as fleet:
-        old = fleet.coord_spawn(on("proves"))["id"]
-        either.launched(fleet, old)
+        old = rested(either, fleet, fleet.coord_spawn(on("proves"))["id"])
         fleet.hand_off(old, reason="tired", written="the last words")
-        os.kill(process_of(fleet, old).pid, signal.SIGKILL)
-        either.exited(fleet, old)
+        who = process_of(fleet, old)
+        os.kill(who.pid, signal.SIGKILL)
+        until(lambda: fleet.world.processes.life(who) == "dead")
         either.swept(fleet)
         assert fleet.journal(old)["archived"] is True
         until(lambda: fleet.drain("p") == [])
@@ -164,6 +164,7 @@ def test_late_writes_of_the_old_one_are_refused_and_change_nothing(either):
         assert fleet.ground.dispatch(old)["asked_for"] == "replaced"
 
         def refused() -> None:
+            until(lambda: not either.helpers())
             at, tip = newest(fleet), either.git("rev-parse", "fleet/main")
             panes = len(fleet.world.tmux.listing().panes)
             for words in LATE:

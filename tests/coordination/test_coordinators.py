@@ -134,7 +134,7 @@ def test_fleets_own_coordinator_replaces_itself(either):
         assert (third["engine"], third["replaces"]) == ("fleet", new)
         until(lambda: [agent["id"] for agent in fleet.agents()] == [third["id"]])  # it retires them both by itself
         assert {fleet.journal(each)["exec_state"] for each in (old, new)} == {"done"}
-        assert any("You coordinate p now" in line for line in shown(fleet, third["id"]))
+        until(lambda: any("You coordinate p now" in line for line in shown(fleet, third["id"])))
         assert fleet.coord_stop("p", "enough")["stopped"]
         said = answer(either.start(FLEET, "coord", "tick", "-p", "p"))
         assert (said.code, "coord start" in said.err) == (14, True)

@@ -40,7 +40,7 @@ def drained(fleet) -> dict:
 def test_a_worker_is_ended_and_its_successor_goes_on_in_its_bundle_with_its_inbox_rewritten(either):
     with either.fleet() as fleet:
         old = at_work(either, fleet, *WORKS)
-        until((either.tree("t") / "a.txt").exists)
+        until(lambda: either.git("log", "--format=%s", "worker/t").startswith("Add a"))
         before = bundle_of(fleet, "t")
         fleet.log(**TASK, message="half-way")
         entry = fleet.hand_off(old, reason="full", written="look at b.txt next")
@@ -166,6 +166,7 @@ def test_unknown_puts_a_handoff_off_and_nothing_is_started(either, monkeypatch):
         fleet.drain("p")
         assert newest(fleet) == at, "put off again for the same reason: nothing to write down"
         os.kill(server, signal.SIGCONT)
+        monkeypatch.setattr(tmux_module, "LIMIT", 5.0)
         assert fleet.task(**TASK)["assignee"] == old
         assert drained(fleet)["state"] == "done"
 

@@ -80,7 +80,8 @@ def test_a_task_goes_from_worker_to_merged_and_only_then_are_its_dependents_read
 
         until(walked)
         assert fleet.task(project="p", slug="b")["reason"] is None
-        assert place(fleet, "b") == ("in_progress", "finisher" if review == "none" else "review") or merged(fleet, "b")
+        after = {("in_progress", "finisher"), *([("in_progress", "review")] if review != "none" else [])}
+        assert place(fleet, "b") in after or merged(fleet, "b")
         assert either.git("show", "fleet/main:a.txt") == "a"
         assert ("done", "finisher") in seen
         said = [each["actor"] for each in fleet.work_of(project="p", slug="a")["verdicts"]]
@@ -222,6 +223,7 @@ def test_a_persons_word_ends_the_task_whatever_its_stage_and_is_recorded(either)
             lambda: ticked(either, ident) and place(fleet, "a") == ("in_progress", "review") and not fleet.agents()[1:]
         )
         assert place(fleet, "b") == ("open", "worker"), "an agent's done ends its stage only"
+        until(lambda: not either.helpers())
         fleet.done(project="p", slug="a", message="good enough", override=True)
         assert fleet.task(project="p", slug="a")["status"] == "done"
         assert [row["slug"] for row in fleet.ready(project="p", limit=5)] == ["b"]

@@ -230,6 +230,7 @@ def test_behind_a_stopped_server_nothing_is_replaced_and_nothing_is_left(either,
         with pytest.raises(TmuxRefused):
             fleet.coord_replace(coordinator())
         os.kill(server, signal.SIGCONT)
+        monkeypatch.setattr(tmux_module, "LIMIT", 5.0)
         assert seat(fleet) == before
         assert is_alive(process_of(fleet, old).pid)
         either.swept(fleet)
@@ -309,8 +310,9 @@ def test_an_old_one_that_dies_in_the_middle_changes_nothing_for_the_new_one(eith
         waiting = replacing(either, *SLEEP)
         new = candidate(either, fleet)
         nonce = nonce_of(either, fleet, new)
-        os.kill(process_of(fleet, old).pid, signal.SIGKILL)
-        either.exited(fleet, old)
+        who = process_of(fleet, old)
+        os.kill(who.pid, signal.SIGKILL)
+        until(lambda: fleet.world.processes.life(who) == "dead")
         assert seat(fleet)["holder"] == old, "never none"
         ticked(either, new, nonce=nonce)
         assert (seat(fleet)["holder"], answer(waiting).code) == (new, 0)

@@ -1,8 +1,9 @@
 """A process that acts as fleet does and stops itself at one effect.
 
-python halting.py before|during|after|never EFFECT VERB WORD…
+python halting.py before|during|after|end|never EFFECT VERB WORD…
 
 It prints `halted PID` (during: of the program that performs the effect, which is stopped too), stops, and goes on when it is continued.
+At the end: when the verb is over, and nothing of it is under way any more.
 """
 
 import os
@@ -36,6 +37,9 @@ class Halt:
     def after(self, effect: str) -> None:
         self._at("after", effect, os.getpid())
 
+    def end(self) -> None:
+        self._at("end", self.effect, os.getpid())
+
     def _at(self, where: str, effect: str, pid: int) -> None:
         if where == self.where and effect.startswith(self.effect):
             self.where = "never"
@@ -53,6 +57,8 @@ VERBS = {
     "resume": lambda f, ident: f.resume(ident)["id"],
     "settle": lambda f, ident: f.settle(ident),
     "merge": lambda f, slug: f.merge(project="p", slug=slug)["commit"],
+    "rehearse": lambda f, slug: f.rehearse(project="p", slug=slug)["says"],
+    "keep": lambda f, slug: f.keep(project="p", slug=slug)["ref"],
     "replace": lambda f, *words: f.coord_replace(coordinator(*words))["id"],
     "tick": lambda f: f.tick("p")["epoch"],
     "drain": lambda f: [entry["state"] for entry in f.drain()],
@@ -65,8 +71,10 @@ def main() -> None:
     if told:
         world.fleet_program = lambda: told
     with Fleet.open(actor=None if "FLEET_DISPATCH_ID" in os.environ else "halting") as fleet:
-        fleet.funnel.watcher = Halt(where, effect)
-        print(VERBS[verb](fleet, *words), flush=True)
+        fleet.funnel.watcher = halt = Halt(where, effect)
+        said = VERBS[verb](fleet, *words)
+        halt.end()
+        print(said, flush=True)
 
 
 if __name__ == "__main__":

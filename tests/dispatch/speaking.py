@@ -10,15 +10,22 @@ from fleet.api.fleet import Fleet
 from fleet.store import queries as q
 from fleet.testing.scenarios import until
 
-BEGIN = ("hook SessionStart", 'hook UserPromptSubmit {"prompt": "go"}')
+# What comes next is told in another tick of the kernel's clock.
+BEGIN = ("hook SessionStart", 'hook UserPromptSubmit {"prompt": "go"}', "wait 0.05")
 
 
 def scripted(stage: Stage, fleet: Fleet, *steps: str, slug: str = "t", begin: bool = True) -> str:
     """An agent that has told fleet that it works, and goes on with these steps."""
     ident = stage.dispatch(fleet, slug, engine="scripted", script="\n".join([*(BEGIN if begin else ()), *steps]) + "\n")
     if begin:
-        until(lambda: count_hooks(fleet, ident) >= len(BEGIN))
+        until(lambda: begun(fleet, ident))
     return ident
+
+
+def begun(fleet: Fleet, ident: str) -> bool:
+    """Whether both of its first words have been heard."""
+    whys = set(_whys(fleet))
+    return {f"hook SessionStart of {ident}", f"hook UserPromptSubmit of {ident}"} <= whys
 
 
 def agent(fleet: Fleet, ident: str) -> dict[str, Any]:
@@ -63,10 +70,15 @@ def messages_of(fleet: Fleet, ident: str) -> list[dict[str, Any]]:
 
 def count_hooks(fleet: Fleet, ident: str) -> int:
     """How many reports of an agent were written down."""
+    return sum(why.startswith("hook ") and why.endswith(f" of {ident}") for why in _whys(fleet))
+
+
+def _whys(fleet: Fleet) -> list[str]:
+    """Why whatever was written down was written down."""
     rows = fleet.store.read(
         lambda snapshot: snapshot.all(q.OPERATIONS_AFTER, after=0, until=fleet.newest(), most=10_000)
     )
-    return sum(row["why"].startswith("hook ") and row["why"].endswith(f" of {ident}") for row in rows)
+    return [row["why"] for row in rows]
 
 
 def known(fleet: Fleet, ident: str) -> dict[str, Any]:

@@ -29,6 +29,7 @@ FLEET = str(Path(sys.executable).parent / "fleet")
 HALTING = str(Path(__file__).with_name("halting.py"))
 PATIENCE = 90
 _SWEEPS = 8
+_LATER = ("could not settle", "could not kill")
 _HELPERS = {"settle", "merge", "resume", "pr", "drain"}
 
 
@@ -82,6 +83,9 @@ class Stage(Scene):
         """Swept until there is nothing more to do. What tmux started, and a git that somebody killed has left, are at their end by then."""
         until(lambda: not self.helpers() and not any(command_of(pid)[:1] == ["git"] for pid in self.processes()))
         until(lambda: not acted(fleet.sweep(kill=True)))
+        for _ in range(_SWEEPS):  # what was still going when it was looked at
+            if not any(each.action.startswith(_LATER) for each in fleet.sweep(kill=True)):
+                break
 
     # looking ----------------------------------------------------------------------------------------------------------
     def launched(self, fleet: Fleet, ident: str) -> Identity:
@@ -181,6 +185,7 @@ class Stage(Scene):
             self.tmux("set-hook", "-gu", "pane-died")
         with self.fleet("finisher") as fleet:
             for _ in range(2):  # a helper may have started one more
+                self.told_again(fleet)
                 for agent in fleet.agents():
                     with contextlib.suppress(FleetError, OSError):
                         fleet.kill(agent["id"], "the test is over")

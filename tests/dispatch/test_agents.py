@@ -5,6 +5,7 @@ import signal
 import sys
 
 import pytest
+from account import command_of
 from dispatch.stage import FLEET, acted, answer, bundle_of, is_alive, process_of, status_of
 
 import fleet.world.tmux as tmux_module
@@ -63,7 +64,8 @@ def test_an_agent_that_exited_but_left_a_daemon_is_not_ended_until_a_sweep_has_k
         ident = scripted(either, fleet, "daemon", "done", "exit 0")
         either.exited(fleet, ident)
         assert fleet.settle(ident)["settled"] is False
-        (daemon,) = fleet.world.processes.marked(ident)
+        marked = fleet.world.processes.marked(ident)
+        (daemon,) = [who for who in marked if command_of(who.pid)[:1] == ["sleep"]]
         assert is_alive(daemon.pid)
         either.swept(fleet)
         assert not is_alive(daemon.pid)
@@ -103,6 +105,7 @@ def test_an_exit_status_that_a_stopped_server_cannot_tell_yet_is_waited_for_not_
         until(lambda: fleet.world.processes.life(who) == "dead")
         assert fleet.settle(ident)["settled"] is False
         os.kill(server, signal.SIGCONT)
+        monkeypatch.setattr(tmux_module, "LIMIT", 5.0)
         scene.swept(fleet)
         assert status_of(fleet, "t") == ("failed", "exit status 143, without a report")
 
@@ -134,8 +137,7 @@ def test_a_report_that_comes_while_its_dispatch_is_being_settled_is_not_overwrit
             assert either.program("done", env=told).code == 0
 
         fleet.funnel.watcher = once("before", "publish logs/", report)
-        assert fleet.settle(ident)["settled"] is False
-        fleet.settle(ident)
+        assert fleet.settle(ident)["settled"], "with the report, not without"
         assert status_of(fleet, "t")[0] == "to merge"
 
 

@@ -46,7 +46,7 @@ def test_the_next_dispatch_adopts_the_bundle_and_the_generation_never_resets(eit
         either.launched(fleet, second)
         fleet.kill(second, "enough")
         fleet.archive(project="p", slug="t")
-        fleet.sweep(kill=True)
+        either.swept(fleet)
         assert not either.tree("t").exists()
         fleet.retry(project="p", slug="t")
         third = fleet.dispatch(wanted())["id"]
@@ -121,10 +121,10 @@ def test_a_releaser_with_an_old_memory_does_not_take_the_new_owners_tree_away(ei
 def test_a_tree_is_released_only_when_its_task_is_terminal_and_archived(either):
     with either.fleet() as fleet:
         either.killed(fleet, "t")
-        fleet.sweep(kill=True)
+        either.swept(fleet)
         assert either.tree("t").exists(), "a dispatch ending alone releases nothing"
         fleet.archive(project="p", slug="t")
-        fleet.sweep(kill=True)
+        either.swept(fleet)
         assert not either.tree("t").exists()
         assert fleet.claims("adoptable") == []
         assert acted(fleet.sweep(kill=True)) == [], "the second sweep takes no action"
@@ -318,6 +318,26 @@ def test_a_tree_that_somebody_removed_is_made_anew_from_its_branch(scene):
         shutil.rmtree(scene.tree("t"))
         fleet.dispatch(wanted())
         assert (scene.tree("t") / "README").exists()
+
+
+@pytest.mark.req("ADO-10", "ADO-12")
+def test_of_a_tree_that_somebody_removed_only_its_own_entry_goes_not_that_of_a_disk_that_is_away(scene):
+    own, away = Path(scene.root, "own"), Path(scene.root, "unmounted")
+    scene.git("worktree", "add", "--quiet", "--detach", str(own))
+    (own / "mine.txt").write_text("mine")
+    scene.git("add", ".", cwd=str(own))
+    scene.git("commit", "--quiet", "--message=on no branch", cwd=str(own))
+    commit = scene.git("rev-parse", "HEAD", cwd=str(own))
+    with scene.fleet() as fleet:
+        scene.killed(fleet, "t")
+        fleet.retry(project="p", slug="t")
+        own.rename(away)
+        shutil.rmtree(scene.tree("t"))
+        fleet.dispatch(wanted())
+    away.rename(own)
+    assert sorted(entry.name for entry in Path(scene.repository, ".git/worktrees").iterdir()) == ["own", "t"]
+    assert scene.git("rev-parse", "HEAD", cwd=str(own)) == commit
+    assert scene.git("rev-parse", "--abbrev-ref", "HEAD", cwd=str(scene.tree("t"))) == "worker/t"
 
 
 @pytest.mark.timeout(600)

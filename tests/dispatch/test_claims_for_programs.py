@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from dispatch.stage import claim_of, is_alive
 
 from fleet.testing.scene import PROJECT
 
@@ -120,3 +121,19 @@ def test_a_rewrite_killed_around_its_file_is_finished_by_the_next_sweep(scene, w
         assert not inbox.exists() or inbox.read_text() == "new\n"
         rewritten = [each for each in fleet.claims("delivery") if "rewrite" in each["data"]]
     assert rewritten == []
+
+
+@pytest.mark.req("CLAIMS-1", "CLAIMS-4", "EXC-5")
+def test_the_session_of_an_agent_at_work_is_not_released(either):
+    kind = "tmux_session"
+    with either.fleet() as fleet:
+        ident = either.dispatch(fleet, "t", "sleep", "1000")
+        who = either.launched(fleet, ident)
+        code, answer = ask(either, "release", ident, "--kind", kind)
+        assert (code, answer["outcome"]) == (10, "not_owned")
+        assert ident in answer["message"]
+        assert is_alive(who.pid)
+        assert fleet.world.tmux.listing().pane(f"fleet-{ident}") is not None
+        assert claim_of(fleet, kind, ident).state == "live"
+        fleet.kill(ident, "a test")
+        assert ask(either, "release", ident, "--kind", kind)[1]["outcome"] == "already_released"

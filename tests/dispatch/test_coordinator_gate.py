@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from dataclasses import replace
 
 import pytest
 from dispatch.stage import FLEET, answer, is_alive, process_of
@@ -115,7 +116,7 @@ def test_a_living_coordinator_vetoes_and_says_where_it_lives_and_how_to_attach(e
 def test_a_coordinator_proven_dead_is_settled_and_replaced_and_the_seat_is_never_swept(either):
     with either.fleet() as fleet:
         either.without_hint(fleet)
-        old = fleet.coord_spawn(COORD)["id"]
+        old = fleet.coord_spawn(replace(COORD, command=("sleep", "1000")))["id"]
         os.kill(either.launched(fleet, old).pid, signal.SIGKILL)
         either.exited(fleet, old)
         epoch = seat(fleet)["epoch"]
@@ -142,6 +143,7 @@ def test_a_coordinator_behind_a_stopped_server_vetoes(scene, monkeypatch):
             fleet.coord_spawn(COORD)
         os.kill(server, signal.SIGCONT)
         os.kill(who.pid, signal.SIGCONT)
+        monkeypatch.setattr(tmux_module, "LIMIT", 5.0)
         assert is_alive(who.pid)
         assert coordinators(fleet) == [ident]
 

@@ -191,6 +191,7 @@ def test_a_turn_that_ends_without_a_report_is_sent_back_once_and_then_needs_the_
         ident = scripted(either, fleet, "stop I think I am done", "stop really, I am", "hang")
         found = until_state(fleet, ident, "stopped, no report")
         assert (found["detail"], found["source"]) == ("really, I am", "hook")
+        either.shows(fleet, ident, "turn over")
         shown = fleet.screen(ident, history=True)
         assert shown.count("sent back: ") == 1
         assert "fleet done" in shown

@@ -1,12 +1,16 @@
 """Uncommitted work of a task that is over: kept in a ref of its own, whatever another git does in that worktree meanwhile."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
+from dispatch.stage import answer, is_alive
 
-from fleet.errors import Absent, GitRefused
+from fleet.errors import Absent, Contested, FleetError, GitRefused
 from fleet.testing.scene import PROJECT
+from fleet.verbs import holding
+from fleet.verbs.dispatch import Wanted
 
 
 @pytest.fixture
@@ -49,3 +53,38 @@ def test_asking_whether_there_is_work_writes_nothing(left):
     before = (git / "index").stat()
     assert [each["path"] for each in fleet.kept_trees()] == [str(tree)]
     assert (git / "index").stat().st_mtime_ns == before.st_mtime_ns, "git would have refreshed it, under a lock"
+
+
+@pytest.mark.req("ADO-5", "ADO-11")
+def test_nobody_starts_to_work_in_a_tree_whose_work_is_just_being_kept(left, scene, monkeypatch):
+    fleet, tree, _git = left
+    again = Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000"), wait=0)
+    keeper = scene.halted("after", "git add", "keep", "t")
+    fleet.retry(project=PROJECT, slug="t")
+    with monkeypatch.context() as patch:
+        patch.setattr(holding, "WAIT", 0.0)
+        with pytest.raises(Contested, match=str(keeper.pid)):
+            fleet.dispatch(again)
+    os.kill(keeper.pid, signal.SIGCONT)
+    said = answer(keeper)
+    assert said.code == 0, said
+    assert scene.git("show", f"{said.out.strip()}:half.txt") == "half"
+    scene.launched(fleet, fleet.dispatch(again)["id"])
+    assert (tree / "README").exists()
+
+
+@pytest.mark.req("ADO-5", "ADO-11")
+def test_what_an_agent_is_still_working_on_is_not_kept_away_from_it(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", "sleep", "1000")
+        who = scene.launched(fleet, ident)
+        fleet.abandon(project=PROJECT, slug="t", override=True)
+        fleet.archive(project=PROJECT, slug="t")
+        work = scene.tree("t") / "README"
+        work.write_text("half")
+        with pytest.raises(FleetError):
+            fleet.keep(project=PROJECT, slug="t")
+        assert (is_alive(who.pid), work.read_text()) == (True, "half")
+        assert scene.git("for-each-ref", "refs/fleet/kept") == ""
+        fleet.kill(ident, "a test")
+        assert scene.git("show", f"{fleet.keep(project=PROJECT, slug='t')['ref']}:README") == "half"

@@ -97,6 +97,7 @@ def test_a_parked_agent_is_continued_after_the_reset(either):
         fleet.tend("p")
         fleet.tend("p")
         either.shows(fleet, ident, "The usage limit has been reset")
+        either.shows(fleet, ident, "typed:")
         assert held(fleet)["scripted"]["trial"] == ident
         assert fleet.screen(ident, history=True).count("typed:") == 1
 

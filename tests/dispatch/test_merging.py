@@ -1,11 +1,13 @@
 """Merging: in a tree of fleet's own, one at a time, by compare-and-set; the user's checkout is nobody's business."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
-from dispatch.stage import FLEET, answer, status_of
+from account import command_of
+from dispatch.stage import FLEET, answer, is_alive, status_of
 
 from fleet.errors import FleetError, GateHeld, NotMergeable, Refused
 from fleet.testing.scenarios import until
@@ -58,7 +60,8 @@ def test_a_merge_leaves_the_users_checkout_index_stash_and_hooks_alone(either):
         hook.chmod(0o700)
     with either.fleet() as fleet:
         either.dispatch(fleet, "t", engine="scripted", script="write a.txt hello\nhang\n")
-        until((either.tree("t") / "a.txt").exists)
+        file = either.tree("t") / "a.txt"
+        until(lambda: file.exists() and file.read_text() == "hello\n")
         either.git("-c", "core.hooksPath=/dev/null", "add", ".", cwd=str(either.tree("t")))
         either.git("-c", "core.hooksPath=/dev/null", "commit", "--quiet", "-m", "Add a", cwd=str(either.tree("t")))
         fleet.stop(fleet.find("t"))
@@ -208,6 +211,24 @@ def test_land_never_moves_a_target_that_is_no_ancestor(scene):
         assert scene.git("rev-parse", "main") == own
 
 
+@pytest.mark.req("MERGE-1", "MERGE-6")
+def test_land_moves_nothing_while_git_does_not_say_what_is_checked_out(scene):
+    entry = Path(scene.repository, ".git/worktrees/broken")
+    with scene.fleet() as fleet:
+        done_task(scene, fleet)
+        fleet.merge(project="p", slug="t")
+        before = checkout(scene)
+        entry.mkdir(parents=True)
+        for name, text in {"locked": "x", "gitdir": "/nowhere/.git\n", "commondir": ""}.items():
+            (entry / name).write_text(text)  # a disk was full when git wrote the last one
+        assert fleet.world.git.worktrees(scene.repository) is None
+        with pytest.raises(Refused):
+            fleet.land(project="p")
+        shutil.rmtree(entry)
+        assert checkout(scene) == before
+        assert fleet.land(project="p")["run"], "the target is checked out, after all"
+
+
 @pytest.mark.req("MERGE-5")
 @pytest.mark.parametrize("status", ["failed", "in_progress"])
 def test_a_branch_without_commits_of_a_task_that_is_not_done_is_no_merge(scene, status):
@@ -220,3 +241,46 @@ def test_a_branch_without_commits_of_a_task_that_is_not_done_is_no_merge(scene, 
             fleet.merge(project="p", slug="t")
         assert not fleet.task(project="p", slug="t")["archived"]
         assert status_of(fleet, "t")[0] == status
+
+
+@pytest.mark.req("MERGE-2", "MERGE-5", "GRAPH-13")
+@pytest.mark.parametrize("green", [True, False])
+def test_what_a_person_decides_while_verify_runs_counts_and_nothing_is_merged(either, once, green):
+    with either.fleet() as fleet, either.fleet("ann") as ann:
+        done_task(either, fleet)
+        tip = either.git("rev-parse", "fleet/main")
+        verify(either, "true" if green else "false")
+        fleet.funnel.watcher = once(
+            "during", "verify", lambda _pid: ann.abandon(project="p", slug="t", reason="no more", override=True)
+        )
+        with pytest.raises(FleetError):
+            fleet.merge(project="p", slug="t")
+        fleet.funnel.watcher = None
+        assert status_of(fleet, "t") == ("abandoned", "no more")
+        assert not fleet.task(project="p", slug="t")["archived"]
+        assert either.git("rev-parse", "fleet/main") == tip
+        either.swept(fleet)
+        assert status_of(fleet, "t") == ("abandoned", "no more")
+        assert fleet.files.names("projects/p/merges") == []
+
+
+@pytest.mark.req("MERGE-5", "SWEEP-12")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_the_verify_of_a_merge_that_is_gone_is_known_as_its_own_and_ended_by_the_sweep(scene, how):
+    begun = Path(scene.root, "begun")
+    verify(scene, f"echo $$ >{begun}; exec sleep 1000")
+    with scene.fleet() as fleet:
+        done_task(scene, fleet)
+        merger = scene.start(FLEET, "merge", "t", "-p", "p")
+        until(lambda: begun.exists() and begun.read_text().endswith("\n"))
+        pid = int(begun.read_text())
+        until(lambda: command_of(pid)[:1] == ["sleep"])
+        (claim,) = fleet.claims(kind="merge_tree")
+        assert [each.pid for each in fleet.world.processes.marked(claim["dispatch"])] == [pid]
+        os.kill(merger.pid, how)
+        assert answer(merger).code != 0
+        assert not fleet.settle(claim["dispatch"])["settled"] or not is_alive(pid), "it is at work in that tree"
+        scene.swept(fleet)
+        assert not is_alive(pid)
+        assert fleet.claims(kind="merge_tree") == []
+        assert status_of(fleet, "t")[0] == "to merge"

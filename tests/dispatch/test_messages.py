@@ -145,6 +145,7 @@ def test_all_agents_or_those_of_a_project_are_told_and_ended_ones_are_refused(ei
         assert (said.code, said.out.count("waiting:")) == (0, 2), said
         assert {each["agent"] for each in fleet.message("again", project="p")} == idents
         assert all(len(messages_of(fleet, ident)) == 2 for ident in idents)
+        either.launched(fleet, min(idents))
         fleet.kill(min(idents), "enough")
         with pytest.raises(Refused, match="has ended"):
             fleet.message("hello?", agent=min(idents))

@@ -158,7 +158,7 @@ def test_a_question_on_a_screen_is_listed_and_answered_only_there(scene):
         scene.tmux("send-keys", "-t", f"=fleet-{ident}:", "-R")
         scene.tmux("clear-history", "-t", f"=fleet-{ident}:")
         scene.tmux("send-keys", "-t", f"=fleet-{ident}:", "-l", "[scripted] asks: delete it?")
-        until(fleet.questions)
+        until(lambda: [each["text"] for each in fleet.questions()] == ["delete it?"])
         (one,) = fleet.questions()
         assert (one["id"], one["text"], one["answerable"]) == (None, "delete it?", False)
         assert f"fleet attach {ident}" in scene.program("questions").out

@@ -221,3 +221,20 @@ def test_what_a_reviewer_is_shown_is_what_was_asked_said_and_changed(either):
             assert words in said.out
         assert "p/t" in either.program("review").out
         assert either.program("review", "--list", "--json").json == fleet.to_review()
+
+
+@pytest.mark.req("MERGE-5", "PIPE-1", "GRAPH-13")
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_a_rehearsal_that_was_killed_moves_nothing_not_even_a_task_whose_branch_has_no_commits(either, where):
+    with either.fleet() as fleet:
+        configured(either, 'review = "person"\nverify = "true"\n')
+        either.dispatch(fleet, "t", engine="scripted", script="log nothing to change\ndone\n")
+        either.ended(fleet)
+        assert place(fleet) == ("in_progress", "review")
+        child = either.halted(where, "verify", "rehearse", "t")
+        child.kill()
+        child.wait(60)
+        either.swept(fleet)
+        assert place(fleet) == ("in_progress", "review")
+        assert not fleet.task(**TASK)["archived"]
+        assert [each["slug"] for each in fleet.to_review()] == ["t"]

@@ -1,7 +1,9 @@
 """The server: one that does not answer, lost its socket or was replaced says nothing about its sessions."""
 
 import os
+import shutil
 import signal
+from pathlib import Path
 
 import pytest
 from dispatch.stage import acted, claim_of, is_alive
@@ -99,3 +101,36 @@ def test_a_session_that_a_stopped_server_makes_later_finds_its_dispatch_ended(sc
         until(lambda: fleet.sweep(kill=True) == [])
         assert not os.path.exists(f"{scene.root}/launched")
         assert fleet.task(project="p", slug="t")["status"] == "open"
+
+
+@pytest.mark.req("EXC-2", "EXC-7")
+@pytest.mark.parametrize("locale", ["C", "POSIX", ""])
+def test_sessions_are_seen_whatever_the_locale(scene, monkeypatch, locale):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", "sleep", "1000")
+        who = scene.launched(fleet, ident)
+        with monkeypatch.context() as patch:
+            for name in ("LANG", "LC_CTYPE", "LC_ALL"):
+                patch.setenv(name, locale)
+            pane = fleet.world.tmux.listing().pane(f"fleet-{ident}")
+            assert pane is not None
+            assert (pane.pid, pane.dispatch, pane.home) == (who.pid, ident, fleet.world.tmux.home_id)
+            assert look(fleet, ident) == "ours"
+
+
+@pytest.mark.req("EXC-2", "EXC-7", "SWEEP-7")
+def test_a_listing_that_cannot_be_understood_says_nothing(scene, monkeypatch):
+    folder = Path(scene.root, "garbled")
+    folder.mkdir()
+    (folder / "tmux").write_text(f"#!/bin/sh\n{shutil.which('tmux')} \"$@\" | sed '2,$s/.*/nonsense/'\n")
+    (folder / "tmux").chmod(0o700)
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", "sleep", "1000")
+        who = scene.launched(fleet, ident)
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+            assert fleet.world.tmux.listing().server is None
+            assert look(fleet, ident) == "unknown"
+            assert acted(fleet.sweep(kill=True)) == []
+        assert look(fleet, ident) == "ours"
+        assert is_alive(who.pid)

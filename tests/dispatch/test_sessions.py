@@ -199,6 +199,7 @@ def test_nobody_else_may_look_into_the_home(scene):
         scene.ended(fleet)
         fleet.merge(project="p", slug="t")
         assert fleet.journal(ident)["exec_state"] == "done"
+        scene.swept(fleet)
     Path(scene.home, "config.toml").unlink(missing_ok=True)  # the person's own
     trees = Path(scene.home, "projects/p/worktrees")
     found = [path for path in Path(scene.home).rglob("*") if trees not in path.parents and not path.is_symlink()]

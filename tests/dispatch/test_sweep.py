@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from account import command_of
-from dispatch.stage import FLEET, acted, answer, claim_of, is_alive, standing, status_of
+from dispatch.stage import FLEET, acted, answer, claim_of, is_alive, raw, standing, status_of
 
 from fleet.testing.scenarios import until
 
@@ -29,6 +29,7 @@ def test_the_default_is_a_dry_run_that_says_what_and_why_and_touches_nothing(eit
         either.without_hint(fleet)
         ident = either.dispatch(fleet, "t", "true")
         either.exited(fleet, ident)
+        until(lambda: all(pane.dead for pane in either.told_again(fleet).panes))
         before = everything(either, fleet)
         said = either.program("maintenance", "sweep-leaks")
         assert said.code == 0
@@ -242,3 +243,49 @@ def test_processes_that_carry_the_mark_of_an_ended_dispatch_are_listed_and_ended
             for child in (mine, foreign, nobody):
                 child.kill()
                 child.wait(60)
+
+
+@pytest.mark.req("SWEEP-3", "SWEEP-2", "SWEEP-8")
+def test_a_session_of_ours_that_no_claim_speaks_of_is_killed_when_its_dispatch_has_ended_and_only_then(either):
+    with either.fleet() as fleet:
+        ended, at_work = either.killed(fleet, "t"), either.dispatch(fleet, "other", "sleep", "1000")
+        who = either.launched(fleet, at_work)
+        assert claim_of(fleet, "tmux_session", ended).state == "released"
+        raw(fleet, f"UPDATE claims SET state = 'released' WHERE name = 'fleet-{at_work}'")
+        either.tmux("new-session", "-d", "-s", f"fleet-{ended}", "sleep", "1000")
+        for option, value in {"@fleet_dispatch": ended, "@fleet_home": fleet.world.tmux.home_id}.items():
+            either.tmux("set-option", "-t", f"=fleet-{ended}:", option, value)
+        dry = fleet.sweep(kill=False)
+        assert any(f"fleet-{ended}" in each.what and each.action.startswith("would") for each in dry)
+        assert fleet.world.tmux.listing().pane(f"fleet-{ended}") is not None
+        fleet.sweep(kill=True)
+        assert fleet.world.tmux.listing().pane(f"fleet-{ended}") is None
+        assert is_alive(who.pid)
+        assert fleet.world.tmux.listing().pane(f"fleet-{at_work}") is not None
+        assert acted(fleet.sweep(kill=True)) == []
+        raw(fleet, f"UPDATE claims SET state = 'live' WHERE name = 'fleet-{at_work}'")
+
+
+@pytest.mark.req("SWEEP-1", "SWEEP-8", "STORE-8")
+def test_a_sweep_does_not_say_that_it_settled_what_it_could_not(either, once):
+    with either.fleet() as fleet, either.fleet("other") as other:
+        either.without_hint(fleet)
+        ident = either.dispatch(fleet, "t", "true")
+        either.exited(fleet, ident)
+        late = []
+
+        def come_late() -> None:
+            """Somebody of that dispatch appears and reports, when it was thought to be over."""
+            late.append(either.start("sleep", "1000", env=either.around(FLEET_DISPATCH_ID=ident)))
+            raw(other, f"UPDATE dispatches SET report = 'blocked', reported_at = updated_at WHERE id = '{ident}'")
+
+        fleet.funnel.watcher = once("before", "tmux capture-pane", come_late)
+        (found,) = [each for each in fleet.sweep(kill=True) if f"dispatch {ident}" in each.what]
+        fleet.funnel.watcher = None
+        assert (found.done, found.standing) == (False, True)
+        assert found.action == f"could not settle it: it left processes behind: {late[0].pid}"
+        assert [agent["id"] for agent in fleet.agents()] == [ident]
+        late[0].kill()
+        late[0].wait(60)
+        either.swept(fleet)
+        assert fleet.agents() == []

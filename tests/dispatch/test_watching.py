@@ -60,7 +60,10 @@ class Teller:
         self.shows(first)
 
     def shows(self, text: str) -> None:
-        until(lambda: text.strip() in self.fleet.screen(self.ident))
+        until(lambda: text.strip() in self._screen() and self._screen().endswith("\n>"))
+
+    def _screen(self) -> str:
+        return self.fleet.screen(self.ident).rstrip()
 
     def long_ago(self) -> None:
         """Whatever was seen or said was so an hour ago, in the same order."""
@@ -108,6 +111,7 @@ def test_a_turn_that_failed_on_the_screen_is_continued_a_bounded_number_of_times
             (said,) = limits.tend(fleet.ground, "p")
             assert GO_ON.partition("(")[0] in said
             until(lambda: len(teller.told()) == number)  # noqa: B023
+            teller.shows("x the model is overloaded")
             teller.long_ago()
         assert len(watch(fleet.ground, "p")) == 1
         teller.long_ago()

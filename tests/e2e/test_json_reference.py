@@ -217,14 +217,16 @@ def test_every_answer_about_agents_has_the_keys_and_types_of_the_page(staffed):
     for command, words in AGENTS:
         if command == "merge":
             staffed("task", "done", "other").ok()
-        if command == "stop":  # one that never started could not be resumed
-            until(lambda: staffed.ask("dispatches", "show", "build")["launched_at"])
+        if command in {"stop", "kill"}:  # one that never started could not be resumed
+            task = "build" if command == "stop" else "other"
+            until(lambda: staffed.ask("dispatches", "show", task)["launched_at"])  # noqa: B023
         if command == "review --list":
             with Fleet.open() as opened:  # what only a pipeline does
                 raw(opened, "UPDATE tasks SET stage = 'review' WHERE slug = 'build'")
         last = staffed.ask("dispatches", "list")[0]["id"] if "@last" in words else ""
         value = said(staffed, command, [last if word == "@last" else word for word in words])
         wrong += [f"{command}: {fault}" for fault in faults(value, ANSWERS[command], SHAPES)]
+    until(lambda: staffed.ask("coord", "status")["state"] == "alive")
     staffed("coord", "stop").ok()
     assert wrong == [], "\n".join(wrong)
 

@@ -49,7 +49,7 @@ def test_whoever_follows_ends_when_its_reader_is_gone(fleet, program):
     assert child.stdout.readline()
     child.stdout.close()
     try:
-        child.wait(timeout=5)
+        child.wait(timeout=60)
     except subprocess.TimeoutExpired:
         pytest.fail("it waits for changes that nobody will read")
 

@@ -104,6 +104,7 @@ def test_what_a_dead_agent_left_running_is_ended_before_the_successor_starts(sce
         assert is_alive(child), "looking ends nobody"
         new = fleet.resume(old)["id"]
         assert not is_alive(child)
+        until(lambda: int((scene.tree("t") / "child").read_text()) != child)
         tidied(scene, fleet, new, "child")
 
 

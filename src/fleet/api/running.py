@@ -124,6 +124,8 @@ class Running(Planning, Session):
         if pane is None:
             return self.output(ident)
         text = self.world.tmux.capture(pane.session_id, history=history or pane.dead)  # a death scrolls the screen
+        if text is None and self._pane(ident) is None:
+            return self.output(ident)  # it has just ended
         if text is None:
             raise Absent(what=f"answer from tmux about fleet-{ident}")
         return f"{text.rstrip()}\n" if text.strip() else ""

@@ -171,6 +171,7 @@ def _remove(ground: Ground, claim: Claim) -> Left | None:
     except BlockingIOError:
         return None
     if not ground.commit(_let_go(ground, claim))["moved"]:
+        ground.world.forget_effect_lock(claim.id)
         lock.give()
         return None
     try:

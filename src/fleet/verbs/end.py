@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
 
 _DEATH_WAIT = 5.0
+_LOOKS = 5
+_BETWEEN_LOOKS = 0.05
 
 
 def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str, Any]:
@@ -29,7 +31,13 @@ def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str,
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
     ground.commit(_ask(row, asked_for, reason))
     _end_processes(ground, row)
-    return settle(ground, ident, why=reason)
+    for _ in range(_LOOKS):
+        done = settle(ground, ident, why=reason)
+        if done["settled"]:
+            break
+        kill_processes(ground, row)  # what was started meanwhile, or is just going
+        ground.world.clock.wait(_BETWEEN_LOOKS)
+    return done
 
 
 def _journal(ground: Ground, ident: str) -> Row:

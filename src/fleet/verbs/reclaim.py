@@ -91,7 +91,10 @@ def _release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
     claims = sorted(map(Claim.of, held), key=lambda claim: -_PLACE.get(claim.kind, 0))
     left = []
     for claim in claims:
-        why = _why_kept(ground, claim) or release(ground, claim)
+        why = _why_kept(ground, claim)
+        if not is_disposable(ground, project, slug):
+            return left  # somebody opened it again, while the tree was made ready to go
+        why = why or release(ground, claim)
         if why:
             left.append(why)
             break  # the directory stays with the tree

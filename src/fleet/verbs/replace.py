@@ -7,11 +7,12 @@ anywhere, the next tick, `coord start` or sweep reads the seat and goes on.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace as changed
 from typing import TYPE_CHECKING, Any
 
 from fleet.engines.reader import engine as read_engine
-from fleet.errors import FleetError, NotProven, ReplaceInProgress
+from fleet.errors import FleetError, NotProven, Refused, ReplaceInProgress
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.times import SECOND
 from fleet.store import queries as q
@@ -110,7 +111,8 @@ def end_withdrawn(ground: Ground, ident: str, why: str) -> None:
     """What a withdrawn candidate held is released before whoever withdrew it goes on."""
     row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
     if row is not None and row["exec_state"] in UNFINISHED:
-        end(ground, ident, asked_for="kill", reason=f"withdrawn: {why}")
+        with contextlib.suppress(Refused):  # somebody was faster, and it has ended
+            end(ground, ident, asked_for="kill", reason=f"withdrawn: {why}")
 
 
 def tend(ground: Ground, project: str) -> list[str]:

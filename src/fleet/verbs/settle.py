@@ -106,13 +106,22 @@ def _why_starting(ground: Ground, row: Row, listing: Listing) -> str:
     session = next((claim for claim in held if claim.kind == "tmux_session" and claim.state == "live"), None)
     fresh = listing if _pane(ground, row, listing) or session is None else ground.world.tmux.listing()
     pane = _pane(ground, row, fresh)
-    if pane is not None and not pane.dead:
+    if pane is not None and not pane.dead and _is_noticed(ground, fresh, pane):
         return "its session is starting"
     if session is not None:
         return "its session is unknown" if TmuxSession().judge(session, fresh, ground.world) == "unknown" else ""
     if spawner is not None and ground.world.processes.life(spawner) != "dead" and not _gave_up(ground, spawner, row):
         return f"process {spawner.pid} is starting it"
     return ""
+
+
+def _is_noticed(ground: Ground, listing: Listing, pane: Pane) -> bool:
+    """False: its process is dead, and tmux, which has not noticed, is told again."""
+    who = ground.world.processes.identify(pane.pid)
+    if listing.server is None or who is None or ground.world.processes.life(who) != "dead":
+        return True
+    ground.world.processes.signal(listing.server, signal.SIGCHLD)
+    return False
 
 
 def _gave_up(ground: Ground, spawner: Identity, row: Row) -> bool:

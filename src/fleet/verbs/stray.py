@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.verbs.ground import Ground
-    from fleet.world.tmux import Listing
+    from fleet.world.tmux import Listing, Pane
 
 _SESSION = re.compile(r"fleet-([0-9a-f]{8})")
 _HALF = re.compile(r"([0-9a-f]{8}\.md)\.[0-9a-f]{8}\.new")
@@ -46,7 +46,15 @@ def sessions(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Findin
             continue
         proof = f"dispatch {pane.dispatch} is {'in the archive' if row is None else row['exec_state']}"
         yield acted(what, "its dispatch has ended", proof, "kill it", kill,
-                    lambda: ground.world.tmux.kill(pane.session_id))  # fmt: skip # noqa: B023
+                    lambda: _killed(ground, pane))  # fmt: skip # noqa: B023
+
+
+def _killed(ground: Ground, pane: Pane) -> bool:
+    """Whether it is gone, by us or by somebody who was faster."""
+    if ground.world.tmux.kill(pane.session_id):
+        return True
+    listing = ground.world.tmux.listing()
+    return listing.server is not None and listing.pane(pane.session) is None
 
 
 def processes(ground: Ground, *, kill: bool) -> Iterator[Finding]:

@@ -1,0 +1,33 @@
+"""Other programs: a program has ended when its process has, whoever holds its pipes."""
+
+import contextlib
+import os
+import signal
+
+import pytest
+
+from fleet.world.funnel import Funnel
+from fleet.world.programs import Programs
+
+LIMIT = 20.0
+
+
+@pytest.mark.req("MERGE-2")
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_program_whose_child_lives_on_in_its_pipes_ended_as_it_did_and_what_it_said_is_kept(status):
+    script = f"sleep 1000 & echo $!; echo trouble >&2; exit {status}"
+    done = Programs(Funnel()).run("verify", ["/bin/sh", "-c", script], limit=LIMIT)
+    with contextlib.suppress(ValueError, ProcessLookupError):
+        os.kill(int(done.out), signal.SIGKILL)
+    assert (done.status, done.err) == (status, "trouble\n")
+    assert done.out.strip().isdigit()
+
+
+@pytest.mark.req("MERGE-2")
+def test_a_program_that_does_not_end_in_time_is_ended_with_all_that_it_started():
+    read, write = os.pipe()  # open at the other end for as long as any of them lives
+    done = Programs(Funnel()).run("verify", ["/bin/sh", "-c", "sleep 1000 & wait"], limit=0.1, lock=write)
+    os.close(write)
+    assert done.status is None
+    assert os.read(read, 1) == b""
+    os.close(read)
