@@ -89,7 +89,7 @@ def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
 def _release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
     held = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, project=project, slug=slug))
     claims = sorted(map(Claim.of, held), key=lambda claim: -_PLACE.get(claim.kind, 0))
-    left = []
+    left: list[str] = []
     for claim in claims:
         why = _why_kept(ground, claim)
         if not is_disposable(ground, project, slug):
