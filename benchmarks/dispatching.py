@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
     from fleet.store.transaction import Row, Tx
 
-ROUNDS = 25
+ROUNDS = 60
 LARGE_ROUNDS = 7
 FILES = 20_000
 JOURNALS = 10_000

@@ -170,6 +170,13 @@ FAIL_RELEASE = Query(
     "UPDATE claims SET failures = failures + 1, failed_at = %(at)s, state = %(after)s, actor = '', updated_at = %(at)s WHERE id = %(id)s AND state = 'releasing'",
 )
 
+# A session that runs was made last: all that its dispatch needs is there.
+NOTE_MADE = Query(
+    'note_made',
+    "UPDATE claims SET state = 'live', updated_at = :at WHERE state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug))",
+    "UPDATE claims SET state = 'live', updated_at = %(at)s WHERE state = 'allocating' AND (dispatch = %(dispatch)s OR (dispatch IS NULL AND project = %(project)s AND slug = %(slug)s))",
+)
+
 # A thing could not be made. Nobody is at it any more.
 FAIL_MAKING = Query(
     'fail_making',

@@ -18,6 +18,8 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fleet.model.claim import Look
     from fleet.resources.kind import Kind, Order
     from fleet.store.transaction import Row, Tx
@@ -46,11 +48,15 @@ def intent(ground: Ground, kind: Kind, order: Order) -> Claim:
     )
 
 
-def acquire(ground: Ground, claims: list[Claim], order: Order) -> None:
-    """Make the things whose intents are written down; then write down, at once, which of them are there.
+def acquire(ground: Ground, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> None:
+    """Make the things whose intents are written down; then write down, at once, which of them are there."""
+    made = [*made_before, *make(ground, claims, order, made_before)]
+    if made:
+        ground.commit(walk([(claim, "made") for claim in made]))
 
-    While another program makes one of them, we make ours.
-    """
+
+def make(ground: Ground, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> list[Claim]:
+    """Make them; what was made, when one of them cannot be, is written down. While another program makes one, we make ours."""
     ours = [claim for claim in claims if not KINDS[claim.kind].by_program]
     made: list[Claim] = []
 
@@ -66,10 +72,10 @@ def acquire(ground: Ground, claims: list[Claim], order: Order) -> None:
                 made.append(claim)
         make_ours()
     except (FleetError, OSError):
-        ground.commit(walk([(claim, "made" if claim in made else "not_made") for claim in claims]))
+        told = [(claim, "made" if claim in made else "not_made") for claim in claims]
+        ground.commit(walk([*((claim, "made") for claim in made_before), *told]))
         raise
-    if made:
-        ground.commit(walk([(claim, "made") for claim in claims]))
+    return made
 
 
 def _make(ground: Ground, claim: Claim, order: Order) -> None:

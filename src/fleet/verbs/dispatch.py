@@ -36,7 +36,7 @@ from fleet.store import queries as q
 from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
 from fleet.verbs import branches, holding, prompts
-from fleet.verbs.acquire import acquire, intent, is_free
+from fleet.verbs.acquire import acquire, intent, is_free, make
 from fleet.verbs.limits import refuse_held
 from fleet.verbs.reclaim import undo_unmade
 from fleet.verbs.serving import note_server, server
@@ -119,13 +119,13 @@ def _is_in_flight(ground: Ground, ident: str) -> bool:
 
 
 def _make(ground: Ground, plan: list[Claim], order: Order) -> None:
-    """Whatever the agent needs is there, and written down, before its session is made."""
+    """Whatever the agent needs is there before its session is made; all of it is written down at once, by us or by the launch."""
     *needed, session = plan
-    acquire(ground, [claim for claim in needed if "rewrite" not in claim.data], order)
+    made = make(ground, [claim for claim in needed if "rewrite" not in claim.data], order)
     for claim in needed:
         if "rewrite" in claim.data:
             prompts.finish_rewrite(ground, claim)
-    acquire(ground, [session], order)
+    acquire(ground, [session], order, made)
     if session.data["server"] != order.server:
         note_server(ground, session)
 

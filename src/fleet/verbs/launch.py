@@ -80,6 +80,8 @@ def _take_off(row: Row, me: str, proof: str) -> Change:
         tx.about(row["project"], row["slug"])
         tx.dispatch = row["id"]
         launched = tx.run(q.LAUNCH_DISPATCH, id=row["id"], process=me, at=tx.at)
+        if launched:
+            _note_made(tx, row)
         for each in tx.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]):
             claim = Claim.of(each)
             if claim.kind == "tmux_session" and launched:
@@ -91,6 +93,13 @@ def _take_off(row: Row, me: str, proof: str) -> Change:
         return {"launched": launched == 1, "candidate": candidate}
 
     return Change(f"launch {row['id']}", work)
+
+
+def _note_made(tx: Tx, row: Row) -> None:
+    """Its dispatcher may be killed before it writes down what it has made; then an agent would work in what is said to be unmade."""
+    place = {"project": row["project"], "slug": row["slug"] or ""}
+    if tx.run(q.NOTE_MADE, dispatch=row["id"], **place, at=tx.at) and row["slug"]:
+        tx.run(q.BRANCH_IS_OURS, **place)
 
 
 def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:

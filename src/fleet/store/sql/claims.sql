@@ -22,6 +22,11 @@ WHERE id = :id AND state = 'allocating' AND actor = :was;
 UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, actor = '', updated_at = :at
 WHERE id = :id AND state = 'releasing';
 
+-- name: note_made
+-- A session that runs was made last: all that its dispatch needs is there.
+UPDATE claims SET state = 'live', updated_at = :at
+WHERE state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug));
+
 -- name: fail_making
 -- A thing could not be made. Nobody is at it any more.
 UPDATE claims SET state = 'failed_alloc', actor = '', updated_at = :at WHERE id = :id AND state = 'allocating';
