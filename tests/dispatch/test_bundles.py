@@ -310,6 +310,24 @@ def test_work_in_a_tree_that_the_database_has_forgotten_is_refused_and_kept(scen
     assert (scene.tree("t") / "README").read_text() == "changed"
 
 
+@pytest.mark.req("ADO-2", "STORE-7")
+def test_what_a_killed_dispatcher_has_made_is_written_down_by_the_launch(either):
+    with either.fleet() as fleet:
+        fleet.add(project="p", title="T", slug="t")
+        dispatcher = either.halted("after", "tmux new-session", "dispatch", "t")
+        first = fleet.dispatches()[0]["id"]
+        either.launched(fleet, first)
+        dispatcher.kill()
+        dispatcher.wait(60)
+        assert {claim["state"] for claim in fleet.claims()} == {"live"}, "nobody works in what is said to be unmade"
+        (either.tree("t") / "half.txt").write_text("work in progress")
+        fleet.stop(first)
+        fleet.retry(project="p", slug="t")
+        either.launched(fleet, fleet.dispatch(wanted())["id"])
+        assert (either.tree("t") / "half.txt").read_text() == "work in progress"
+        (either.tree("t") / "half.txt").unlink()
+
+
 @pytest.mark.req("ADO-2", "ADO-10")
 def test_a_tree_that_somebody_removed_is_made_anew_from_its_branch(scene):
     with scene.fleet() as fleet:

@@ -135,10 +135,10 @@ def _release(ground: Ground, claim: Claim, found: Look) -> Left | None:
     return _note_gone(ground, claim) if found == "absent" else _remove(ground, claim)
 
 
-def _release_unmade(ground: Ground, claim: Claim) -> Left:
-    """Never live: what is there is half-made at most, and goes."""
-    if claim.state == "allocating":
-        ground.commit(step(claim, "not_made"))
+def _release_unmade(ground: Ground, claim: Claim) -> Left | None:
+    """Never live: what is there is half-made at most, and goes. None: it has become live meanwhile."""
+    if claim.state == "allocating" and not ground.commit(step(claim, "not_made"))["moved"]:
+        return None
     failed = _in(claim, "failed_alloc")
     left = _undo_half_made(ground, failed)
     if left:
