@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from coordination.seats import asked, newest, seated, ticked, until
+from coordination.seats import asked, newest, seated, speaking, ticked, until
 from dispatch.stage import FLEET, HALTING, answer, bundle_of, claim_of, is_alive, process_of, raw
 
 import fleet.world.tmux as tmux_module
@@ -255,3 +255,37 @@ def test_what_is_handed_off_is_carried_on_by_the_drain_and_not_started_anew_by_t
         raw(fleet, f"UPDATE handoffs SET document = '{entry['document']}'")
         until(lambda: ticked(either, ident)["next"]["handoffs"] == [])
         assert fleet.handoffs("p")[0]["successor"] == fleet.task(**TASK)["assignee"]
+
+
+@pytest.mark.req("HAND-2", "GRAPH-5")
+def test_one_that_a_person_stops_while_it_is_handed_off_is_stopped_and_has_no_successor(either):
+    stubborn = ("sh", "-c", "trap '' TERM HUP; echo I stay; while :; do sleep 1; done")
+    with either.fleet() as fleet, either.fleet("ann") as ann:
+        old = at_work(either, fleet, *stubborn)
+        either.shows(fleet, old, "I stay")
+        fleet.hand_off(old, reason="full")
+        [entry] = fleet.drain("p")
+        assert (entry["state"], fleet.ground.dispatch(old)["asked_for"]) == ("queued", "handoff")
+        ann.stop(old)
+        assert (fleet.journal(old)["exec_state"], fleet.journal(old)["blocked_reason"]) == ("blocked", "stopped")
+        done = drained(fleet)
+        assert (done["id"], done["state"], done["successor"]) == (entry["id"], "dropped", None)
+        task = fleet.task(**TASK)
+        assert (task["status"], task["reason"]) == ("blocked", "stopped")
+        assert asked(fleet, f"SELECT id FROM dispatches WHERE predecessor = '{old}'") == []
+        assert fleet.agents() == []
+
+
+@pytest.mark.req("MSG-1", "HAND-2")
+def test_what_the_old_one_was_not_told_yet_waits_for_its_successor_once(either):
+    with either.fleet() as fleet:
+        old = at_work(either, fleet)
+        [one] = fleet.message("use the new name", agent=old)
+        assert one["delivered"] is False
+        fleet.hand_off(old, reason="full")
+        new = drained(fleet)["successor"]
+        assert speaking(either, new, "inbox").out == f"[fleet message {one['id']}] from tester: use the new name\n"
+        assert speaking(either, new, "inbox").out == "nothing waits for you\n"
+        fleet.hand_off(new, reason="full again")
+        third = drained(fleet)["successor"]
+        assert speaking(either, third, "inbox").out == "nothing waits for you\n", "it was read"

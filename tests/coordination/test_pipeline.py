@@ -264,3 +264,20 @@ def test_an_agent_whose_turn_is_over_after_its_report_is_asked_to_exit_at_once(e
         assert heard["state"] == ("idle" if over else "working")
         said = ticked(either, ident)["done"]
         assert said == ([f"{worker} (worker of t): asked to exit"] if over else [])
+
+
+@pytest.mark.req("PIPE-1", "MERGE-5")
+def test_work_whose_branch_is_gone_does_not_keep_the_coordinator_from_merging_the_rest(either):
+    hands(either, worker=f"{WORKS.removesuffix('fleet done')} test $FLEET_TASK = b || git branch -m saved; fleet done")
+    configured(either, review="none")
+    with either.fleet() as fleet:
+        ident = seated(either, fleet)
+        fleet.add(project="p", title="A", slug="a", priority=9)
+        fleet.add(project="p", title="B", slug="b")
+        until(lambda: ticked(either, ident) and merged(fleet, "b") and place(fleet, "a")[0] == "blocked")
+        assert place(fleet, "a") == ("blocked", "finisher")
+        assert "worker/a" in fleet.task(project="p", slug="a")["reason"]
+        assert either.git("show", "saved:a.txt") == "a"
+        either.git("branch", "-m", "saved", "worker/a")
+        fleet.retry(project="p", slug="a")
+        until(lambda: ticked(either, ident) and merged(fleet, "a"))

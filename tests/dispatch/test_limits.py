@@ -148,6 +148,7 @@ def test_an_overloaded_model_is_tried_again_with_growing_rests_five_times(either
             fleet.tend("p")
             assert messages_of(fleet, ident) == [], "it rests first"
             rest = REST[min(turn, len(REST)) - 1] * 1_000
+            raw(fleet, f"UPDATE messages SET delivered_at = delivered_at - {2 * rest}")  # all of it was so long ago
             raw(fleet, f"UPDATE agents SET state_at = {fleet.clock.now() - rest} WHERE dispatch = '{ident}'")
             fleet.tend("p")
             fleet.tend("p")

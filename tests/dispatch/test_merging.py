@@ -284,3 +284,56 @@ def test_the_verify_of_a_merge_that_is_gone_is_known_as_its_own_and_ended_by_the
         assert not is_alive(pid)
         assert fleet.claims(kind="merge_tree") == []
         assert status_of(fleet, "t")[0] == "to merge"
+
+
+@pytest.mark.req("MERGE-5", "GRAPH-5")
+def test_work_whose_branch_is_gone_is_parked_and_merged_when_it_is_back(either):
+    with either.fleet() as fleet:
+        done_task(either, fleet, "one", path="one.txt")
+        done_task(either, fleet, "two", path="two.txt")
+        tip = either.git("rev-parse", "worker/one")
+        either.git("branch", "-m", "worker/one", "saved")
+        with pytest.raises(NotMergeable, match="worker/one"):
+            fleet.merge(project="p", slug="one")
+        task = fleet.task(project="p", slug="one")
+        assert (task["status"], task["stage"], task["archived"]) == ("blocked", "finisher", False)
+        assert "worker/one" in task["reason"]
+        assert either.git("rev-parse", "saved") == tip
+        assert fleet.mergeable(project="p") == ["two"], "it is in nobody's way"
+        fleet.merge(project="p", slug="two")
+        either.git("branch", "-m", "saved", "worker/one")
+        fleet.retry(project="p", slug="one")
+        fleet.merge(project="p", slug="one")
+        assert either.git("show", "fleet/main:one.txt") == "hello"
+
+
+@pytest.mark.req("MERGE-5", "GRAPH-5", "GRAPH-13")
+@pytest.mark.parametrize(
+    ("went", "named"), [("-b feature/x", "feature/x"), ("--detach", "on no branch")], ids=["branch", "detached"]
+)
+def test_work_that_was_committed_elsewhere_is_not_taken_for_merged_and_stays(either, went, named):
+    either.git("config", "user.name", "scene")
+    either.git("config", "user.email", "scene@localhost")
+    works = f"git checkout -q {went} && echo hello >a.txt && git add . && git commit -qm 'Add a' && fleet done"
+    tree = str(either.tree("t"))
+    with either.fleet() as fleet:
+        either.dispatch(fleet, "t", "sh", "-c", works)
+        either.ended(fleet)
+        made, base = either.git("rev-parse", "HEAD", cwd=tree), either.git("rev-parse", "fleet/main")
+        assert either.git("show", f"{made}:a.txt") == "hello"
+        assert either.git("rev-parse", "worker/t") == base, "nothing is where it is looked for"
+        with pytest.raises(NotMergeable, match=named):
+            fleet.merge(project="p", slug="t")
+        either.swept(fleet)
+        task = fleet.task(project="p", slug="t")
+        assert (task["status"], task["archived"]) == ("blocked", False)
+        assert named in task["reason"]
+        assert either.git("rev-parse", "fleet/main") == base
+        assert either.git("rev-parse", "HEAD", cwd=tree) == made
+        assert (either.tree("t") / "a.txt").read_text() == "hello\n"
+        either.git("checkout", "--quiet", "-B", "worker/t", made, cwd=tree)  # as a person brings it home
+        fleet.retry(project="p", slug="t")
+        fleet.claim(project="p", slug="t")
+        fleet.done(project="p", slug="t")
+        fleet.merge(project="p", slug="t")
+        assert either.git("show", "fleet/main:a.txt") == "hello"

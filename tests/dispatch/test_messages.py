@@ -1,6 +1,8 @@
 """Messages: kept until acknowledged, applied once, and never typed where Enter could approve something."""
 
 import json
+import os
+import signal
 
 import pytest
 from dispatch.speaking import call, hook, known, messages_of, scripted, until_state
@@ -151,3 +153,29 @@ def test_all_agents_or_those_of_a_project_are_told_and_ended_ones_are_refused(ei
             fleet.message("hello?", agent=min(idents))
         assert either.program("message", "a", "b", "c").code == 2
         assert either.program("message", "--project", "nowhere", "x").code == 11
+
+
+@pytest.mark.req("MSG-1", "RES-10")
+@pytest.mark.parametrize("handed", [False, True], ids=["waiting", "handed out"])
+@pytest.mark.parametrize("end", ["stopped", "died"])
+def test_what_an_agent_has_not_acknowledged_waits_for_the_one_that_resumes_it_once(either, end, handed):
+    with either.fleet() as fleet:
+        old = either.dispatch(fleet, "t", "sleep", "1000")
+        who = either.launched(fleet, old)
+        one = sent(fleet, old, "read me")
+        if handed:  # to one that died before it could say so
+            raw(fleet, f"UPDATE messages SET delivered_at = {fleet.clock.now()} WHERE id = '{one['id']}'")
+        if end == "stopped":
+            fleet.stop(old)
+        else:
+            os.kill(who.pid, signal.SIGKILL)
+            until(lambda: fleet.world.processes.life(who) == "dead")
+        new = fleet.resume(old)["id"]
+        assert [row["id"] for row in messages_of(fleet, new)] == [one["id"]]
+        assert messages_of(fleet, old) == []
+        env = either.around(FLEET_DISPATCH_ID=new, FLEET_TASK="t", FLEET_PROJECT="p")
+        assert either.program("inbox", env=env).out == f"[fleet message {one['id']}] from tester: read me\n"
+        assert either.program("inbox", env=env).out == "nothing waits for you\n"
+        either.launched(fleet, new)
+        fleet.stop(new)
+        assert messages_of(fleet, fleet.resume(new)["id"]) == [], "it was read"

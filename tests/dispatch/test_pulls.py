@@ -286,6 +286,39 @@ def test_what_has_a_pull_request_is_not_merged_by_the_coordinator_too(either):
         assert fleet.mergeable(project="p") == []
 
 
+@pytest.mark.req("MERGE-7", "MERGE-5")
+def test_a_merged_task_that_is_tried_again_gets_a_request_of_its_own_and_is_not_merged_by_the_old_one(
+    either, monkeypatch
+):
+    monkeypatch.setattr(pull, "AGAIN", 0)
+    second = ADDRESS.replace("/1", "/2")
+    with either.fleet() as fleet:
+        forge = Forge(either)
+        worked(either, fleet)
+        fleet.pull(**TASK)
+        forge.merges()
+        forge.says("merged")
+        assert fleet.check_pull(**TASK)["state"] == "merged"
+        assert fleet.task(**TASK)["archived"]
+        fleet.retry(**TASK)
+        with pytest.raises(NotPulled, match="not opened"):
+            fleet.check_pull(**TASK)
+        forge.program.write_text(
+            f"#!/bin/sh\ncase $1 in --state) if [ $2 = {second} ]; then echo open; else echo merged; fi;; *) echo {second};; esac\n"
+        )
+        again = ("sh", "-c", "echo more > b.txt; git add .; git commit -qm 'Add b'; fleet done")
+        fleet.dispatch(Wanted(**TASK, engine="shell", command=again))
+        either.ended(fleet)
+        tip = either.git("rev-parse", "worker/t")
+        for _ in range(2):  # it is opened, and then looked at
+            (told,) = fleet.tend_pulls(project="p")
+            assert (told["address"], told["state"]) == (second, "open")
+        task = fleet.task(**TASK)
+        assert (task["status"], task["stage"], task["archived"]) == ("in_progress", "finisher", False)
+        assert forge.branch("worker/t") == tip
+        assert "b.txt" not in either.git("ls-tree", "--name-only", "fleet/main")
+
+
 def test_the_command_says_the_same(scene):
     with scene.fleet() as fleet:
         Forge(scene)

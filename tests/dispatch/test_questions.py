@@ -6,9 +6,48 @@ import pytest
 from dispatch.speaking import agent, call, hook, scripted, until_state
 from dispatch.stage import FLEET, answer, raw
 
+from fleet.api.hooking import Hooking
 from fleet.errors import AnsweredBefore, CannotAnswer, NoSuchQuestion
+from fleet.model.dialect import Dialect
 from fleet.store import queries as q
 from fleet.testing.scenarios import until
+from fleet.verbs import questions
+from fleet.world.clock import Clock
+
+QUESTION = "0123abcd"
+
+
+class Over(Clock):
+    """Its time is over after the first wait."""
+
+    def __init__(self) -> None:
+        self.act = lambda: None
+        self.time = 0.0
+
+    def ticks(self) -> float:
+        return self.time
+
+    def wait(self, seconds: float) -> None:
+        self.time += 1_000_000 * seconds
+        self.act()
+
+
+class Waiting(Hooking):
+    """A hook that waits for an answer; somebody acts at the end of its wait, or just before it writes that down."""
+
+    def __init__(self, fleet, ident: str) -> None:
+        super().__init__(fleet.home, ident, fleet.store)
+        self.clock = Over()
+        self.act = lambda: None
+
+    def commit(self, change):
+        self.act()
+        return super().commit(change)
+
+    def said(self):
+        told = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+        dialect = Dialect({"engine": "scripted", "events": {}, "wait": 10})
+        return self.awaited(dialect, "PermissionRequest", told, QUESTION, lambda: False)
 
 
 def asked(fleet):
@@ -164,3 +203,36 @@ def test_a_question_on_a_screen_is_listed_and_answered_only_there(scene):
         assert f"fleet attach {ident}" in scene.program("questions").out
         with pytest.raises(CannotAnswer, match="delete it"):
             fleet.answer(ident, ["allow"])
+
+
+@pytest.mark.req("ASK-1")
+@pytest.mark.parametrize("moment", ["the last wait", "the closing"])
+def test_an_answer_that_is_given_while_the_wait_for_it_ends_reaches_the_agent(either, moment):
+    with either.fleet() as fleet, either.fleet("ann") as ann:
+        ident = scripted(either, fleet, "hang")
+        told = f"VALUES ('{QUESTION}', '{ident}', 'permission', 'May I?', 'ls', 1)"
+        raw(fleet, f"INSERT INTO questions (id, dispatch, kind, text, command, asked_at) {told}")
+        waiting, given = Waiting(fleet, ident), []
+
+        def act() -> None:
+            if not given:
+                given.append(ann.commit(questions.answer(QUESTION, ["allow"])))
+
+        (waiting.clock if moment == "the last wait" else waiting).act = act
+        said = waiting.said()
+        assert given, "somebody has answered, and was not told that it was too late"
+        assert said == {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
+        row = fleet.store.read(lambda rows: rows.one(q.QUESTION_BY_ID, id=QUESTION))
+        assert row["closed_at"] is not None
+        assert waiting.said() is None, "once"
+
+
+@pytest.mark.req("ASK-1")
+def test_one_that_nobody_answers_in_time_is_over_and_an_answer_after_that_is_refused(either):
+    with either.fleet() as fleet:
+        ident = scripted(either, fleet, "hang")
+        told = f"VALUES ('{QUESTION}', '{ident}', 'permission', 'May I?', 'ls', 1)"
+        raw(fleet, f"INSERT INTO questions (id, dispatch, kind, text, command, asked_at) {told}")
+        assert Waiting(fleet, ident).said() is None
+        with pytest.raises(AnsweredBefore, match="went on without it"):
+            fleet.answer(QUESTION, ["allow"])

@@ -321,3 +321,31 @@ def test_a_step_cannot_report_for_its_item(scene):
         said = dict(fleet.job_logs(done["id"], ident))
     assert "FLEET_TASK is not set" in said[f"{ident}.1.1"]
     assert said[f"{ident}.1.2"] == f"{done['id']}\n"
+
+
+@pytest.mark.req("JOB-3", "JOB-5")
+def test_items_are_not_tried_again_while_the_job_sums_up_but_when_it_is_over(either):
+    text = in_place("bad, good", "test {item} = good || test -e {env.OUT}/go")
+    text += "reduce:\n  - shell: 'echo summed up >> {env.OUT}/sums'\n"
+    told: list[str] = []
+    with either.jobs() as fleet, either.jobs("ann") as ann:
+
+        def wanted() -> bool:
+            """Asked before each round of the runner."""
+            [job] = ann.jobs()
+            if job["phase"] == "reduce" and not told:
+                before = (job, list(ann.items(job["id"])), ann.newest())
+                with pytest.raises(Refused) as caught:
+                    ann.retry_items(job["id"], (), everything=True)
+                told.append(str(caught.value))
+                assert (ann.jobs()[0], list(ann.items(job["id"])), ann.newest()) == before
+            return True
+
+        done = fleet.run_job(either.asked(text, told={"OUT": either.root}), lambda _event: None, wanted)
+        assert told, "it summed up"
+        assert (done["state"], states(either.items(done["id"]))) == ("done", {"bad": "dead", "good": "done"})
+        Path(either.root, "go").touch()
+        again = ann.retry_items(done["id"], (), everything=True)
+        assert (len(again["items"]), again["state"]) == (1, "paused")
+    assert either.resume(done["id"])["items"]["done"] == 2
+    assert Path(either.root, "sums").read_text().splitlines() == ["summed up"] * 2

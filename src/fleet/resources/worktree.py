@@ -150,8 +150,8 @@ class Worktree:
 def _refusal(claim: Claim, found: Look, here: Listed | None, world: World) -> WorktreeRefused:
     """Why what is there cannot be used, and what a person can do about it."""
     if claim.state in UNMADE and here is not None and (here.locked or "").startswith(mark(world)):
-        why = "fleet made it, but its database knows of no work in it (was a backup restored?)"
-        advice = f"save what you need of it, then: git worktree remove -f -f {claim.name}"
+        why = "fleet made it, but its database knows of no work in it: was a backup restored, or is it changed by its checkout alone?"
+        advice = "save what you need of it and move the folder away; the next dispatch makes it anew"
         return WorktreeRefused(path=claim.name, why=why, advice=advice)
     advice = "look at it with git worktree list; move it away or repair it"
     return WorktreeRefused(path=claim.name, why=f"it is {found}", advice=advice)

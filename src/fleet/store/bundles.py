@@ -70,7 +70,7 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
         )  # somebody removed it: make it anew
         return _insert(tx, wanted)
     if not seen.free:
-        raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.actor)
+        raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.hands)
     if existing.state == "allocating":
         data = jsontext.dumps(existing.data)
         tx.run(q.RETAKE_CLAIM, id=existing.id, actor=wanted.actor, was=existing.actor, data=data, at=tx.at)

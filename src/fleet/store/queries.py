@@ -58,6 +58,13 @@ CLOSE_QUESTION = Query(
     'UPDATE questions SET closed_at = %(at)s WHERE id = %(id)s AND closed_at IS NULL',
 )
 
+# Compare and set: nobody waits for the answer any more, and there is none.
+CLOSE_UNANSWERED = Query(
+    'close_unanswered',
+    'UPDATE questions SET closed_at = :at WHERE id = :id AND closed_at IS NULL AND answer IS NULL',
+    'UPDATE questions SET closed_at = %(at)s WHERE id = %(id)s AND closed_at IS NULL AND answer IS NULL',
+)
+
 # An agent went on, or ended: what it asked before is over; of one tool call only, if one is named.
 CLOSE_QUESTIONS = Query(
     'close_questions',
@@ -173,8 +180,8 @@ FAIL_RELEASE = Query(
 # A session that runs was made last: all that its dispatch needs is there.
 NOTE_MADE = Query(
     'note_made',
-    "UPDATE claims SET state = 'live', updated_at = :at WHERE state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug))",
-    "UPDATE claims SET state = 'live', updated_at = %(at)s WHERE state = 'allocating' AND (dispatch = %(dispatch)s OR (dispatch IS NULL AND project = %(project)s AND slug = %(slug)s))",
+    "UPDATE claims SET state = 'live', updated_at = :at WHERE (state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug))) OR (state = 'failed_alloc' AND dispatch = :dispatch AND kind = 'tmux_session')",
+    "UPDATE claims SET state = 'live', updated_at = %(at)s WHERE (state = 'allocating' AND (dispatch = %(dispatch)s OR (dispatch IS NULL AND project = %(project)s AND slug = %(slug)s))) OR (state = 'failed_alloc' AND dispatch = %(dispatch)s AND kind = 'tmux_session')",
 )
 
 # A thing could not be made. Nobody is at it any more.
@@ -750,11 +757,11 @@ REPORT_DISPATCH = Query(
     "UPDATE dispatches SET report = %(report)s, report_reason = %(reason)s, reported_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND report IS NULL AND exec_state IN ('pending', 'in_flight')",
 )
 
-# Write down that an agent is asked to exit. A kill weighs more than a stop, a stop more than a report.
+# Write down that an agent is asked to exit. A kill weighs more than a stop, a stop more than a handoff or a report.
 ASK_DISPATCH = Query(
     'ask_dispatch',
-    "UPDATE dispatches SET asked_at = COALESCE(asked_at, :at), asked_for = :asked_for, asked_reason = :reason, updated_at = :at WHERE id = :id AND exec_state IN ('pending', 'in_flight') AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for <> 'kill' AND :asked_for = 'kill'))",
-    "UPDATE dispatches SET asked_at = COALESCE(asked_at, %(at)s), asked_for = %(asked_for)s, asked_reason = %(reason)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state IN ('pending', 'in_flight') AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for <> 'kill' AND %(asked_for)s = 'kill'))",
+    "UPDATE dispatches SET asked_at = COALESCE(asked_at, :at), asked_for = :asked_for, asked_reason = :reason, updated_at = :at WHERE id = :id AND exec_state IN ('pending', 'in_flight') AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for <> 'kill' AND :asked_for = 'kill') OR (asked_for = 'handoff' AND :asked_for = 'stop'))",
+    "UPDATE dispatches SET asked_at = COALESCE(asked_at, %(at)s), asked_for = %(asked_for)s, asked_reason = %(reason)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state IN ('pending', 'in_flight') AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for <> 'kill' AND %(asked_for)s = 'kill') OR (asked_for = 'handoff' AND %(asked_for)s = 'stop'))",
 )
 
 # Compare and set: the outcome, committed only by settle.
@@ -1327,6 +1334,13 @@ ACKNOWLEDGE_MESSAGE = Query(
     'UPDATE messages SET acknowledged_at = %(at)s, delivered_at = COALESCE(delivered_at, %(at)s) WHERE id = %(id)s AND dispatch = %(dispatch)s AND acknowledged_at IS NULL',
 )
 
+# Who goes on in another's place gets what that one has not acknowledged.
+INHERIT_MESSAGES = Query(
+    'inherit_messages',
+    "UPDATE messages SET dispatch = :dispatch, delivered_at = NULL, how = NULL WHERE dispatch = :predecessor AND acknowledged_at IS NULL AND kind = 'message'",
+    "UPDATE messages SET dispatch = %(dispatch)s, delivered_at = NULL, how = NULL WHERE dispatch = %(predecessor)s AND acknowledged_at IS NULL AND kind = 'message'",
+)
+
 # When something was last said to an agent.
 LAST_SAID = Query(
     'last_said',
@@ -1621,8 +1635,8 @@ END_TASK = Query(
 # Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one; anything else begins anew.
 REOPEN_TASK = Query(
     'reopen_task',
-    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = :at, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END WHERE project = :project AND slug = :slug AND status = :was",
-    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = %(at)s, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
+    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END WHERE project = :project AND slug = :slug AND status = :was",
+    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = %(at)s, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
 )
 
 # A dependency was satisfied (-1) or is open again (+1): tell those who wait for it.

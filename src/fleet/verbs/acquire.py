@@ -123,7 +123,8 @@ def _released(ground: Ground, claim: Claim) -> Left | None:
         return f"{claim}: unknown kind, left alone"
     if claim.state != "live" and not is_free(ground, claim):
         alive = claim.who is not None and ground.world.processes.life(claim.who) == "alive"
-        return None if claim.state == "releasing" and alive else f"{claim}: {claim.hands} is still at it"
+        who = claim.hands if alive else f"what {claim.hands} started"
+        return None if claim.state == "releasing" and alive else f"{claim}: {who} is still at it"
     return _release(ground, claim, KINDS[claim.kind].look(claim, ground.world))
 
 
@@ -139,20 +140,23 @@ def _release_unmade(ground: Ground, claim: Claim) -> Left | None:
     """Never live: what is there is half-made at most, and goes. None: it has become live meanwhile."""
     if claim.state == "allocating" and not ground.commit(step(claim, "not_made"))["moved"]:
         return None
-    failed = _in(claim, "failed_alloc")
-    left = _undo_half_made(ground, failed)
-    if left:
-        return left
-    ground.world.forget_effect_lock(claim.id)  # nobody else looks at it while we live, and a missing lock is a free one
-    ground.commit(step(failed, "found_absent"))
-    return ""
+    return _undo_half_made(ground, _in(claim, "failed_alloc"))
 
 
-def _undo_half_made(ground: Ground, claim: Claim) -> Left:
-    """What was left by a creation that failed goes like anything else, under its lock."""
+def _undo_half_made(ground: Ground, claim: Claim) -> Left | None:
+    """What was left by a creation that failed goes like anything else, under its lock. None: somebody else is at it."""
     lock = ground.world.effect_lock(claim.id)
     try:
-        KINDS[claim.kind].release(claim, ground.world, lock.take())
+        handle = lock.take()
+    except BlockingIOError:
+        return None
+    try:
+        row = ground.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=claim.id))
+        if row is None or row["state"] != "failed_alloc":
+            return ""  # somebody was faster, and the name may be another's by now
+        KINDS[claim.kind].release(claim, ground.world, handle)
+        ground.world.forget_effect_lock(claim.id)
+        ground.commit(step(claim, "found_absent"))
     except (FleetError, OSError) as error:
         return f"{claim}: {error}"
     finally:

@@ -37,23 +37,38 @@ def answered(desk: Desk, ident: str, clock: Clock, is_alone: Callable[[], bool])
         if row["answer"] is not None:
             return _said(desk, row) if desk.commit(_taken(desk, ident, clock.now()))["taken"] else None
         clock.wait(LOOK_AGAIN)
-    desk.commit(_taken(desk, ident, 0))
-    return None
+    if desk.commit(_given_up(desk, ident))["taken"]:
+        return None
+    row = desk.store.read(lambda rows: rows.one(q.QUESTION_BY_ID, id=ident))  # it came with the last tick
+    if row is None or row["closed_at"] is not None or row["answer"] is None:
+        return None
+    return _said(desk, row) if desk.commit(_taken(desk, ident, clock.now()))["taken"] else None
+
+
+def _given_up(desk: Desk, ident: str) -> Change:
+    """Nobody waits for the answer any more, if none has been given."""
+
+    def work(tx: Tx) -> Row:
+        taken = tx.run(q.CLOSE_UNANSWERED, id=ident, at=tx.at)
+        tx.note(question=ident, taken=False)
+        return {"taken": taken == 1}
+
+    return Change(f"question over: {ident} of {desk.dispatch}", work)
 
 
 def _taken(desk: Desk, ident: str, at: int) -> Change:
-    """The question is over; with a time, because the agent has its answer and goes on."""
+    """The question is over, because the agent has its answer and goes on."""
 
     def work(tx: Tx) -> Row:
         taken = tx.run(q.CLOSE_QUESTION, id=ident, at=tx.at)
         known = tx.one(q.HEARD_AGENT, dispatch=desk.dispatch)
-        after = weighed(known, Heard(at, state="working")) if known and at and taken else None
+        after = weighed(known, Heard(at, state="working")) if known and taken else None
         if after is not None and not tx.all(q.OPEN_QUESTIONS, dispatch=desk.dispatch):
             tx.run(q.LEARN_AGENT, **after)
-        tx.note(question=ident, taken=bool(at))
+        tx.note(question=ident, taken=True)
         return {"taken": taken == 1}
 
-    return Change(f"{'answer taken' if at else 'question over'}: {ident} of {desk.dispatch}", work)
+    return Change(f"answer taken: {ident} of {desk.dispatch}", work)
 
 
 def _said(desk: Desk, row: Row) -> Row:

@@ -31,6 +31,7 @@ from fleet.model.pipeline import KIND_AT, MENDING, STAGE_OF
 from fleet.model.times import SECOND, duration
 from fleet.resources import KINDS
 from fleet.resources.kind import Order
+from fleet.resources.worktree import GATE_WAIT
 from fleet.store import bundles, seating, tasks
 from fleet.store import queries as q
 from fleet.store.bundles import Seen
@@ -121,10 +122,10 @@ def _is_in_flight(ground: Ground, ident: str) -> bool:
 def _make(ground: Ground, plan: list[Claim], order: Order) -> None:
     """Whatever the agent needs is there before its session is made; all of it is written down at once, by us or by the launch."""
     *needed, session = plan
-    made = make(ground, [claim for claim in needed if "rewrite" not in claim.data], order)
     for claim in needed:
         if "rewrite" in claim.data:
             prompts.finish_rewrite(ground, claim)
+    made = make(ground, [claim for claim in needed if "rewrite" not in claim.data], order)
     acquire(ground, [session], order, made)
     if session.data["server"] != order.server:
         note_server(ground, session)
@@ -310,12 +311,23 @@ def _bundle_now(ground: Ground, order: Order) -> dict[str, tuple[Claim, Seen]]:
 def _seen(ground: Ground, claim: Claim) -> Seen:
     """A live worktree has to be whole, or it is refused; anything else is judged by what is left of it."""
     look = KINDS[claim.kind].look(claim, ground.world)
-    if claim.kind == "worktree" and claim.state in {"releasing", "releasing_blocked"} and look == "ours":
-        ground.world.git.restore_missing(claim.name)
+    free = is_free(ground, claim)
+    if claim.kind == "worktree" and claim.state in {"releasing", "releasing_blocked"} and look == "ours" and free:
+        _restore(ground, claim)
     if claim.state == "live" and look in {"foreign", "unknown"}:
         advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
         raise WorktreeRefused(path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice)
-    return Seen(free=is_free(ground, claim), look=look)
+    return Seen(free=free, look=look)
+
+
+def _restore(ground: Ground, claim: Claim) -> None:
+    """A tree whose removal was begun and is given up gets back what is missing in it."""
+    gate = ground.world.git_gate(claim.data["repository"])
+    gate.take(wait=GATE_WAIT)
+    try:
+        ground.world.git.restore_missing(claim.name)
+    finally:
+        gate.give()
 
 
 def _claim_task(tx: Tx, order: Order, limits: dict[str, int], journal: dict[str, Any]) -> None:
@@ -370,6 +382,8 @@ def _write_journal(tx: Tx, ground: Ground, order: Order, journal: dict[str, Any]
         raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
     agent = {"engine": journal["engine"], "session": f"fleet-{order.dispatch}", "conversation": journal["conversation"]}
     tx.run(q.ADD_AGENT, id=order.dispatch, **agent, at=tx.at)
+    if order.slug is not None and (journal["resumes"] or journal["handoffs"]):
+        tx.run(q.INHERIT_MESSAGES, dispatch=order.dispatch, predecessor=journal["predecessor"])
     if journal["resumes"]:
         tx.run(q.SET_RESUMES, id=order.dispatch, resumes=journal["resumes"])
     if journal["handoffs"]:

@@ -33,9 +33,8 @@ def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str,
     _end_processes(ground, row)
     for _ in range(_LOOKS):
         done = settle(ground, ident, why=reason)
-        if done["settled"]:
+        if done["settled"] or kill_processes(ground, row):  # what was started meanwhile, or is just going
             break
-        kill_processes(ground, row)  # what was started meanwhile, or is just going
         ground.world.clock.wait(_BETWEEN_LOOKS)
     return done
 

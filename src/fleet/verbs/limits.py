@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # How long a trial has to be in flight to count as alive when its engine has no hooks.
 TRIAL = MINUTE
+# So long what was said to an agent may be without an answer.
+_ANSWERING = 10 * MINUTE
 # How long a failed turn rests before it is continued: the n-th for so many seconds.
 REST = (10, 30, 60, 120, 300)
 GO_ON = "The last turn was ended by an error of the API ({why}). Go on where you were."
@@ -125,10 +127,17 @@ def _to_say(ground: Ground, agent: Row) -> str:
     if agent["state"] == "failed_turn" and 0 < agent["failed_turns"] <= MOST_FAILED_TURNS:
         rest = REST[agent["failed_turns"] - 1] * SECOND
         why = (agent["detail"] or "").partition(":")[0]
-        return GO_ON.format(why=why) if now - agent["state_at"] >= rest else ""
+        due = now - agent["state_at"] >= rest and not _is_answering(ground, agent, now)
+        return GO_ON.format(why=why) if due else ""
     if agent["state"] == "limit" and _may_go_on(ground, agent, now):
         return RESET
     return ""
+
+
+def _is_answering(ground: Ground, agent: Row, now: int) -> bool:
+    """Whether something was just said to it, and nobody has heard yet what came of that."""
+    last = (ground.store.read(lambda rows: rows.one(q.LAST_SAID, dispatch=agent["dispatch"])) or {})["at"]
+    return last is not None and last > agent["state_at"] and now - last < _ANSWERING
 
 
 def _may_go_on(ground: Ground, agent: Row, now: int) -> bool:

@@ -37,13 +37,46 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
         state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
         tip = ground.world.git.resolve(repository, f"refs/heads/worker/{slug}")
         _refuse_unfinished(project, slug, state)
-        if tip is not None and ground.world.git.contains(repository, integration, tip):
+        if tip is None or ground.world.git.contains(repository, integration, tip):
+            elsewhere = astray(ground, project, slug, repository, integration)
+            if elsewhere or tip is None:
+                raise _parked(ground, project, slug, state, elsewhere or f"there is no branch worker/{slug}")
             return _merged(ground, project, slug, base) | {"changed": False}
-        if tip is None:
-            advice = "was it dispatched by fleet?"
-            raise NotMergeable(project=project, slug=slug, why="it has no branch", advice=advice, stage="worker")
         order = order_for(ground, project, slug, repository, (integration, base, tip))
         return _finish(ground, order, tip, state)
+
+
+def astray(ground: Ground, project: str, slug: str, repository: str, integration: str) -> str:
+    """Why a task whose branch has nothing new is not just called merged: its agent has committed elsewhere. Empty: it has not."""
+    path = f"{ground.world.home}/projects/{project}/worktrees/{slug}"
+    for tree in ground.world.git.worktrees(repository) or ():
+        if os.path.realpath(tree.path) != os.path.realpath(path) or tree.branch == f"worker/{slug}":
+            continue
+        commits = ground.world.git.commits(repository, integration, tree.head)
+        if commits is None:
+            return "git does not say what its worktree has"
+        if commits:
+            where = f"the branch {tree.branch}" if tree.branch else "no branch"
+            return f"its worktree is on {where}, with work that worker/{slug} does not have"
+    return ""
+
+
+def _parked(ground: Ground, project: str, slug: str, was: Row, why: str) -> NotMergeable:
+    """The task waits for a person, so that the next one can be merged."""
+
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        place = {"project": project, "slug": slug}
+        same = is_as(tasks.state(tx, **place), was)
+        if same and tx.run(q.PARK_TASK, **place, was=was["status"], stage="finisher", reason=why, at=tx.at):
+            tasks.tell_dependents(tx, **place, before=was["status"], after="blocked")
+            tasks.say(tx, **place, message=f"not merged: {why}")
+        tx.note(reason=why)
+        return {"parked": same}
+
+    ground.commit(Change(f"{project}/{slug} cannot be merged", work))
+    advice = f"bring its work onto worker/{slug}, then `fleet task retry {slug}`"
+    return NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
 def _refuse_unfinished(project: str, slug: str, state: Row) -> None:
@@ -83,11 +116,12 @@ def _finish(ground: Ground, order: Order, tip: str, was: Row) -> dict[str, Any]:
 def _refuse_changed(ground: Ground, project: str, slug: str, was: Row) -> None:
     """What somebody decided about the task while it was being merged counts."""
     now = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-    if not _is_as(now, was):
+    if not is_as(now, was):
         raise Refused(what=f"{project}/{slug} was changed meanwhile, it is {now['status']} now; nothing was merged")
 
 
-def _is_as(now: Row, was: Row) -> bool:
+def is_as(now: Row, was: Row) -> bool:
+    """Whether nobody has decided about a task meanwhile."""
     return all(now[name] == was[name] for name in ("status", "stage", "assignee"))
 
 
@@ -200,7 +234,7 @@ def end_finisher(
         }
         ended = tx.run(q.END_DISPATCH, **common, after=state, reason=reason)
         place = {"project": order.project, "slug": order.slug or ""}
-        same = was is not None and _is_as(tasks.state(tx, **place), was)
+        same = was is not None and is_as(tasks.state(tx, **place), was)
         stage = (park or (_too_often(tx, order, reason or "", most) if most else None)) if same else None
         if stage and was is not None:
             tx.run(q.PARK_TASK, **place, was=was["status"], stage=stage, reason=reason, at=tx.at)

@@ -15,7 +15,7 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.branches import integration_branch, target_branch
-from fleet.verbs.merge import note_merged
+from fleet.verbs.merge import astray, is_as, note_merged
 from fleet.world.forge import LIMIT, forge
 
 if TYPE_CHECKING:
@@ -52,9 +52,11 @@ def check(ground: Ground, project: str, slug: str) -> dict[str, Any]:
         return _told(project, slug, task["pull_request"], "merged", changed=False)
     if not task["pull_request"]:
         raise _refused(project, slug, "it was not opened yet", f"`fleet pr {slug} -p {project}` opens it")
+    before = ground.store.read(lambda rows: tasks.state(rows, project, slug))
     repository, remote, there = _ways(ground, project, slug)
     state = there.state(task["pull_request"])
-    if ground.store.read(lambda rows: tasks.state(rows, project, slug))["attempted"]:
+    now = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    if now["attempted"] or not is_as(now, before):  # somebody works on it, or has decided about it meanwhile
         return _told(project, slug, task["pull_request"], state, changed=False)
     if state != "closed" and _follow(ground, project, slug, repository, remote, merged=state == "merged"):
         return _told(project, slug, task["pull_request"], "merged", changed=True)
@@ -161,6 +163,9 @@ def _push(ground: Ground, project: str, slug: str, repository: str, remote: str)
     tip = git.resolve(repository, f"refs/heads/{branch}")
     if tip is None:
         raise _refused(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
+    elsewhere = astray(ground, project, slug, repository, ground.setting("integration", project))
+    if elsewhere:
+        raise _refused(project, slug, elsewhere, f"bring its work onto {branch}, then say it again")
     known = git.resolve(repository, f"refs/fleet/remote/{remote}/{branch}")
     if known == tip:
         return

@@ -48,7 +48,7 @@ def settle(
         state = _ended(ground, row, why)
         if state:
             return {"id": ident, "settled": True, "exec_state": state, "left": reclaim(ground, ident)}
-    return {"id": ident, "settled": False, "why": "it changes all the time"}
+    return {"id": ident, "settled": False, "why": "it changed again and again meanwhile; try again"}
 
 
 def _settled_before(ground: Ground, ident: str) -> dict[str, Any]:

@@ -67,20 +67,28 @@ class EffectLock:
         """Lock it, for as long as this process or a child that inherited it lives. BlockingIOError when it is taken."""
         folders.make(os.path.dirname(self.path))
         for left in range(_LOOKS, -1, -1):
-            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._fd = self._locked()
             except BlockingIOError:
-                os.close(fd)
                 if not left:
                     raise
                 sleep(_BETWEEN_LOOKS)  # somebody who only looks whether it is free holds it for no longer
-                continue
-            if is_same_file(self.path, fd):
-                self._fd = fd
-                return fd
-            os.close(fd)  # a sweep took it for history before it was ours
-        raise BlockingIOError
+            else:
+                break
+        return self._fd
+
+    def _locked(self) -> int:
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            same = is_same_file(self.path, fd)
+        except BaseException:
+            os.close(fd)
+            raise
+        if not same:  # a sweep took it for history before it was ours
+            os.close(fd)
+            raise BlockingIOError
+        return fd
 
     def give(self) -> None:
         """Let go of it here."""
@@ -204,21 +212,26 @@ def _finished(child: Child, given: str | None, limit: float) -> Done:
     """How it ended. What it left behind in the background may hold its pipes for ever; that is not waited for."""
     until = monotonic() + limit
     while True:
+        ended = child.poll() is not None  # then all that it said is there to be read
+        patience = limit if given is not None else max(min(_A_WHILE, until - monotonic()), 0)
         try:
-            out, err = child.communicate(given, timeout=max(min(_A_WHILE, until - monotonic()), 0))
+            out, err = child.communicate(given, timeout=patience)
         except subprocess.TimeoutExpired as late:
-            given = None  # it was told already
-            status = child.poll()
-            if status is None and monotonic() < until:
-                continue
-            if status is None:
-                os.killpg(child.pid, signal.SIGKILL)  # with all that it started: it leads a group of its own
-                child.wait()
-            _close(child)
-            if status is None:
-                return Done(status=None, out="", err=f"no answer within {limit:g} s")
-            return Done(status=status, out=_text(late.stdout), err=_text(late.stderr))
-        return Done(status=child.returncode, out=out, err=err)
+            if ended:
+                _close(child)
+                return Done(status=child.returncode, out=_text(late.stdout), err=_text(late.stderr))
+            if child.poll() is None and monotonic() >= until:
+                return _killed(child, limit)
+            given = None
+        else:
+            return Done(status=child.returncode, out=out, err=err)
+
+
+def _killed(child: Child, limit: float) -> Done:
+    os.killpg(child.pid, signal.SIGKILL)  # with all that it started: it leads a group of its own
+    child.wait()
+    _close(child)
+    return Done(status=None, out="", err=f"no answer within {limit:g} s")
 
 
 def _close(child: Child) -> None:

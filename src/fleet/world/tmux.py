@@ -123,7 +123,8 @@ class Tmux:
         first, *lines = done.out.removesuffix("\n").split("\n")
         if not first.startswith("server "):
             return Listing(server=None, why=done.err.strip() or "no answer")
-        if any(line.count("\t") < len(_COLUMNS) - 1 for line in lines) or (lines and not done.ok):
+        empty = not lines and done.err.startswith("no ")  # no current target: a server without sessions
+        if any(line.count("\t") < len(_COLUMNS) - 1 for line in lines) or not (done.ok or empty):
             return Listing(server=None, why="its answer cannot be understood")
         server = self._processes.identify(int(first.split()[1]))
         return Listing(server=server, panes=tuple(_pane(line) for line in lines))

@@ -42,6 +42,10 @@ WHERE id = :id AND answer IS NULL AND closed_at IS NULL;
 -- Compare and set: the agent has the answer, or needs none any more.
 UPDATE questions SET closed_at = :at WHERE id = :id AND closed_at IS NULL;
 
+-- name: close_unanswered
+-- Compare and set: nobody waits for the answer any more, and there is none.
+UPDATE questions SET closed_at = :at WHERE id = :id AND closed_at IS NULL AND answer IS NULL;
+
 -- name: close_questions
 -- An agent went on, or ended: what it asked before is over; of one tool call only, if one is named.
 UPDATE questions SET closed_at = :at

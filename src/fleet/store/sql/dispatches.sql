@@ -58,10 +58,11 @@ UPDATE dispatches SET report = :report, report_reason = :reason, reported_at = :
 WHERE id = :id AND report IS NULL AND exec_state IN ('pending', 'in_flight');
 
 -- name: ask_dispatch
--- Write down that an agent is asked to exit. A kill weighs more than a stop, a stop more than a report.
+-- Write down that an agent is asked to exit. A kill weighs more than a stop, a stop more than a handoff or a report.
 UPDATE dispatches SET asked_at = COALESCE(asked_at, :at), asked_for = :asked_for, asked_reason = :reason, updated_at = :at
 WHERE id = :id AND exec_state IN ('pending', 'in_flight')
-  AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for <> 'kill' AND :asked_for = 'kill'));
+  AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for <> 'kill' AND :asked_for = 'kill')
+       OR (asked_for = 'handoff' AND :asked_for = 'stop'));
 
 -- name: end_dispatch
 -- Compare and set: the outcome, committed only by settle.

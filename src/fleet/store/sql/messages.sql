@@ -18,6 +18,11 @@ WHERE id = :id AND dispatch = :dispatch;
 UPDATE messages SET acknowledged_at = :at, delivered_at = COALESCE(delivered_at, :at)
 WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL;
 
+-- name: inherit_messages
+-- Who goes on in another's place gets what that one has not acknowledged.
+UPDATE messages SET dispatch = :dispatch, delivered_at = NULL, how = NULL
+WHERE dispatch = :predecessor AND acknowledged_at IS NULL AND kind = 'message';
+
 -- name: last_said
 -- When something was last said to an agent.
 SELECT MAX(delivered_at) AS at FROM messages WHERE dispatch = :dispatch;

@@ -46,7 +46,7 @@ WHERE project = :project AND slug = :slug AND status = :was
 -- Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one;
 -- anything else begins anew.
 UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL,
-                 merged_at = NULL, changed_at = :at,
+                 merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END,
                  stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END,
                  reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END
 WHERE project = :project AND slug = :slug AND status = :was;

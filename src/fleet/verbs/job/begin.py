@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import BadInput
+from fleet.errors import BadInput, Refused
 from fleet.model import names
 from fleet.model.workflow import Workflow, faults, read
 from fleet.store import queries as q
@@ -17,6 +17,7 @@ from fleet.verbs.job.run import carry_on
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fleet.store.transaction import Row
     from fleet.verbs.ground import Ground
     from fleet.verbs.job.run import Wish
     from fleet.verbs.job.telling import Tell
@@ -94,6 +95,16 @@ def gate_of(ground: Ground, ident: str) -> Gate:
     return ground.world.work_gate(f"job-{ident}", ident)
 
 
+def _refuse_other_hands(ground: Ground, job: Row, workflow: Workflow) -> None:
+    """Items that are at work in worktrees are not looked for in one checkout, nor the other way round."""
+    was = read(job["source"], f"the document of job {job['id']}").map.isolation
+    if was == workflow.map.isolation:
+        return
+    if ground.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=job["id"])):
+        what = f"items of job {job['id']} are at work with isolation {was}; `fleet job resume {job['id']}` first, then change it"
+        raise Refused(what=what)
+
+
 def run_job(ground: Ground, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> dict[str, Any]:
     """Write a job down and run it. One that is there under its id is run once more, with its input read anew."""
     new, workflow = prepare(ground, asked, environment)
@@ -101,6 +112,8 @@ def run_job(ground: Ground, asked: Asked, environment: Mapping[str, str], tell: 
     taken_to_resume(ground, gate, new.id, force=False)
     try:
         known = ground.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=new.id))
+        if known is not None:
+            _refuse_other_hands(ground, known, workflow)
         change = book.create if known is None else book.renew
         ground.commit(change(new, parts_of(workflow)))
         return carry_on(ground, new.id, tell, wanted)

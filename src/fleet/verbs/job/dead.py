@@ -44,8 +44,11 @@ def retry(ground: Ground, ident: str, given: tuple[str, ...], *, everything: boo
     def work(tx: Tx) -> Row:
         tx.about(job["project"])
         now = book.job_of(tx, ident)
+        if now["state"] == "running" and now["phase"] in {"reduce", "over"}:
+            advice = f"say it again when it is over (`fleet job resume {ident}` if its runner is gone)"
+            raise Refused(what=f"job {ident} is reducing already; {advice}")
         moved = [item for item in which if tx.run(q.REVIVE_ITEM, job=ident, id=item)]
-        if moved and (now["state"] != "running" or now["phase"] in {"reduce", "over"}):
+        if moved and now["state"] != "running":
             tx.run(q.REOPEN_JOB, id=ident, reason=f"{len(moved)} item(s) are to be tried again", at=tx.at)
             tx.run(q.RESET_PART, job=ident, id="reduce")
         tx.note(job=ident, items=moved)

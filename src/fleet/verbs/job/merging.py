@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import Absent, FleetError, GitRefused, NotMergeable, Refused
+from fleet.errors import Absent, FleetError, GateHeld, GitRefused, NotMergeable, Refused
 from fleet.model import items
 from fleet.model.dispatches import UNFINISHED
 from fleet.resources import KINDS
@@ -17,7 +17,7 @@ from fleet.verbs.branches import integration_branch
 from fleet.verbs.job import book
 from fleet.verbs.job.attempts import branch
 from fleet.verbs.keep import keep
-from fleet.verbs.merge import begin, end_finisher, order_for
+from fleet.verbs.merge import astray, begin, end_finisher, order_for
 from fleet.verbs.reclaim import reclaim, release_bundle
 from fleet.verbs.settle import settle
 
@@ -53,6 +53,11 @@ def merge(ground: Ground, job: Row, item: str) -> str | None:
     tip, base = git.resolve(repository, f"refs/heads/worker/{slug}"), git.resolve(repository, f"refs/heads/{name}")
     if base is None:
         raise GitRefused(what=f"find the branch {name}", why="somebody has deleted it")
+    if tip is None or tip == base or git.contains(repository, name, tip):
+        elsewhere = astray(ground, job["project"], slug, repository, name)
+        if elsewhere:
+            advice = f"bring its work onto worker/{slug}, or try the item again"
+            raise NotMergeable(project=job["project"], slug=slug, why=elsewhere, advice=advice, stage="finisher")
     if tip is None or tip == base:
         return None
     if git.contains(repository, name, tip):
@@ -130,7 +135,7 @@ def let_go(ground: Ground, job: Row, item: str, *, status: str = "done", reason:
 def _kept(ground: Ground, project: str, slug: str, left: list[str]) -> list[str]:
     try:
         return list(keep(ground, project, slug)["left"])
-    except Absent:
+    except (Absent, GateHeld):
         return left
     except GitRefused as error:
         return [*left, str(error)]

@@ -50,6 +50,8 @@ def carry_on(ground: Ground, ident: str, tell: Tell, wanted: Wish) -> dict[str, 
     ground.commit(book.end(ident, state, reason))
     job = ground.store.read(lambda rows: book.job_of(rows, ident))
     if job["state"] == "cancelled":
+        for row in ground.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=ident)):
+            attempts.stop(ground, job, row)
         left = release_all(ground, job)
     write_report(ground, job)
     runner.telling.progress(now=True)
