@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from fleet.world import programs
 from fleet.world.funnel import Funnel
 from fleet.world.programs import Programs
 
@@ -31,3 +32,17 @@ def test_a_program_that_does_not_end_in_time_is_ended_with_all_that_it_started()
     assert done.status is None
     assert os.read(read, 1) == b""
     os.close(read)
+
+
+@pytest.mark.req("ENG-3")
+def test_a_program_that_reads_late_gets_all_that_it_is_given(monkeypatch):
+    monkeypatch.setattr(programs, "_A_WHILE", 0.001)
+    done = Programs(Funnel()).run("test", ["sh", "-c", "sleep 0.1; wc -c"], limit=60, given="x" * 300_000)
+    assert (done.status, done.out.strip()) == (0, "300000")
+
+
+@pytest.mark.req("ENG-3")
+def test_what_a_slow_program_says_is_read_to_its_end(monkeypatch):
+    monkeypatch.setattr(programs, "_A_WHILE", 0.001)
+    done = Programs(Funnel()).run("test", ["sh", "-c", "printf a; sleep 0.1; printf b; sleep 0.1; printf c"], limit=60)
+    assert (done.status, done.out) == (0, "abc")

@@ -213,9 +213,9 @@ def _finished(child: Child, given: str | None, limit: float) -> Done:
     until = monotonic() + limit
     while True:
         ended = child.poll() is not None  # then all that it said is there to be read
-        patience = limit if given is not None else max(min(_A_WHILE, until - monotonic()), 0)
+        patience = _A_WHILE if ended else max(min(_A_WHILE, until - monotonic()), 0)
         try:
-            out, err = child.communicate(given, timeout=patience)
+            out, err = child.communicate(given, timeout=patience if given is None else limit)
         except subprocess.TimeoutExpired as late:
             if ended:
                 _close(child)
