@@ -307,6 +307,7 @@ def test_force_with_nobody_there_is_a_plain_resume(hall):
         ({"boot": "another"}, "dead"),
         ({"pid": 1}, "dead"),
         ({"start": ""}, "does not say who"),
+        ({"id": "letting go of p/t"}, "letting its worktree go"),
     ],
 )
 def test_force_refuses_whoever_is_not_proven_to_be_the_holder(hall, facts, why):

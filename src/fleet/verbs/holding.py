@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 WAIT = 10.0
 _GRACE = 3.0
+_LETTING_GO = "letting go of "
 _LOOK_AGAIN = 0.05
 _LOOKS = 20
 
@@ -30,6 +31,11 @@ _LOOKS = 20
 def gate_of_task(ground: Ground, project: str, slug: str, subject: str = "") -> Gate:
     """The gate of a task's work."""
     return ground.world.work_gate(f"work-{project}/{slug}", subject or f"{project}/{slug}")
+
+
+def gate_to_let_go(ground: Ground, project: str, slug: str) -> Gate:
+    """The same gate, for whoever removes what nobody works in any more. No force stops that one half-way."""
+    return gate_of_task(ground, project, slug, f"{_LETTING_GO}{project}/{slug}")
 
 
 def taken(ground: Ground, project: str, slug: str) -> Gate:
@@ -113,6 +119,8 @@ def _why_not(ground: Ground, gate: Gate, holder: Holder | None) -> str:
     """Why the holder cannot be stopped; empty when it is proven to be alive, here, and at the gate."""
     if holder is None or not holder.start:
         return "its lock file does not say who it is"
+    if holder.id.startswith(_LETTING_GO):
+        return "it is no resume, but letting its worktree go, which is over in a moment"
     if holder.host_id != ground.world.host.id:
         return f"it is on another host, {holder.host}"
     if holder.pid == os.getpid():

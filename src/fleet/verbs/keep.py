@@ -8,7 +8,7 @@ from fleet.errors import Absent
 from fleet.model.claim import Claim
 from fleet.resources.worktree import GATE_WAIT
 from fleet.store import queries as q
-from fleet.verbs.holding import gate_of_task
+from fleet.verbs.holding import gate_to_let_go
 from fleet.verbs.reclaim import is_disposable, reclaim, release_bundle, uncommitted
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _kept(ground: Ground, project: str, slug: str, repository: str) -> str:
 def keep(ground: Ground, project: str, slug: str) -> dict[str, Any]:
     """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle. No agent can be started in it meanwhile."""
     repository = ground.project(project)["path"]
-    work, gate = gate_of_task(ground, project, slug), ground.world.git_gate(repository)
+    work, gate = gate_to_let_go(ground, project, slug), ground.world.git_gate(repository)
     work.take(wait=_WAIT)
     try:
         gate.take(wait=GATE_WAIT)

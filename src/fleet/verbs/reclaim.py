@@ -16,7 +16,7 @@ from fleet.resources.half_made import UNMADE
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.acquire import release
-from fleet.verbs.holding import gate_of_task
+from fleet.verbs.holding import gate_to_let_go
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows, Tx
@@ -75,7 +75,7 @@ def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
     """
     if not is_disposable(ground, project, slug):
         return []
-    gate = gate_of_task(ground, project, slug)
+    gate = gate_to_let_go(ground, project, slug)
     try:
         gate.take(wait=_GATE_WAIT)
     except GateHeld as held:
