@@ -119,8 +119,6 @@ def _why_not(ground: Ground, gate: Gate, holder: Holder | None) -> str:
     """Why the holder cannot be stopped; empty when it is proven to be alive, here, and at the gate."""
     if holder is None or not holder.start:
         return "its lock file does not say who it is"
-    if holder.id.startswith(_LETTING_GO):
-        return "it is no resume, but letting its worktree go, which is over in a moment"
     if holder.host_id != ground.world.host.id:
         return f"it is on another host, {holder.host}"
     if holder.pid == os.getpid():
@@ -130,7 +128,8 @@ def _why_not(ground: Ground, gate: Gate, holder: Holder | None) -> str:
         return f"the process it names is {life}"
     if not gate.is_open_in(holder.pid):
         return f"process {holder.pid} is not seen to hold {gate.path}"
-    return ""
+    lets_go = holder.id.startswith(_LETTING_GO)
+    return "it is no resume, but letting its worktree go, which is over in a moment" if lets_go else ""
 
 
 def _recorded(holder: Holder, subject: str) -> Change:
