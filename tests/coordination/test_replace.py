@@ -334,7 +334,7 @@ def test_the_old_one_is_asked_given_grace_killed_and_its_claims_are_reclaimed(ei
         said: list[str] = []
         until(lambda: said.extend(ticked(either, new)["done"]) or not is_alive(who.pid))
         until(lambda: said.extend(ticked(either, new)["done"]) or not fleet.coordinator("p")["retiring"])
-        assert f"{old}: ended" in said
+        assert f"{old}: given time to exit" in said
         assert (fleet.journal(old)["exec_state"], fleet.journal(old)["asked_for"]) == ("done", "replaced")
         assert old not in {claim["dispatch"] for claim in fleet.claims()}
         assert seat(fleet)["holder"] == new, "the seat is not among what is reclaimed"

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 from dispatch.stage import acted, is_alive
@@ -37,3 +38,21 @@ def test_a_stopped_agent_is_alive_however_long_it_is_silent(scene):
         assert acted(fleet.sweep(kill=True)) == []
         assert fleet.settle(ident)["settled"] is False
         assert is_alive(who.pid)
+
+
+@pytest.mark.req("AGENT-3", "SWEEP-12")
+def test_the_hint_of_a_death_is_not_taken_for_a_process_of_the_dead(scene):
+    with scene.fleet() as fleet:
+        scene.without_hint(fleet)
+        ident = scene.dispatch(fleet, "t", "true")
+        scene.exited(fleet, ident)
+        around = scene.around(FLEET_DISPATCH_ID=ident)
+        waiting = "import time; time.sleep(1000)"
+        hint = scene.start(sys.executable, "-c", waiting, "settle", "--hint", f"fleet-{ident}", env=around)
+        other = scene.start("sleep", "1000", env=around)
+        until(lambda: [who.pid for who in fleet.world.processes.marked(ident)] == [other.pid])
+        assert fleet.world.processes.marks() == {ident: [fleet.world.processes.identify(other.pid)]}
+        other.kill()
+        other.wait(60)
+        assert fleet.settle(ident)["settled"], "though the hint is there"
+        assert is_alive(hint.pid)

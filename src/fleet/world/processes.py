@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fleet.world.host import Host
 
 _LOOK_AGAIN = 0.01
+_HINT = " settle --hint fleet-"
 _MARK = "FLEET_DISPATCH_ID="
 
 
@@ -71,8 +72,11 @@ class Processes:
         return [each for each in reversed(found) if each is not None]
 
     def marked(self, dispatch: str) -> list[Identity]:
-        """Processes of this user that carry this home and the dispatch's id in their environment, but for this one."""
-        return self._carrying(f"{_MARK}{dispatch}")
+        """Processes of this user that carry this home and the dispatch's id in their environment, but for this one.
+
+        The hint that tmux gives at an agent's death carries them too, for a moment, and is none of the agent's.
+        """
+        return [who for who in self._carrying(f"{_MARK}{dispatch}") if not _is_hint(who.pid)]
 
     def of_job(self, job: str) -> list[Identity]:
         """Processes of this user that carry this home and the job's id: those that its runner started itself."""
@@ -91,7 +95,7 @@ class Processes:
             for entry in told if self._home in told else ():
                 if entry.startswith(_MARK.encode()) and pid != os.getpid():
                     who = self.identify(pid)
-                    if who is not None and self.life(who) == "alive":
+                    if who is not None and self.life(who) == "alive" and not _is_hint(pid):
                         found.setdefault(entry[len(_MARK) :].decode("ascii", "replace"), []).append(who)
         return found
 
@@ -132,6 +136,10 @@ class Processes:
             if handle is not None:
                 os.close(handle)
         return True
+
+
+def _is_hint(pid: int) -> bool:
+    return _HINT in ps.command(pid)
 
 
 def _status(pid: int) -> ps.Status | None:

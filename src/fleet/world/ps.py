@@ -58,6 +58,17 @@ def environment(pid: int) -> frozenset[bytes]:
         return frozenset()
 
 
+def command(pid: int) -> str:
+    """The words of a process; empty where they cannot be read."""
+    if sys.platform == "darwin":
+        return _ps("-o", "command=", "-p", str(pid)).strip()
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
 def holders(path: str) -> list[int] | None:
     """The processes that have a file open, as far as this user may look; None when that cannot be told."""
     if sys.platform == "darwin":
