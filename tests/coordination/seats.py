@@ -20,7 +20,7 @@ SLEEP = ("sleep", "1000")
 _IN_PROGRESS = 12
 # It takes the seat, if it has to prove itself, and then does nothing more.
 PROVES = ("sh", "-c", "fleet coord tick; exec sleep 1000")
-STUBBORN = ("sh", "-c", "trap '' TERM HUP; fleet coord tick; while :; do sleep 1; done")
+STUBBORN = ("sh", "-c", "trap '' TERM HUP; while :; do sleep 1; done")
 # Engines of a test: one that proves itself and sleeps, one that never proves itself, one that does what hand.sh in the home says.
 _ENGINE = 'summary = "a test\'s"\nprogram = "sh"\nstart = {start}\ninteractive = false\n'
 ENGINES = {
