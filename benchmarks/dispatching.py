@@ -17,7 +17,7 @@ from fleet.model.actors import Caller
 from fleet.store import queries as q
 from fleet.testing.scenarios import until
 from fleet.testing.scene import PROJECT, Scene
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

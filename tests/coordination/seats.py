@@ -14,7 +14,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.proof import VARIABLE
 from fleet.store import queries as q
 from fleet.store.query import Query
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 SLEEP = ("sleep", "1000")
 _IN_PROGRESS = 12

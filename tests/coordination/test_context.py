@@ -7,7 +7,7 @@ from coordination.seats import asked, seated, ticked, until
 from dispatch.stage import raw
 
 from fleet.verbs import messages
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 TASK = {"project": "p", "slug": "t"}
 SLEEP = ("sleep", "1000")

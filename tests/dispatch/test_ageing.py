@@ -9,7 +9,7 @@ from dispatch.stage import acted, claim_of, raw, standing
 
 from fleet.model.times import DAY, HOUR, MINUTE
 from fleet.store import queries as q
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 from fleet.verbs.reopen import archive_long_ended
 
 WEEK = 7 * DAY

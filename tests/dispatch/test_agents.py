@@ -10,7 +10,7 @@ from dispatch.stage import FLEET, acted, answer, bundle_of, is_alive, process_of
 
 import fleet.world.tmux as tmux_module
 from fleet.testing.scenarios import until
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 from fleet.world.host import Host
 
 

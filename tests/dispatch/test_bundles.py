@@ -16,7 +16,7 @@ from fleet.errors import Contested, FleetError, GitRefused, WorktreeRefused
 from fleet.store import queries as q
 from fleet.testing.scenarios import until
 from fleet.verbs.acquire import release
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 SLEEP = ("sleep", "1000")
 

@@ -12,7 +12,7 @@ import fleet.world.tmux as tmux_module
 from fleet.errors import CoordinatorLives, CoordSpawnInProgress
 from fleet.store import queries as q
 from fleet.testing.scenarios import until
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 from fleet.world.host import Host
 
 SPAWN = (FLEET, "dispatch", "--coord-spawn", "-p", "p", "--engine", "shell", "--", "sleep", "1000")

@@ -10,7 +10,7 @@ from dispatch.stage import answer, is_alive
 from fleet.errors import Absent, Contested, FleetError, GitRefused
 from fleet.testing.scene import PROJECT
 from fleet.verbs import holding
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 
 @pytest.fixture

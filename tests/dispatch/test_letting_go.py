@@ -10,7 +10,7 @@ from dispatch.stage import answer, claim_of, is_alive, status_of
 
 from fleet.errors import Contested
 from fleet.verbs import holding
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 TASK = {"project": "p", "slug": "t"}
 AGAIN = Wanted(**TASK, engine="shell", command=("sleep", "1000"), wait=0)

@@ -9,8 +9,8 @@ from dispatch.stage import FLEET, answer, raw
 from fleet.errors import EngineHeld
 from fleet.store import queries as q
 from fleet.testing.scenarios import until
-from fleet.verbs.dispatch import Wanted
 from fleet.verbs.limits import REST
+from fleet.verbs.ordering import Wanted
 
 
 def start(fleet, slug):

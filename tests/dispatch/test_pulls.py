@@ -9,7 +9,7 @@ import pytest
 from fleet.errors import FleetError, IllegalStep, NotPulled
 from fleet.testing.scenarios import until
 from fleet.verbs import pull
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 TASK = {"project": "p", "slug": "t"}
 ADDRESS = "https://forge.example/pull/1"

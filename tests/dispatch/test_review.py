@@ -8,7 +8,7 @@ from dispatch.stage import FLEET, answer, raw
 
 from fleet.errors import BadInput, Contested, IllegalStep
 from fleet.testing.scenarios import until
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 from fleet.verbs.review import ACCEPT, SEND_BACK
 
 TASK = {"project": "p", "slug": "t"}

@@ -12,7 +12,7 @@ from dispatch.test_review import TASK, configured, place, worked
 
 from fleet.model.times import HOUR
 from fleet.testing.scenarios import until
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 FAR = 4_000_000_000_000  # 2096
 

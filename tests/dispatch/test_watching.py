@@ -10,8 +10,8 @@ from fleet.errors import EngineHeld
 from fleet.model.hearing import MOST_FAILED_TURNS
 from fleet.testing.scenarios import until
 from fleet.verbs import limits
-from fleet.verbs.dispatch import Wanted
 from fleet.verbs.limits import GO_ON, RESET
+from fleet.verbs.ordering import Wanted
 from fleet.verbs.watching import watch
 
 ENGINE = """

@@ -10,7 +10,7 @@ from dispatch.stage import bundle_of, process_of, raw, status_of
 from fleet.errors import NotResumable
 from fleet.model.identity import Identity
 from fleet.testing.scenarios import until
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 from fleet.verbs.tick import tick
 
 SLEEP = ("sleep", "1000")

@@ -11,7 +11,7 @@ from dispatch.stage import bundle_of, is_alive, process_of, raw, status_of
 from fleet.errors import BadInput, FleetError, LimitReached, NoSuchDispatch, NotResumable
 from fleet.testing.scenarios import until
 from fleet.verbs import conversation
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 SLEEP = ("sleep", "1000")
 COMMIT = "git add . && git -c user.name=a -c user.email=a@b commit --quiet --message 'Add a'"

@@ -9,7 +9,7 @@ import pytest
 from fleet.engines.command import Filling, needs_git_dirs, words
 from fleet.engines.reader import engine, read
 from fleet.testing.scene import PROJECT, Scene
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 from fleet.world.checkout import commit_dirs
 from fleet.world.funnel import Funnel
 from fleet.world.programs import Programs

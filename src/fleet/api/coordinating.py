@@ -15,7 +15,7 @@ from fleet.verbs import briefing, handoff, replace, seat, tick
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.dispatch import Wanted
+    from fleet.verbs.ordering import Wanted
 
 Document = dict[str, Any]
 ENGINE = "fleet"

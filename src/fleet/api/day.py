@@ -11,7 +11,7 @@ from fleet.model.comments import with_lines
 from fleet.store import queries as q
 from fleet.verbs import add_list, configure, hinder, pull, recap, rehearse, remote_control, review, settle, show, status
 from fleet.verbs.branches import integration_branch
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 if TYPE_CHECKING:
     from fleet.model.markdown_list import Item

@@ -22,6 +22,7 @@ from fleet.verbs import (
     find,
     keep,
     merge,
+    ordering,
     prompts,
     prune,
     reclaim,
@@ -33,8 +34,8 @@ from fleet.verbs import (
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row, Rows
-    from fleet.verbs.dispatch import Wanted
     from fleet.verbs.finding import Finding
+    from fleet.verbs.ordering import Wanted
     from fleet.world.tmux import Pane
 
 Document = dict[str, Any]
@@ -52,7 +53,7 @@ class Running(Planning, Session):
 
     def check_start(self, wanted: Wanted) -> None:
         """Refuse what could not start anyway."""
-        dispatch.check_start(self.ground, wanted)
+        ordering.check_start(self.ground, wanted)
 
     def coord_spawn(self, wanted: Wanted) -> Document:
         """Start a project's coordinator, behind its gate."""

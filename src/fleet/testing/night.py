@@ -18,8 +18,8 @@ from fleet.api.fleet import Fleet
 from fleet.errors import FleetError
 from fleet.model.identity import Identity
 from fleet.testing.show import leftovers, make_repository
-from fleet.verbs.dispatch import Wanted
 from fleet.verbs.follow import Which
+from fleet.verbs.ordering import Wanted
 from fleet.verbs.show import Filters
 from fleet.world.clock import Clock
 

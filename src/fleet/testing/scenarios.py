@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import FleetError, NotResumable
 from fleet.testing.scene import PROJECT, Scene
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

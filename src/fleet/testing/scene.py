@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from fleet.api.fleet import Fleet
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 if TYPE_CHECKING:
     from typing import Self

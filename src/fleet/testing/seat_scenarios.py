@@ -15,7 +15,7 @@ from fleet.store import queries as q
 from fleet.testing.scenarios import COMMIT, Scenario, add_bystander, until
 from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs import replace
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 if TYPE_CHECKING:
     from typing import Any

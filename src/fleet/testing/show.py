@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from fleet.api.fleet import Fleet
 from fleet.errors import FleetError
 from fleet.model.identity import Identity
-from fleet.verbs.dispatch import Wanted
 from fleet.verbs.edit import Edit
+from fleet.verbs.ordering import Wanted
 from fleet.verbs.show import Filters
 from fleet.world.clock import Clock
 

@@ -18,10 +18,11 @@ from fleet.store import queries as q
 from fleet.store import seating, tasks
 from fleet.store.transaction import Change
 from fleet.verbs import remote_control, replace
-from fleet.verbs.dispatch import Wanted, dispatch
+from fleet.verbs.dispatch import dispatch
 from fleet.verbs.end import press
 from fleet.verbs.find import archived
 from fleet.verbs.handoff_document import compose
+from fleet.verbs.ordering import Wanted
 from fleet.verbs.reclaim import reclaim
 from fleet.verbs.seat import spawn_gate
 from fleet.verbs.settle import settle, why_alive

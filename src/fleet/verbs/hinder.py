@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import EngineMissing, FleetError
 from fleet.verbs import seat
-from fleet.verbs.dispatch import Wanted, check_start
+from fleet.verbs.ordering import Wanted, check_start
 
 if TYPE_CHECKING:
     from fleet.verbs.ground import Ground

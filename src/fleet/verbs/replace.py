@@ -25,8 +25,8 @@ from fleet.verbs.settle import settle, why_alive
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.dispatch import Wanted
     from fleet.verbs.ground import Ground
+    from fleet.verbs.ordering import Wanted
 
 _LOOK_AGAIN = 0.1
 

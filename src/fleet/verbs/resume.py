@@ -21,8 +21,9 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.verbs import conversation, find, holding
 from fleet.verbs.branches import integration_branch
-from fleet.verbs.dispatch import Wanted, start
+from fleet.verbs.dispatch import start
 from fleet.verbs.end import kill_processes
+from fleet.verbs.ordering import Wanted
 from fleet.verbs.seat import coord_spawn
 from fleet.verbs.settle import settle
 

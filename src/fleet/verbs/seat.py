@@ -12,7 +12,7 @@ from fleet.store import queries as q
 from fleet.store import seating
 from fleet.store.transaction import Change
 from fleet.verbs import remote_control
-from fleet.verbs.dispatch import Wanted, dispatch
+from fleet.verbs.dispatch import dispatch
 from fleet.verbs.end import end
 from fleet.verbs.replace import end_withdrawn, replace, tend, withdraw
 from fleet.verbs.settle import settle, why_alive
@@ -20,6 +20,7 @@ from fleet.verbs.settle import settle, why_alive
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.ground import Ground
+    from fleet.verbs.ordering import Wanted
     from fleet.world.gates import Gate
 
 

@@ -8,7 +8,7 @@ from fleet.errors import EngineHeld, FleetError, LimitReached, NotSeated
 from fleet.model.pipeline import KIND_AT, MENDING
 from fleet.store import queries as q
 from fleet.verbs import dispatch as dispatching
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row

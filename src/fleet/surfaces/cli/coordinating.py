@@ -15,7 +15,7 @@ from fleet.errors import BadInput, NoCoordinator
 from fleet.model.times import iso
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import acting, reading
-from fleet.verbs.dispatch import Wanted
+from fleet.verbs.ordering import Wanted
 from fleet.world.clock import Clock
 
 _HOW = (

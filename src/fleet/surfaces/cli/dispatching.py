@@ -11,7 +11,7 @@ from fleet.errors import BadInput
 from fleet.surfaces.cli import session, terminal
 from fleet.surfaces.cli.options import Slug, from_stdin, unkeyed, writing
 from fleet.surfaces.cli.picking import picked
-from fleet.verbs.dispatch import WAIT, Wanted
+from fleet.verbs.ordering import WAIT, Wanted
 
 _ENGINE = click.option("--engine", metavar="NAME", help="the engine (default: the task's, or fleet.toml's)")
 _AUTONOMY = click.option(

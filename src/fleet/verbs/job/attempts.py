@@ -9,10 +9,11 @@ from fleet.model import items
 from fleet.model.identity import Identity
 from fleet.model.settling import INTERRUPTED, STOPPED
 from fleet.store import queries as q
-from fleet.verbs.dispatch import Wanted, dispatch
+from fleet.verbs.dispatch import dispatch
 from fleet.verbs.end import end, kill_processes
 from fleet.verbs.job import book
 from fleet.verbs.job.ending import Outcome
+from fleet.verbs.ordering import Wanted
 from fleet.verbs.settle import settle
 
 if TYPE_CHECKING:
