@@ -9,7 +9,7 @@ from pathlib import Path
 from fleet.api.fleet import Fleet
 from fleet.errors import FleetError
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def processes_of(home: str) -> list[int]:

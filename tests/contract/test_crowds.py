@@ -47,7 +47,7 @@ def test_the_same_racers_with_a_check_outside_the_transaction_do_not_stop_at_fou
     """The broken twin: read, then write. It shows that the race is real and that the test above can fail."""
     for number in range(16):
         fleet.add(project="p", title="T", slug=f"t{number}")
-    said = crowd(home, 16, "unlimited", "4")
+    said = crowd(home, 16, "unlimited", "4", "16")
     assert sum(each["got_in"] for each in said) > 4
 
 

@@ -9,7 +9,7 @@ import pytest
 from fleet.testing.night import RED, SENT_BACK, Night
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1_800)
 @pytest.mark.req("REP-12", "GATE-11", "PIPE-1", "GRAPH-13", "HAND-2", "HAND-7", "LIMIT-1")
 def test_in_the_morning_every_task_is_merged_once_and_nothing_is_left(store_url):
     tasks = 30 if store_url == "sqlite" else 12

@@ -3,6 +3,7 @@
 import os
 import signal
 import sqlite3
+from pathlib import Path
 
 import pytest
 from coordination.seats import (
@@ -320,6 +321,9 @@ def test_an_old_one_that_dies_in_the_middle_changes_nothing_for_the_new_one(eith
 
 @pytest.mark.req("REP-9", "REP-11")
 def test_the_old_one_is_asked_given_grace_killed_and_its_claims_are_reclaimed(either):
+    config = Path(either.home, "config.toml")
+    impatient = config.read_text()
+    config.write_text(impatient.replace('exit_grace = "1s"', 'exit_grace = "1h"'))
     with either.fleet() as fleet:
         old = seated(either, fleet, *STUBBORN)
         who = process_of(fleet, old)
@@ -331,10 +335,11 @@ def test_the_old_one_is_asked_given_grace_killed_and_its_claims_are_reclaimed(ei
         assert f"{old}: asked to exit" in told
         assert answer(waiting).code == 0
         assert fleet.coordinator("p")["retiring"] == [old]
-        said: list[str] = []
-        until(lambda: said.extend(ticked(either, new)["done"]) or not is_alive(who.pid))
-        until(lambda: said.extend(ticked(either, new)["done"]) or not fleet.coordinator("p")["retiring"])
-        assert f"{old}: given time to exit" in said
+        assert f"{old}: given time to exit" in ticked(either, new)["done"]
+        assert is_alive(who.pid)
+        config.write_text(impatient)
+        until(lambda: ticked(either, new) and not is_alive(who.pid))
+        until(lambda: ticked(either, new) and not fleet.coordinator("p")["retiring"])
         assert (fleet.journal(old)["exec_state"], fleet.journal(old)["asked_for"]) == ("done", "replaced")
         assert old not in {claim["dispatch"] for claim in fleet.claims()}
         assert seat(fleet)["holder"] == new, "the seat is not among what is reclaimed"

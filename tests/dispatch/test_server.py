@@ -24,6 +24,10 @@ def look(fleet, ident: str) -> str:
     return KINDS["tmux_session"].look(claim_of(fleet, "tmux_session", ident), fleet.world)
 
 
+def sessions(scene) -> str:
+    return scene.tmux("list-sessions", "-F", "#{session_name}")
+
+
 @pytest.mark.req("EXC-2", "EXC-7", "SWEEP-7", "AGENT-3")
 def test_a_stopped_server_is_unknown_and_nothing_is_touched(scene, impatient):
     with scene.fleet() as fleet:
@@ -65,7 +69,8 @@ def test_a_socket_taken_away_under_a_live_server_is_unknown_and_no_second_server
 
 
 @pytest.mark.req("EXC-2", "EXC-7")
-def test_a_second_server_on_the_same_path_says_nothing_about_the_first_ones_sessions(scene):
+@pytest.mark.parametrize("slow", ["the dispatcher", "the session"])
+def test_a_second_server_on_the_same_path_says_nothing_about_the_first_ones_sessions(scene, once, slow):
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         who, server = scene.launched(fleet, ident), scene.server(fleet)
@@ -77,8 +82,14 @@ def test_a_second_server_on_the_same_path_says_nothing_about_the_first_ones_sess
         assert second != server
         assert look(fleet, ident) == "unknown"
         assert acted(fleet.sweep(kill=True)) == []
+        if slow == "the dispatcher":  # then the launch in the new session has its say before it
+            fleet.funnel.watcher = once(
+                "after", "tmux new-session", lambda: until(lambda: "fleet-" not in sessions(scene))
+            )
         with pytest.raises(TmuxRefused):
             scene.dispatch(fleet, "other", "sleep", "1000")
+        fleet.funnel.watcher = None
+        assert [agent["id"] for agent in fleet.agents()] == [ident]
         assert is_alive(who.pid)
         os.kill(second, signal.SIGKILL)
         os.kill(server, signal.SIGUSR1)

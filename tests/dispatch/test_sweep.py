@@ -183,6 +183,28 @@ def test_sweeps_and_dispatches_at_once_lose_nothing(either):
         assert acted(fleet.sweep(kill=True)) == []
 
 
+@pytest.mark.req("SWEEP-8", "EXC-11")
+def test_a_dispatcher_that_finishes_while_it_is_judged_has_not_left_its_dispatch(scene, monkeypatch):
+    with scene.fleet() as fleet:
+        scene.dispatch(fleet, "first", "sleep", "1000")
+        fleet.add(project="p", title="T", slug="t")
+        dispatcher = scene.halted("before", "tmux new-session", "dispatch", "t")
+        life = fleet.world.processes.life
+
+        def late(who):
+            if who is not None and who.pid == dispatcher.pid and dispatcher.poll() is None:
+                os.kill(dispatcher.pid, signal.SIGCONT)
+                answer(dispatcher)
+            return life(who)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(fleet.world.processes, "life", late)
+            found = fleet.sweep(kill=True)
+        assert dispatcher.returncode == 0
+        assert [each for each in found if "dispatch " in each.what] == []
+        assert {agent["task"] for agent in fleet.agents()} == {"first", "t"}
+
+
 @pytest.mark.req("SWEEP-6", "SWEEP-1", "OBS-3", "STORE-8")
 def test_three_failed_releases_block_the_reclamation_visibly_until_it_works(scene, monkeypatch):
     with scene.fleet() as fleet:

@@ -1,5 +1,6 @@
 """After a reboot: everything that was at work is interrupted, shown so, left alone, and brought back when it is wanted."""
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -29,7 +30,8 @@ def reboot(stage, fleet, *idents: str) -> None:
     whom = [process_of(fleet, ident) for ident in idents]
     server = fleet.world.tmux.listing().server
     for who in (server, *whom):
-        os.kill(who.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it may have died with the server
+            os.kill(who.pid, signal.SIGKILL)
     until(lambda: all(fleet.world.processes.life(who) == "dead" for who in (server, *whom)))
     until(lambda: not stage.processes())
     boot = fleet.world.host.boot

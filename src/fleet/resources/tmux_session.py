@@ -88,7 +88,7 @@ class TmuxSession:
         listing = world.tmux.listing()
         pane = listing.pane(claim.name)
         found = self.judge(claim, listing, world)
-        if found == "ours" and pane is not None and not world.tmux.kill(pane.session_id):
+        if found == "ours" and pane is not None and not world.tmux.kill(pane):
             raise TmuxRefused(what=f"kill session {claim.name}", why="no answer")
         if found in {"unknown", "foreign"}:
             raise TmuxRefused(what=f"kill session {claim.name}", why=f"it is {found}")

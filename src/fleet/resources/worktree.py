@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import GitRefused, WorktreeRefused
-from fleet.resources import half_made
+from fleet.resources import half_made, half_removed
 from fleet.resources.half_made import UNMADE, mark
 from fleet.world import folders
 
@@ -47,6 +47,8 @@ class Worktree:
         if known is None:
             return "ours" if half_made.is_begun(claim, world) else "unknown"
         here = _registered(claim, known)
+        if here is not None and half_removed.is_known(claim, here):
+            return "ours"
         if here is None or here.prunable or not os.path.isdir(claim.name):
             return "absent" if half_made.is_blank(claim) or not os.path.lexists(claim.name) else "foreign"
         if claim.state in UNMADE:  # what another claim made, or what is changed already, somebody may have worked in
@@ -130,8 +132,7 @@ class Worktree:
             if claim.state in UNMADE:
                 half_made.discard(claim, world)
             elif found == "ours":
-                if claim.state != "live":
-                    world.git.restore_missing(claim.name)  # what a removal before this one had begun with
+                half_removed.restore(claim, world)
                 if world.git.is_dirty(claim.name) is not False:
                     raise GitRefused(what=f"remove {claim.name}", why="it has uncommitted work")
                 reason = f"{mark(world)}released"

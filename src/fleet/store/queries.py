@@ -180,8 +180,8 @@ FAIL_RELEASE = Query(
 # A session that runs was made last: all that its dispatch needs is there.
 NOTE_MADE = Query(
     'note_made',
-    "UPDATE claims SET state = 'live', updated_at = :at WHERE (state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug))) OR (state = 'failed_alloc' AND dispatch = :dispatch AND kind = 'tmux_session')",
-    "UPDATE claims SET state = 'live', updated_at = %(at)s WHERE (state = 'allocating' AND (dispatch = %(dispatch)s OR (dispatch IS NULL AND project = %(project)s AND slug = %(slug)s))) OR (state = 'failed_alloc' AND dispatch = %(dispatch)s AND kind = 'tmux_session')",
+    "UPDATE claims SET state = 'live', updated_at = :at WHERE (state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = :project AND b.slug = :slug AND b.owner = :dispatch)))) OR (state = 'failed_alloc' AND dispatch = :dispatch AND kind = 'tmux_session')",
+    "UPDATE claims SET state = 'live', updated_at = %(at)s WHERE (state = 'allocating' AND (dispatch = %(dispatch)s OR (dispatch IS NULL AND project = %(project)s AND slug = %(slug)s AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = %(project)s AND b.slug = %(slug)s AND b.owner = %(dispatch)s)))) OR (state = 'failed_alloc' AND dispatch = %(dispatch)s AND kind = 'tmux_session')",
 )
 
 # A thing could not be made. Nobody is at it any more.

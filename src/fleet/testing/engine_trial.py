@@ -18,6 +18,7 @@ from fleet.api.fleet import Fleet
 from fleet.errors import FleetError, Refused
 from fleet.testing import show
 from fleet.testing.stub_model import SPEAKERS, StubModel
+from fleet.world import ps
 from fleet.world.programs import EffectLock
 from fleet.world.world import fleet_program
 
@@ -76,8 +77,15 @@ def clear(root: str) -> None:
             _wait_for(fleet, lambda: _ended(fleet), f"an agent of the trial in {home} could not be ended")
             fleet.sweep(kill=True)
             fleet.world.tmux.stop_empty_server()
+            _wait_for(fleet, lambda: not _others(home), f"something of the trial in {home} goes on")
     for _ in range(2):  # what was written by one that was just being ended
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _others(home: str) -> list[int]:
+    """Whoever else is at work in that home: tmux, and what it started at an agent's death."""
+    mark = f"FLEET_HOME={home}".encode()
+    return [pid for pid in ps.parents() if pid != os.getpid() and mark in ps.environment(pid)]
 
 
 def _wait_for(fleet: Fleet, what: Callable[[], bool], else_say: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet.api.jobs import Jobs
-from fleet.testing.scenarios import Scenario, add_bystander, until
+from fleet.testing.scenarios import BYSTANDER, Scenario, add_bystander, until
 from fleet.testing.scene import PROJECT
 from fleet.verbs.job.begin import Asked
 
@@ -72,8 +72,15 @@ def _run(fleet: Fleet) -> None:
 def _wait_for_sessions(scene: Scene) -> list[str]:
     """Sessions go on without the runner; what is looked at next is what they leave."""
     with scene.fleet() as fleet:
-        until(lambda: not fleet.world.processes.marks())
+        until(lambda: not fleet.world.processes.marks() and not _has_live_pane(fleet))
     return []
+
+
+def _has_live_pane(fleet: Fleet) -> bool:
+    """One that was just forked bears no mark yet."""
+    processes = fleet.world.processes
+    panes = [pane for pane in fleet.world.tmux.listing().panes if pane.session != BYSTANDER]
+    return any(processes.life(processes.identify(pane.pid)) == "alive" for pane in panes)
 
 
 def _check(scene: Scene) -> list[str]:

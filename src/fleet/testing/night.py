@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PROJECT = "demo"
 AT_ONCE = 5
 TASKS = 30
-PATIENCE = 600.0
+PATIENCE = 1_500.0
 FULL, LIMITED, RED, SENT_BACK = "step-03", "step-07", "step-11", "step-02"
 CONFIG = f'exit_grace = "2s"\nreport_grace = "1s"\ntick_every = "2s"\n[limits]\nagents = {AT_ONCE}\n'
 PROJECT_FILE = 'engine = "scripted"\nautonomy = "edits"\nreview = "agent"\n'
@@ -117,7 +117,7 @@ class Night:
 
     def _replace_alive(self, fleet: Fleet) -> None:
         old = fleet.coordinator(PROJECT)["holder"]
-        new = fleet.coord_replace(SEATED)["id"]
+        new = self._patiently(lambda: fleet.coord_replace(SEATED)["id"])
         self.result.replaced.append(f"{old} by {new}, alive")
         self._tell(f"{new} replaced the coordinator {old}, which was alive")
 
@@ -134,7 +134,7 @@ class Night:
         self._tell(f"{new} coordinates")
 
     def _patiently(self, act: Callable[[], str]) -> str:
-        """Tmux tells of a death a moment later: until then the dead one vetoes."""
+        """Tmux tells of a death a moment later: until then the dead one vetoes. A candidate may be too slow to prove itself."""
         for _ in range(50):
             try:
                 return act()
@@ -152,9 +152,12 @@ class Night:
         ]
         self.result.faults = [*self._merged_otherwise(), *_untold(self._graph, told)]
         fleet.coord_stop(PROJECT, "the night is over")
-        for _ in range(3):
+        for _ in range(50):  # whoever merged last may still be letting its tree go
             fleet.sweep(kill=True)
-        self.result.leaked = leftovers(fleet)
+            self.result.leaked = leftovers(fleet)
+            if not self.result.leaked:
+                break
+            self._clock.wait(0.2)
 
     def _merged_otherwise(self) -> list[str]:
         """Tasks that git does not say to be merged exactly once."""

@@ -122,9 +122,10 @@ def _released(ground: Ground, claim: Claim) -> Left | None:
     if claim.kind not in KINDS:
         return f"{claim}: unknown kind, left alone"
     if claim.state != "live" and not is_free(ground, claim):
-        alive = claim.who is not None and ground.world.processes.life(claim.who) == "alive"
-        who = claim.hands if alive else f"what {claim.hands} started"
-        return None if claim.state == "releasing" and alive else f"{claim}: {who} is still at it"
+        now = ground.world.processes.life(claim.who)
+        who = f"what {claim.hands} started" if now == "dead" else claim.hands
+        at_it = "may still be at it" if now == "unknown" else "is still at it"
+        return None if claim.state == "releasing" and now == "alive" else f"{claim}: {who} {at_it}"
     return _release(ground, claim, KINDS[claim.kind].look(claim, ground.world))
 
 

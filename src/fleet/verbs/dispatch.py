@@ -22,14 +22,14 @@ from fleet.errors import (
 from fleet.model import fence, times
 from fleet.model.dispatches import owner
 from fleet.model.pipeline import MENDING, STAGE_OF
-from fleet.resources import KINDS
+from fleet.resources import KINDS, half_removed
 from fleet.resources.worktree import GATE_WAIT
 from fleet.store import bundles, seating, tasks
 from fleet.store import queries as q
 from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
 from fleet.verbs import holding, prompts
-from fleet.verbs.acquire import acquire, intent, is_free, make
+from fleet.verbs.acquire import acquire, intent, is_free, make, walk
 from fleet.verbs.limits import refuse_held
 from fleet.verbs.ordering import prepare
 from fleet.verbs.reclaim import undo_unmade
@@ -90,10 +90,13 @@ def _is_in_flight(ground: Ground, ident: str) -> bool:
 def _make(ground: Ground, plan: list[Claim], order: Order) -> None:
     """Whatever the agent needs is there before its session is made; all of it is written down at once, by us or by the launch."""
     *needed, session = plan
-    for claim in needed:
-        if "rewrite" in claim.data:
-            prompts.finish_rewrite(ground, claim)
     made = make(ground, [claim for claim in needed if "rewrite" not in claim.data], order)
+    try:
+        for claim in needed:
+            prompts.finish_rewrite(ground, claim)
+    except (FleetError, OSError):
+        ground.commit(walk([*((claim, "made") for claim in made), (session, "not_made")]))
+        raise
     acquire(ground, [session], order, made)
     if session.data["server"] != order.server:
         note_server(ground, session)
@@ -161,7 +164,7 @@ def _seen(ground: Ground, claim: Claim) -> Seen:
     """A live worktree has to be whole, or it is refused; anything else is judged by what is left of it."""
     look = KINDS[claim.kind].look(claim, ground.world)
     free = is_free(ground, claim)
-    if claim.kind == "worktree" and claim.state in {"releasing", "releasing_blocked"} and look == "ours" and free:
+    if claim.kind == "worktree" and claim.state in half_removed.LEAVING and look == "ours" and free:
         _restore(ground, claim)
     if claim.state == "live" and look in {"foreign", "unknown"}:
         advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
@@ -174,7 +177,7 @@ def _restore(ground: Ground, claim: Claim) -> None:
     gate = ground.world.git_gate(claim.data["repository"])
     gate.take(wait=GATE_WAIT)
     try:
-        ground.world.git.restore_missing(claim.name)
+        half_removed.restore(claim, ground.world)
     finally:
         gate.give()
 

@@ -61,9 +61,12 @@ def _refuse_attempted(ground: Ground, project: str, slug: str) -> None:
 
 
 def taken_to_resume(ground: Ground, gate: Gate, subject: str, *, force: bool) -> Holder | None:
-    """The gate, held for a resume: refused while somebody else holds it, unless that one is to be stopped. Who was stopped."""
+    """The gate, held for a resume: refused while somebody else holds it, unless that one is to be stopped. Who was stopped.
+
+    Whoever lets the worktree go is no other resume, and through in a moment: that one is waited for.
+    """
     try:
-        gate.take()
+        gate.take(wait=WAIT if not force and _is_let_go(gate.holder()) else 0)
     except GateHeld:
         if not force:
             raise _in_progress(gate, subject) from None
@@ -76,6 +79,10 @@ def taken_to_resume(ground: Ground, gate: Gate, subject: str, *, force: bool) ->
     except GateHeld:
         raise _in_progress(gate, subject) from None
     return stopped
+
+
+def _is_let_go(holder: Holder | None) -> bool:
+    return holder is not None and holder.id.startswith(_LETTING_GO)
 
 
 def _in_progress(gate: Gate, subject: str) -> ResumeInProgress:
@@ -128,8 +135,7 @@ def _why_not(ground: Ground, gate: Gate, holder: Holder | None) -> str:
         return f"the process it names is {life}"
     if not gate.is_open_in(holder.pid):
         return f"process {holder.pid} is not seen to hold {gate.path}"
-    lets_go = holder.id.startswith(_LETTING_GO)
-    return "it is no resume, but letting its worktree go, which is over in a moment" if lets_go else ""
+    return "it is no resume, but letting its worktree go, which is over in a moment" if _is_let_go(holder) else ""
 
 
 def _recorded(holder: Holder, subject: str) -> Change:

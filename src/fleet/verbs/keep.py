@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import Absent
 from fleet.model.claim import Claim
+from fleet.resources import half_removed
 from fleet.resources.worktree import GATE_WAIT
 from fleet.store import queries as q
 from fleet.verbs.holding import gate_to_let_go
@@ -31,9 +32,9 @@ def _kept(ground: Ground, project: str, slug: str, repository: str) -> str:
     mine = [each for each in dirty(ground) if (each["project"], each["task"]) == (project, slug)]
     if not mine or not is_disposable(ground, project, slug):
         raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
-    claims = [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
-    if any(claim.name == mine[0]["path"] and claim.state != "live" for claim in claims):
-        ground.world.git.restore_missing(mine[0]["path"])  # what a removal has begun with is nobody's work
+    for claim in (Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))):
+        if claim.name == mine[0]["path"]:
+            half_removed.restore(claim, ground.world)  # what a removal has begun with is nobody's work
     return ground.world.git.keep_dirty(repository, mine[0]["path"], slug)
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.errors import FleetError, Superseded
+from fleet.errors import FleetError, Superseded, TmuxRefused
 from fleet.model import jsontext
 from fleet.model.claim import Claim
+from fleet.model.identity import Identity
 from fleet.model.proof import VARIABLE, hashed
 from fleet.store import queries as q
 from fleet.store import seating
@@ -49,6 +50,7 @@ class Launched:
 def launch(ground: Ground, ident: str) -> Launched:
     """Take the dispatch in flight, and say what to exec."""
     row = ground.dispatch(ident)
+    _refuse_other_server(ground, row)
     prompt_file = f"{ground.world.home}/{_inbox(ground, ident)}"
     me = str(ground.world.processes.me())
     nonce = ground.world.ids.key()
@@ -64,6 +66,18 @@ def launch(ground: Ground, ident: str) -> Launched:
         _comfort(ground, row, repository, cwd)
     made = _words(ground, row, prompt_file, cwd)
     return replace(made, env={**made.env, VARIABLE: nonce}) if taken["candidate"] else made
+
+
+def _refuse_other_server(ground: Ground, row: Row) -> None:
+    """No agent starts on a server that stands in the place of a living one: of its session neither could say that it is gone."""
+    socket, _, place = os.environ.get("TMUX", "").partition(",")
+    pid = place.partition(",")[0]
+    meant = Identity.parse(row["server"] or "")
+    if socket != ground.world.tmux.socket or not pid.isdigit() or meant is None or meant.pid == int(pid):
+        return
+    if ground.world.processes.life(meant) != "dead":
+        why = f"its server, process {meant.pid}, lives, and process {pid} has taken its socket"
+        raise TmuxRefused(what=f"start the agent of {row['id']}", why=why)
 
 
 def _inbox(ground: Ground, ident: str) -> str:

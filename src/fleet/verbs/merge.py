@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import FleetError, IllegalStep, NotMergeable, Refused
+from fleet.errors import FleetError, GitRefused, IllegalStep, NotMergeable, Refused
 from fleet.model.dispatches import owner
 from fleet.model.times import HOUR, SECOND, duration
 from fleet.resources import KINDS
@@ -39,6 +39,8 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
         _refuse_unfinished(project, slug, state)
         if tip is None or ground.world.git.contains(repository, integration, tip):
             elsewhere = astray(ground, project, slug, repository, integration)
+            if tip is None and (state["archived"] or (state["status"] == "done" and not elsewhere)):
+                raise _without_branch(project, slug)
             if elsewhere or tip is None:
                 raise _parked(ground, project, slug, state, elsewhere or f"there is no branch worker/{slug}")
             return _merged(ground, project, slug, base) | {"changed": False}
@@ -49,16 +51,26 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
 def astray(ground: Ground, project: str, slug: str, repository: str, integration: str) -> str:
     """Why a task whose branch has nothing new is not just called merged: its agent has committed elsewhere. Empty: it has not."""
     path = f"{ground.world.home}/projects/{project}/worktrees/{slug}"
-    for tree in ground.world.git.worktrees(repository) or ():
+    trees = ground.world.git.worktrees(repository)
+    if trees is None:
+        raise GitRefused(what=f"say what the worktree of {slug} has", why="it does not list the worktrees")
+    for tree in trees:
         if os.path.realpath(tree.path) != os.path.realpath(path) or tree.branch == f"worker/{slug}":
             continue
         commits = ground.world.git.commits(repository, integration, tree.head)
         if commits is None:
-            return "git does not say what its worktree has"
+            raise GitRefused(what=f"say what the worktree of {slug} has", why=f"it does not know {tree.head}")
         if commits:
             where = f"the branch {tree.branch}" if tree.branch else "no branch"
             return f"its worktree is on {where}, with work that worker/{slug} does not have"
     return ""
+
+
+def _without_branch(project: str, slug: str) -> NotMergeable:
+    """It is done, and stays so."""
+    advice = f"it is merged already, or was done without fleet: `fleet task show {slug} -p {project}`"
+    why = f"there is no branch worker/{slug}"
+    return NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
 def _parked(ground: Ground, project: str, slug: str, was: Row, why: str) -> NotMergeable:
@@ -309,12 +321,15 @@ def is_merged_by_git(ground: Ground, row: Row) -> bool:
 
 
 def carry_on(ground: Ground, row: Row) -> None:
-    """A finisher has died: if it had moved the branch before, its work is merged. A rehearsal's never is."""
+    """A finisher has died: if it had moved the branch before, its work is merged."""
     if row["kind"] != "finisher":
         return
-    state = ground.store.read(lambda rows: tasks.state(rows, row["project"], row["slug"]))
-    if _is_finished(state) and is_merged_by_git(ground, row):
-        note_merged(ground, row["project"], row["slug"])
+    project, slug = row["project"], row["slug"]
+    state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    if not (_is_finished(state) and is_merged_by_git(ground, row)):
+        return
+    if not astray(ground, project, slug, ground.project(project)["path"], ground.setting("integration", project)):
+        note_merged(ground, project, slug)
 
 
 def note_merged(ground: Ground, project: str, slug: str, *, commit: str | None = None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from fleet.model.settling import HANDED_OFF
 from fleet.model.times import iso, iso_or_none
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
 from fleet.resources.half_made import UNMADE
+from fleet.resources.half_removed import has_lost_its_pointer
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.acquire import release
@@ -81,9 +82,15 @@ def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
     except GateHeld as held:
         return [f"the bundle of {project}/{slug}: {held}"]
     try:
-        return _release_bundle(ground, project, slug) if is_disposable(ground, project, slug) else []
+        return (
+            _release_bundle(ground, project, slug) if is_disposable(ground, project, slug) else _needed(project, slug)
+        )
     finally:
         gate.give()
+
+
+def _needed(project: str, slug: str) -> list[str]:
+    return [f"the bundle of {project}/{slug} is needed again: somebody opened its task meanwhile"]
 
 
 def _release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
@@ -93,7 +100,7 @@ def _release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
     for claim in claims:
         why = _why_kept(ground, claim)
         if not is_disposable(ground, project, slug):
-            return left  # somebody opened it again, while the tree was made ready to go
+            return _needed(project, slug)
         why = why or release(ground, claim)
         if why:
             left.append(why)
@@ -117,6 +124,8 @@ def uncommitted(ground: Ground, claim: Claim) -> str:
     """Why a worktree must not go: work that is nowhere else. In one that was never whole nobody can have worked."""
     if claim.kind != "worktree" or claim.state in UNMADE or not os.path.isdir(claim.name):
         return ""
+    if has_lost_its_pointer(claim):
+        return ""  # it was clean when its removal began; whoever goes on with that restores it, and asks again
     dirty = ground.world.git.is_dirty(claim.name, but_missing=claim.state != "live")
     if dirty is None:
         return f"git does not say whether {claim.name} has uncommitted work"
@@ -124,9 +133,13 @@ def uncommitted(ground: Ground, claim: Claim) -> str:
 
 
 def _tear_down(ground: Ground, claim: Claim) -> None:
-    """Run the project's teardown command in a worktree that is about to go. Whatever it does, it cannot hold the release up."""
+    """Run the project's teardown command, once, in a worktree that is about to go. Whatever it does, it cannot hold the release up.
+
+    If the tree stays after all, the next agent in it gets it set up again.
+    """
     told = ground.setting("worktree.teardown", claim.project)
-    if told and os.path.isdir(claim.name):
+    if told and claim.state == "live" and os.path.isdir(claim.name):
+        ground.world.files.unlink(f"projects/{claim.project}/workers/{claim.slug}/set-up")
         ground.world.programs.run("worktree.teardown", ["/bin/sh", "-c", told], limit=TEARDOWN_LIMIT, cwd=claim.name)
 
 

@@ -95,8 +95,12 @@ def why_alive(ground: Ground, row: Row, listing: Listing) -> str:
 
 
 def _why_starting(ground: Ground, row: Row, listing: Listing) -> str:
-    """Why a dispatch that was not launched yet may still be: its dispatcher, a program at work for it, or its session."""
+    """Why a dispatch that was not launched yet may still be: its dispatcher, a program at work for it, or its session.
+
+    Its dispatcher is judged first: whatever that had made before it died is there when the rest is looked at.
+    """
     spawner = Identity.parse(row["spawner"])
+    over = spawner is None or ground.world.processes.life(spawner) == "dead" or _gave_up(ground, spawner, row)
     held = [
         Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
     ]
@@ -104,15 +108,14 @@ def _why_starting(ground: Ground, row: Row, listing: Listing) -> str:
     if busy:
         return f"{busy[0]} is still being made"
     session = next((claim for claim in held if claim.kind == "tmux_session" and claim.state == "live"), None)
-    fresh = listing if _pane(ground, row, listing) or session is None else ground.world.tmux.listing()
+    seen = _pane(ground, row, listing) is not None or not (over or session)
+    fresh = listing if seen else ground.world.tmux.listing()
     pane = _pane(ground, row, fresh)
     if pane is not None and not pane.dead and _is_noticed(ground, fresh, pane):
         return "its session is starting"
     if session is not None:
         return "its session is unknown" if TmuxSession().judge(session, fresh, ground.world) == "unknown" else ""
-    if spawner is not None and ground.world.processes.life(spawner) != "dead" and not _gave_up(ground, spawner, row):
-        return f"process {spawner.pid} is starting it"
-    return ""
+    return "" if over or spawner is None else f"process {spawner.pid} is starting it"
 
 
 def _is_noticed(ground: Ground, listing: Listing, pane: Pane) -> bool:
@@ -223,6 +226,9 @@ def _settle_task(tx: Tx, row: Row, found: Outcome, spawns: tuple[int, int], revi
     most, cooldown = spawns
     if row["slug"] is None or row["kind"] == "finisher":
         return []
+    if row["exec_state"] == "pending" and row["handoffs"]:
+        # The next one is handed the same work, by the same agent.
+        tx.run(q.INHERIT_MESSAGES, dispatch=row["predecessor"], predecessor=row["id"])
     project, slug = row["project"], row["slug"]
     status, reason, stage = _becomes(tx, row, found, most, review)
     tx.note(stage=stage)

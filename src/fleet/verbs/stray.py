@@ -51,7 +51,7 @@ def sessions(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Findin
 
 def _killed(ground: Ground, pane: Pane) -> bool:
     """Whether it is gone, by us or by somebody who was faster."""
-    if ground.world.tmux.kill(pane.session_id):
+    if ground.world.tmux.kill(pane):
         return True
     listing = ground.world.tmux.listing()
     return listing.server is not None and listing.pane(pane.session) is None

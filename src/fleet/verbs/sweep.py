@@ -25,7 +25,7 @@ from fleet.verbs.end import end, kill_processes
 from fleet.verbs.finding import Finding, about, acted
 from fleet.verbs.job.sweeping import litter
 from fleet.verbs.merge import carry_on
-from fleet.verbs.reclaim import archive, is_handed_over, reclaim, release_bundle, uncommitted
+from fleet.verbs.reclaim import archive, is_disposable, is_handed_over, reclaim, release_bundle, uncommitted
 from fleet.verbs.reconcile import reconcile
 from fleet.verbs.reopen import archive_long_ended
 from fleet.verbs.settle import settle, why_alive
@@ -127,7 +127,10 @@ def _settle(ground: Ground, row: Row, listing: Listing) -> object:
 
 def _kill_rest(ground: Ground, row: Row) -> object:
     kill_processes(ground, row)
-    return settle(ground, row["id"])
+    done = settle(ground, row["id"])
+    if done["settled"]:
+        carry_on(ground, row)
+    return done
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +239,8 @@ def _bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
     listing = ground.world.tmux.listing()
     for project, slug in tasks:
+        if not is_disposable(ground, project, slug):
+            continue  # an agent still works in it
         mine = [claim for claim in lone if (claim.project, claim.slug) == (project, slug)]
         what, proof = f"the bundle of {project}/{slug}", "the task is ended and archived"
         stuck = [why for why in (_why_kept(ground, claim, listing) for claim in mine) if why]

@@ -33,7 +33,8 @@ _QUIET = (
 )
 # Files are checked out by as many workers as there are processors.
 _MANY = ("-c", "checkout.workers=0")
-_ADD = (*_MANY, "worktree", "add", "--quiet", "--lock")
+# A tree and its entry point to each other by whole paths, wherever whoever reads them is.
+_ADD = (*_MANY, "-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--lock")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,11 +240,15 @@ class Git:
 
     def restore_missing(self, path: str) -> None:
         """Bring back the files that a removal which did not come to its end has deleted. What is there is not touched."""
-        gone = self._run_in("ls-files", path, "ls-files", "--deleted", "-z").out.split("\0")
-        names = [name for name in gone if name]
+        asked = self._run_in("ls-files", path, "ls-files", "--deleted", "-z")
+        names = [name for name in asked.out.split("\0") if name]
+        done = asked
         if names:
             words = ["git", *_QUIET, "-C", path, "checkout-index", "-z", "--stdin"]
-            self._programs.run("git checkout-index", words, limit=_LONG, given="\0".join(names), env=_env())
+            given = "\0".join(names)
+            done = self._programs.run("git checkout-index", words, limit=_LONG, given=given, env=_env(path))
+        if not done.ok:
+            raise GitRefused(what=f"restore {path}", why=_said(done))
 
     def keep_dirty(self, repository: str, path: str, slug: str) -> str:
         """Commit everything in a worktree of fleet's to a ref of its own, then make the tree clean. Its branch is not moved."""
@@ -303,12 +308,13 @@ class Git:
     def _run_in(self, effect: str, path: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
         """In a worktree of fleet's."""
         asked = ["git", *_QUIET, "-C", path, *words]
-        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_env())
+        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_env(path))
 
 
-def _env() -> dict[str, str]:
-    """Ours, but that git speaks English: some of what it says decides."""
-    return {**os.environ, "LANGUAGE": "en"}
+def _env(tree: str = "") -> dict[str, str]:
+    """Ours, but that git speaks English: some of what it says decides. A tree that has lost its pointer is no part of what is around it."""
+    above = {"GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(tree))} if tree else {}
+    return {**os.environ, "LANGUAGE": "en", **above}
 
 
 def git_dir(repository: str) -> str:

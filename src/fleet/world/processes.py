@@ -76,7 +76,7 @@ class Processes:
 
         The hint that tmux gives at an agent's death carries them too, for a moment, and is none of the agent's.
         """
-        return [who for who in self._carrying(f"{_MARK}{dispatch}") if not _is_hint(who.pid)]
+        return [who for who in self._carrying(f"{_MARK}{dispatch}") if not _is_hint(who.pid, dispatch)]
 
     def of_job(self, job: str) -> list[Identity]:
         """Processes of this user that carry this home and the job's id: those that its runner started itself."""
@@ -94,9 +94,9 @@ class Processes:
             told = ps.environment(pid)
             for entry in told if self._home in told else ():
                 if entry.startswith(_MARK.encode()) and pid != os.getpid():
-                    who = self.identify(pid)
-                    if who is not None and self.life(who) == "alive" and not _is_hint(pid):
-                        found.setdefault(entry[len(_MARK) :].decode("ascii", "replace"), []).append(who)
+                    who, dispatch = self.identify(pid), entry[len(_MARK) :].decode("ascii", "replace")
+                    if who is not None and self.life(who) == "alive" and not _is_hint(pid, dispatch):
+                        found.setdefault(dispatch, []).append(who)
         return found
 
     def signal(self, who: Identity, number: int) -> bool:
@@ -138,8 +138,8 @@ class Processes:
         return True
 
 
-def _is_hint(pid: int) -> bool:
-    return _HINT in ps.command(pid)
+def _is_hint(pid: int, dispatch: str) -> bool:
+    return f"{_HINT}{dispatch}" in ps.command(pid)
 
 
 def _status(pid: int) -> ps.Status | None:

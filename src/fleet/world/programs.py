@@ -217,7 +217,7 @@ def _finished(child: Child, given: str | None, limit: float) -> Done:
         try:
             out, err = child.communicate(given, timeout=patience if given is None else limit)
         except subprocess.TimeoutExpired as late:
-            if ended:
+            if ended and (not _has_more(child) or monotonic() >= until):
                 _close(child)
                 return Done(status=child.returncode, out=_text(late.stdout), err=_text(late.stderr))
             if child.poll() is None and monotonic() >= until:
@@ -225,6 +225,15 @@ def _finished(child: Child, given: str | None, limit: float) -> Done:
             given = None
         else:
             return Done(status=child.returncode, out=out, err=err)
+
+
+def _has_more(child: Child) -> bool:
+    """Whether there is something to be read yet, or its end: we may just not have come to it."""
+    waiting = select.poll()
+    for pipe in (child.stdout, child.stderr):
+        if pipe is not None and not pipe.closed:
+            waiting.register(pipe, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 def _killed(child: Child, limit: float) -> Done:

@@ -34,6 +34,19 @@ def is_filled(path: str) -> bool:
     return bool(entry) and os.path.exists(f"{entry}/index")
 
 
+def is_pointed(path: str) -> bool:
+    """Whether a tree says which entry of its repository it belongs to; a removal may take that away first."""
+    return _entry_of(path) != ""
+
+
+def repoint(git_dir: str, path: str) -> None:
+    """Say it again, for a tree whose entry is there and names it."""
+    entries = [each for each in _entries(git_dir) if _text(f"{each}/gitdir") and _names(each, path)]
+    if len(entries) == 1 and not is_pointed(path):
+        with open(f"{path}/.git", "w", encoding="utf-8") as file:
+            file.write(f"gitdir: {entries[0]}\n")
+
+
 def discard(git_dir: str, path: str, ours: Ours) -> None:
     """Remove what bears our lock and was to be the worktree at this path. Only for one that nobody ever worked in."""
     entries = found(git_dir, path, ours)
@@ -47,18 +60,24 @@ def discard(git_dir: str, path: str, ours: Ours) -> None:
 
 def found(git_dir: str, path: str, ours: Ours) -> list[str]:
     """Entries that point to this path under our lock; and such as were to be named after it and point nowhere yet."""
+    return [entry for entry in _entries(git_dir) if _is_ours(entry, path, ours)]
+
+
+def _entries(git_dir: str) -> list[str]:
     try:
-        names = sorted(os.listdir(f"{git_dir}/worktrees"))
+        return [f"{git_dir}/worktrees/{name}" for name in sorted(os.listdir(f"{git_dir}/worktrees"))]
     except OSError:
         return []
-    entries = [f"{git_dir}/worktrees/{name}" for name in names]
-    return [entry for entry in entries if _is_ours(entry, path, ours)]
+
+
+def _names(entry: str, path: str) -> bool:
+    return _is_same(_text(f"{entry}/gitdir"), f"{path}/.git")
 
 
 def _is_ours(entry: str, path: str, ours: Ours) -> bool:
     lock, told = _text(f"{entry}/locked"), _text(f"{entry}/gitdir")
     if told:
-        return ours(lock) and os.path.realpath(told) == os.path.realpath(f"{path}/.git")
+        return ours(lock) and _names(entry, path)
     if not re.fullmatch(re.escape(os.path.basename(path)) + r"\d*", os.path.basename(entry)):
         return False
     repository = os.path.dirname(os.path.dirname(os.path.dirname(entry)))

@@ -1,7 +1,7 @@
 """tmux: a private server for each fleet home, asked with time limits, answering in three values.
 
 A session that is not listed is absent only if the *same* server says so. An unreachable, stopped or replaced server says
-nothing. Sessions are stamped in the very call that creates them, and are killed by their id, never by their name.
+nothing. Sessions are stamped in the very call that creates them, and are killed by their id and stamp, never by their name.
 """
 
 from __future__ import annotations
@@ -170,9 +170,12 @@ class Tmux:
             raise TmuxRefused(what=f"make session {session}", why=done.err.strip() or "no answer")
         return self._processes.identify(int(done.out)) if done.out.strip().isdigit() else None
 
-    def kill(self, session_id: str) -> bool:
-        """Kill a session by its id."""
-        return self._ask("kill-session", "kill-session", "-t", session_id).ok
+    def kill(self, pane: Pane) -> bool:
+        """Kill a session by its id, if it still is the one that was listed: ids begin anew with each server."""
+        stamps = f"#{{&&:#{{==:#{{@fleet_dispatch}},{pane.dispatch}}},#{{==:#{{@fleet_home}},{pane.home}}}}}"
+        then, otherwise = f"kill-session -t '{pane.session_id}'", "display-message -p another"
+        done = self._ask("kill-session", "if-shell", "-F", "-t", f"{pane.session_id}:", stamps, then, otherwise)
+        return done.ok and not done.out
 
     def capture(self, session_id: str, *, history: bool) -> str | None:
         """What is on the screen, and before it if wanted; None when the server does not say."""

@@ -25,7 +25,8 @@ WHERE id = :id AND state = 'releasing';
 -- name: note_made
 -- A session that runs was made last: all that its dispatch needs is there.
 UPDATE claims SET state = 'live', updated_at = :at
-WHERE (state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug)))
+WHERE (state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug
+    AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = :project AND b.slug = :slug AND b.owner = :dispatch))))
    OR (state = 'failed_alloc' AND dispatch = :dispatch AND kind = 'tmux_session');
 
 -- name: fail_making

@@ -56,7 +56,7 @@ def _told(entry: dict[str, Any]) -> str:
     if entry["state"] == "done":
         return f"{what} was handed off to {entry['successor']}"
     if entry["state"] == "dropped":
-        return f"{what} ended by itself before it was handed off"
+        return f"{what} has ended, and was not handed off: `fleet dispatches show {entry['dispatch']}` says how"
     return f"{what} is to be handed off{': ' + entry['deferred'] if entry['deferred'] else ''}"
 
 
