@@ -61,7 +61,7 @@ def test_a_coordinators_handoff_and_drain_by_a_person(either):
         old = rested(either, fleet, fleet.coord_spawn(on("proves"))["id"])
         said = answer(either.start(FLEET, "handoff", old, "-r", "enough", "--json"))
         assert (said.code, said.json["state"], said.json["successor"]) == (0, "done", seat(fleet)["holder"]), said
-        second = seat(fleet)["holder"]
+        second = rested(either, fleet, seat(fleet)["holder"])
         fleet.hand_off(second, reason="again")
         said = answer(either.start(FLEET, "drain", "-p", "p", "--wait"))
         third = seat(fleet)["holder"]

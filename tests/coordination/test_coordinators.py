@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from coordination.seats import on, replaced, seat, seated, ticked, until
+from coordination.seats import on, replaced, rested, seat, seated, ticked, until
 from dispatch.stage import FLEET, answer
 
 from fleet.errors import WriteFailed
@@ -63,7 +63,7 @@ def test_a_marker_that_cannot_be_written_is_a_warning_and_the_handoff_succeeds(e
     monkeypatch.setattr(remote_control, "set_remote_control", broken)
     with either.fleet() as fleet:
         started = fleet.coord_spawn(on("hand"))
-        first = started["id"]
+        first = rested(either, fleet, started["id"])  # its own tick is over
         told = [*started["warnings"], *fleet.hand_off(first, reason="enough")["warnings"]]
         assert ["`fleet rc up p`" in each for each in told] == [True, True]
         until(lambda: fleet.drain("p") == [])

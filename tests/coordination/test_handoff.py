@@ -147,7 +147,6 @@ def test_a_drainer_that_is_at_it_keeps_others_out_and_one_that_died_is_followed_
 
 @pytest.mark.req("HAND-2", "HAND-3")
 def test_unknown_puts_a_handoff_off_and_nothing_is_started(either, monkeypatch):
-    monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
     with either.fleet() as fleet:
         old = at_work(either, fleet)
         who, here = process_of(fleet, old), fleet.world.host.id
@@ -157,8 +156,9 @@ def test_unknown_puts_a_handoff_off_and_nothing_is_started(either, monkeypatch):
         assert (entry["state"], "host elsewhere" in entry["deferred"]) == ("queued", True)
         raw(fleet, f"UPDATE dispatches SET host = '{here}', process = REPLACE(process, 'elsewhere', '{here}')")
         server = either.server(fleet)
-        os.kill(who.pid, signal.SIGKILL)
+        monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
         os.kill(server, signal.SIGSTOP)
+        os.kill(who.pid, signal.SIGKILL)
         until(lambda: fleet.world.processes.life(who) == "dead")
         [entry] = fleet.drain("p")
         assert (entry["state"], "tmux server" in entry["deferred"]) == ("queued", True), entry

@@ -223,10 +223,10 @@ def test_one_on_another_host_is_replaced_on_request_only_and_never_touched(eithe
 
 @pytest.mark.req("REP-1", "REP-5")
 def test_behind_a_stopped_server_nothing_is_replaced_and_nothing_is_left(either, monkeypatch):
-    monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
     with either.fleet() as fleet:
         old = seated(either, fleet)
         before, server = seat(fleet), either.server(fleet)
+        monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
         os.kill(server, signal.SIGSTOP)
         with pytest.raises(TmuxRefused):
             fleet.coord_replace(coordinator())

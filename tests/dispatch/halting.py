@@ -18,7 +18,8 @@ SLEEP = ("sleep", "1000")
 
 
 def coordinator(*words: str) -> Wanted:
-    return Wanted(project="p", slug=None, kind="coord", engine="shell", command=words or SLEEP)
+    """With time enough to prove itself: a test that wants it over says so in the store."""
+    return Wanted(project="p", slug=None, kind="coord", engine="shell", command=words or SLEEP, proof=600.0)
 
 
 class Halt:

@@ -81,8 +81,12 @@ class Stage(Scene):
 
     def swept(self, fleet: Fleet) -> None:
         """Swept until there is nothing more to do. What tmux started, and a git that somebody killed has left, are at their end by then."""
-        until(lambda: not self.helpers() and not any(command_of(pid)[:1] == ["git"] for pid in self.processes()))
-        until(lambda: not acted(fleet.sweep(kill=True)))
+
+        def is_quiet() -> bool:
+            until(lambda: not self.helpers() and not any(command_of(pid)[:1] == ["git"] for pid in self.processes()))
+            return not acted(fleet.sweep(kill=True)) and not self.helpers()  # nor has one begun meanwhile
+
+        until(is_quiet)
         for _ in range(_SWEEPS):  # what was still going when it was looked at
             if not any(each.action.startswith(_LATER) for each in fleet.sweep(kill=True)):
                 break

@@ -1,5 +1,6 @@
 """Agents: a report is a word, an end is proven; what ignores signals or leaves daemons behind is found all the same."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -95,11 +96,11 @@ def test_an_exit_is_noticed_without_a_daemon_and_weighed_with_report_and_evidenc
 
 @pytest.mark.req("AGENT-5", "AGENT-3", "EXC-7")
 def test_an_exit_status_that_a_stopped_server_cannot_tell_yet_is_waited_for_not_guessed(scene, monkeypatch):
-    monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
     with scene.fleet() as fleet:
         scene.without_hint(fleet)
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         who, server = scene.launched(fleet, ident), scene.server(fleet)
+        monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
         os.kill(server, signal.SIGSTOP)
         os.kill(who.pid, signal.SIGTERM)
         until(lambda: fleet.world.processes.life(who) == "dead")
@@ -116,7 +117,8 @@ def test_an_agent_lost_with_its_boot_is_interrupted_and_left_to_resume(either, m
         ident = either.dispatch(fleet, "t", "sleep", "1000")
         who, server = either.launched(fleet, ident), either.server(fleet)
     for pid in (server, who.pid):  # the machine goes down …
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it may have died with the server
+            os.kill(pid, signal.SIGKILL)
     until(lambda: not is_alive(server) and not is_alive(who.pid))
     monkeypatch.setattr(Host, "boot", property(lambda _host: "another-boot"))  # … and comes up again
     with either.fleet() as fleet:

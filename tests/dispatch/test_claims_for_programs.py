@@ -11,6 +11,7 @@ import pytest
 from dispatch.stage import claim_of, is_alive
 
 from fleet.testing.scene import PROJECT
+from fleet.verbs.acquire import release
 
 FLEET = str(Path(sys.executable).with_name("fleet"))
 GOLDEN = Path(__file__).parent.parent / "data" / "claims.json"
@@ -137,3 +138,15 @@ def test_the_session_of_an_agent_at_work_is_not_released(either):
         assert claim_of(fleet, kind, ident).state == "live"
         fleet.kill(ident, "a test")
         assert ask(either, "release", ident, "--kind", kind)[1]["outcome"] == "already_released"
+
+
+@pytest.mark.req("DEL-3")
+def test_a_releaser_with_an_old_memory_leaves_the_prompt_that_was_handed_over(scene):
+    ask(scene, "acquire-prompt", A, *OWNER)
+    with scene.fleet() as fleet:
+        remembered = claim_of(fleet, "coord_prompt_inbox", A)
+        ask(scene, "acquire-prompt", B, "--owner", f"coord/{PROJECT}", "--preserve")
+        path = Path(ask(scene, "rewrite-prompt", B, "--target-old-id", A, given="new\n")[1]["path"])
+        assert release(fleet.ground, remembered) == ""
+        assert claim_of(fleet, "coord_prompt_inbox", B).state == "live"
+        assert path.read_text() == "new\n"

@@ -133,10 +133,10 @@ def test_a_coordinator_proven_dead_is_settled_and_replaced_and_the_seat_is_never
 
 @pytest.mark.req("GATE-7", "GATE-12")
 def test_a_coordinator_behind_a_stopped_server_vetoes(scene, monkeypatch):
-    monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
     with scene.fleet() as fleet:
         ident = fleet.coord_spawn(COORD)["id"]
         who, server = scene.launched(fleet, ident), scene.server(fleet)
+        monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
         os.kill(server, signal.SIGSTOP)
         os.kill(who.pid, signal.SIGSTOP)
         with pytest.raises(CoordinatorLives):

@@ -145,6 +145,9 @@ def test_an_overloaded_model_is_tried_again_with_growing_rests_five_times(either
             hook(either, ident, "StopFailure", error="overloaded", last_assistant_message=f"529, number {turn}")
             assert agent(fleet, ident)["state"] == "failed_turn", "never idle"
             assert known(fleet, ident)["failed_turns"] == turn
+            raw(
+                fleet, f"UPDATE agents SET state_at = {fleet.clock.now()} WHERE dispatch = '{ident}'"
+            )  # it failed just now
             fleet.tend("p")
             assert messages_of(fleet, ident) == [], "it rests first"
             rest = REST[min(turn, len(REST)) - 1] * 1_000

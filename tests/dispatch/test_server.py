@@ -15,25 +15,32 @@ from fleet.testing.scenarios import until
 
 
 @pytest.fixture
-def impatient(monkeypatch) -> None:
-    """A server that does not answer is found out sooner."""
-    monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
+def stopped(monkeypatch):
+    """Stops a server; that it does not answer is found out sooner."""
+
+    def stop(server: int) -> None:
+        monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
+        os.kill(server, signal.SIGSTOP)
+
+    return stop
 
 
 def look(fleet, ident: str) -> str:
     return KINDS["tmux_session"].look(claim_of(fleet, "tmux_session", ident), fleet.world)
 
 
-def sessions(scene) -> str:
-    return scene.tmux("list-sessions", "-F", "#{session_name}")
+def is_over(scene, server: int) -> bool:
+    """Whether no session of ours is on a server; it is told again that somebody may have died."""
+    os.kill(server, signal.SIGCHLD)
+    return "fleet-" not in scene.tmux("list-sessions", "-F", "#{session_name}")
 
 
 @pytest.mark.req("EXC-2", "EXC-7", "SWEEP-7", "AGENT-3")
-def test_a_stopped_server_is_unknown_and_nothing_is_touched(scene, impatient):
+def test_a_stopped_server_is_unknown_and_nothing_is_touched(scene, stopped):
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         who, server = scene.launched(fleet, ident), scene.server(fleet)
-        os.kill(server, signal.SIGSTOP)
+        stopped(server)
         assert look(fleet, ident) == "unknown"
         assert acted(fleet.sweep(kill=True)) == []
         with pytest.raises(TmuxRefused):
@@ -46,7 +53,7 @@ def test_a_stopped_server_is_unknown_and_nothing_is_touched(scene, impatient):
 
 @pytest.mark.req("EXC-2", "EXC-7")
 @pytest.mark.parametrize("how", ["deleted", "renamed", "not a socket"])
-def test_a_socket_taken_away_under_a_live_server_is_unknown_and_no_second_server_is_started(scene, impatient, how):
+def test_a_socket_taken_away_under_a_live_server_is_unknown_and_no_second_server_is_started(scene, how):
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         who, server = scene.launched(fleet, ident), scene.server(fleet)
@@ -84,7 +91,7 @@ def test_a_second_server_on_the_same_path_says_nothing_about_the_first_ones_sess
         assert acted(fleet.sweep(kill=True)) == []
         if slow == "the dispatcher":  # then the launch in the new session has its say before it
             fleet.funnel.watcher = once(
-                "after", "tmux new-session", lambda: until(lambda: "fleet-" not in sessions(scene))
+                "after", "tmux new-session", lambda: until(lambda: is_over(scene, second))
             )
         with pytest.raises(TmuxRefused):
             scene.dispatch(fleet, "other", "sleep", "1000")
@@ -97,18 +104,18 @@ def test_a_second_server_on_the_same_path_says_nothing_about_the_first_ones_sess
 
 
 @pytest.mark.req("EXC-11", "EXC-2", "SWEEP-4")
-def test_a_session_that_a_stopped_server_makes_later_finds_its_dispatch_ended(scene, impatient, once):
+def test_a_session_that_a_stopped_server_makes_later_finds_its_dispatch_ended(scene, stopped, once):
     with scene.fleet() as fleet:
         fleet.world.tmux.ensure_server()
         server = scene.server(fleet)
-        fleet.funnel.watcher = once("before", "tmux new-session", lambda: os.kill(server, signal.SIGSTOP))
+        fleet.funnel.watcher = once("before", "tmux new-session", lambda: stopped(server))
         with pytest.raises(TmuxRefused):
             scene.dispatch(fleet, "t", "sh", "-c", f"touch {scene.root}/launched; sleep 1000")
         fleet.funnel.watcher = None
         assert acted(fleet.sweep(kill=True)) == []
         os.kill(server, signal.SIGCONT)
         until(lambda: fleet.world.tmux.listing().server is not None)
-        until(lambda: all(pane.dead for pane in fleet.world.tmux.listing().panes))
+        until(lambda: all(pane.dead for pane in scene.told_again(fleet).panes))
         until(lambda: fleet.sweep(kill=True) == [])
         assert not os.path.exists(f"{scene.root}/launched")
         assert fleet.task(project="p", slug="t")["status"] == "open"

@@ -1,5 +1,6 @@
 """Sessions: exact names, marks, and three answers: alive, dead, unknown."""
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -99,7 +100,8 @@ def test_with_the_server_and_the_panes_process_proven_dead_the_session_is_gone_a
         ident = either.dispatch(fleet, "t", "sleep", "1000")
         who, server = either.launched(fleet, ident), either.server(fleet)
         for pid in (server, who.pid):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it may have died with the server
+                os.kill(pid, signal.SIGKILL)
         until(lambda: not is_alive(server) and not is_alive(who.pid))
         assert look(fleet, ident) == "absent"
         assert len(acted(fleet.sweep(kill=True))) >= 1

@@ -156,11 +156,11 @@ STEP_CLAIM = Query(
     'UPDATE claims SET state = %(after)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s',
 )
 
-# The intent to remove a thing, with who does it.
+# The intent to remove a thing, with who does it; not when it was handed over meanwhile.
 LET_GO_CLAIM = Query(
     'let_go_claim',
-    "UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at WHERE id = :id AND state = :before AND actor = :was",
-    "UPDATE claims SET state = 'releasing', actor = %(actor)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s AND actor = %(was)s",
+    "UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at WHERE id = :id AND state = :before AND actor = :was AND COALESCE(dispatch, '') = :owner",
+    "UPDATE claims SET state = 'releasing', actor = %(actor)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s AND actor = %(was)s AND COALESCE(dispatch, '') = %(owner)s",
 )
 
 # A successor finishes what a dead creator began, or makes the thing anew.

@@ -108,8 +108,8 @@ def release(ground: Ground, claim: Claim) -> Left:
             return f"{claim}: somebody else is releasing it"
         ground.world.clock.wait(_LOOK_AGAIN)
         row = ground.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=claim.id))  # noqa: B023 - read at once
-        if row is None:
-            return ""
+        if row is None or row["dispatch"] != claim.dispatch:
+            return ""  # it is gone, or somebody else's by now
         claim = Claim.of(row)
 
 
@@ -227,7 +227,15 @@ def _let_go(ground: Ground, claim: Claim) -> Change:
 
     def work(tx: Tx) -> Row:
         _about(tx, claim)
-        moved = tx.run(q.LET_GO_CLAIM, id=claim.id, before=claim.state, was=claim.actor, actor=me, at=tx.at)
+        moved = tx.run(
+            q.LET_GO_CLAIM,
+            id=claim.id,
+            before=claim.state,
+            was=claim.actor,
+            owner=claim.dispatch or "",
+            actor=me,
+            at=tx.at,
+        )
         tx.note(claim=str(claim), was=claim.state, now="releasing")
         return {"moved": moved}
 

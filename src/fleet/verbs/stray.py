@@ -46,15 +46,17 @@ def sessions(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Findin
             continue
         proof = f"dispatch {pane.dispatch} is {'in the archive' if row is None else row['exec_state']}"
         yield acted(what, "its dispatch has ended", proof, "kill it", kill,
-                    lambda: _killed(ground, pane))  # fmt: skip # noqa: B023
+                    lambda: _killed(ground, pane, listing))  # fmt: skip # noqa: B023
 
 
-def _killed(ground: Ground, pane: Pane) -> bool:
+def _killed(ground: Ground, pane: Pane, seen: Listing) -> bool:
     """Whether it is gone, by us or by somebody who was faster."""
     if ground.world.tmux.kill(pane):
         return True
-    listing = ground.world.tmux.listing()
-    return listing.server is not None and listing.pane(pane.session) is None
+    now = ground.world.tmux.listing()
+    if now.server is None:  # a server goes with its last session
+        return ground.world.processes.life(seen.server) == "dead"
+    return now.pane(pane.session) is None
 
 
 def processes(ground: Ground, *, kill: bool) -> Iterator[Finding]:

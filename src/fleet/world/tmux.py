@@ -30,7 +30,7 @@ LIMIT = 5.0
 # What tmux writes at the end of a pane whose process is dead.
 _EPITAPH = re.compile(r"(\A|\n)\s*Pane is dead( \(.*\))?\s*\Z")
 _LONGEST_SOCKET = 100
-_LOOKS = 20
+_LOOKS = 100
 _BETWEEN_LOOKS = 0.05
 _COLUMNS = (
     "#{session_name}",

@@ -9,8 +9,9 @@ ON CONFLICT DO NOTHING;
 UPDATE claims SET state = :after, updated_at = :at WHERE id = :id AND state = :before;
 
 -- name: let_go_claim
--- The intent to remove a thing, with who does it.
-UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at WHERE id = :id AND state = :before AND actor = :was;
+-- The intent to remove a thing, with who does it; not when it was handed over meanwhile.
+UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at
+WHERE id = :id AND state = :before AND actor = :was AND COALESCE(dispatch, '') = :owner;
 
 -- name: retake_claim
 -- A successor finishes what a dead creator began, or makes the thing anew.
