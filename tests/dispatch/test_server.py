@@ -90,9 +90,7 @@ def test_a_second_server_on_the_same_path_says_nothing_about_the_first_ones_sess
         assert look(fleet, ident) == "unknown"
         assert acted(fleet.sweep(kill=True)) == []
         if slow == "the dispatcher":  # then the launch in the new session has its say before it
-            fleet.funnel.watcher = once(
-                "after", "tmux new-session", lambda: until(lambda: is_over(scene, second))
-            )
+            fleet.funnel.watcher = once("after", "tmux new-session", lambda: until(lambda: is_over(scene, second)))
         with pytest.raises(TmuxRefused):
             scene.dispatch(fleet, "other", "sleep", "1000")
         fleet.funnel.watcher = None
