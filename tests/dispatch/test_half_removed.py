@@ -43,7 +43,7 @@ def test_a_removal_killed_after_the_pointer_to_git_was_gone_is_gone_on_with_once
     (tree / ".git").unlink()
     (tree / "half.txt").write_text("precious")
     half_removed.sweep(kill=True)  # it gets its pointer back, and is looked at again
-    assert any(f"{tree} has uncommitted work" in line for line in standing(half_removed.sweep(kill=True)))
+    assert any(str(tree) in line for line in standing(half_removed.sweep(kill=True)))
     assert (tree / "half.txt").read_text() == "precious"
     (tree / "half.txt").unlink()
     scene.swept(half_removed)

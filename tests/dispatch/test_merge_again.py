@@ -53,7 +53,7 @@ def test_what_is_merged_is_refused_the_second_time_and_stays_merged(scene):
         assert (before[1]["status"], before[1]["archived"]) == ("done", True)
         with pytest.raises(NotMergeable, match="no branch") as refused:
             fleet.merge(**TASK)
-        assert "it is merged already, or was done without fleet" in str(refused.value.hint)
+        assert "it is merged already, or was done without fleet" in refused.value.next_step
         assert (fleet.newest(), fleet.task(**TASK), scene.git("rev-parse", "fleet/main")) == before
 
 
