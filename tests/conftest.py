@@ -10,7 +10,9 @@ import hypothesis
 import psycopg
 import pytest
 
+from fleet.model.times import SECOND
 from fleet.testing.postgres import ThrowawayPostgres, url_in, wait_until_ready
+from fleet.world.clock import Clock
 
 pytest_plugins = ["recording"]
 
@@ -96,3 +98,10 @@ def no_outer_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("FLEET_", "TMUX", "CLAUDECODE")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody in this process looks at the clock twice at the same time."""
+    ticks = count(Clock().now() + SECOND, SECOND)
+    monkeypatch.setattr(Clock, "now", lambda _clock: next(ticks))

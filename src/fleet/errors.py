@@ -74,6 +74,7 @@
         ├── WriteFailed                disk full, read-only: nothing was changed
         ├── DriverMissing              the postgres extra is not installed
         ├── StoreUnreachable           a server that does not answer
+        ├── OutcomeUnknown             it stopped answering in mid-commit
         ├── InvariantBroken            the database refused what the code allowed
         └── EffectInTransaction        the outside was touched while a transaction was open
 
@@ -103,7 +104,10 @@ class FleetError(Exception):
     @property
     def spoken(self) -> str:
         """The error as people read it: what, and what next."""
-        return f"{self} — {self.next_step}" if self.next_step else str(self)
+        said = str(self)
+        if not self.next_step:
+            return said
+        return f"{said}\n{self.next_step}" if "\n" in said else f"{said} — {self.next_step}"
 
     def as_document(self) -> dict[str, object]:
         """The error as programs read it."""
@@ -590,7 +594,9 @@ class StoreUnreadable(StoreError):
     """Not a database, or a broken one. It is never overwritten."""
 
     says = "{path} cannot be read as fleet's database: {why}"
-    hint = "it was left as it is; move it away, or put a backup from {backups} in its place"
+    hint = (
+        "it was left as it is; move it away together with its -wal and -shm; a backup from {backups} may take its place"
+    )
 
 
 class StoreForeign(StoreError):
@@ -626,6 +632,13 @@ class StoreUnreachable(StoreError):
 
     says = "the store {url} does not answer: {why}"
     hint = "see that the server runs and that `store` in config.toml is right"
+
+
+class OutcomeUnknown(StoreError):
+    """The connection broke in mid-commit, and nobody could be asked what became of it."""
+
+    says = "the store {url} stopped answering while {doing!r} was committed: whether it was done is not known"
+    hint = "repeat it with --key {key}, under which it is done once at most"
 
 
 class InvariantBroken(StoreError):

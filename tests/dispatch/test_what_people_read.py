@@ -61,7 +61,7 @@ def test_a_coordinator_coordinates_and_stopping_it_says_how_it_ended(either):
     assert said.out.startswith(f"agent {ident} coordinates p (shell)\n")
     with either.fleet() as fleet:
         either.launched(fleet, ident)
-    assert either.program("stop", ident).ok().out == f"{ident} is ended (blocked)\n"
+    assert either.program("stop", ident).ok().out == f"{ident}, the coordinator of p, is ended (blocked)\n"
 
 
 @pytest.mark.req("AGENT-9")

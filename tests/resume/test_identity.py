@@ -30,7 +30,7 @@ START = "Sun_Nov_15_06:17:39_2026"
 
 @pytest.fixture
 def processes():
-    return Processes(Host(), Funnel(), "/nowhere")
+    return Processes(Host(), Funnel(), "/nowhere", "/nowhere/tmux.sock")
 
 
 def of(processes: Processes, pid: int, start: str) -> Identity:

@@ -13,7 +13,7 @@ from fleet.store.registry import open_store
 from fleet.verbs import claim, note, report
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
-from fleet.world.home import here, home_path, ready_home, worktree_at
+from fleet.world.home import checkout_of, here, home_path, ready_home, worktree_at
 from fleet.world.ids import Ids
 
 TYPE_CHECKING = False
@@ -107,7 +107,7 @@ class Acts:
         while path not in known:
             if path == "/":
                 raise NoProject(where=where)
-            path = os.path.dirname(path)
+            path = checkout_of(path) or os.path.dirname(path)
         return str(known[path])
 
     def task_here(self, usage: str) -> str:

@@ -8,8 +8,8 @@ from fleet.api.coordinating import ENGINE
 from fleet.api.resuming import Resuming
 from fleet.errors import BadSetting, CoordinatorLives
 from fleet.model.comments import with_lines
-from fleet.store import queries as q
-from fleet.verbs import add_list, configure, hinder, pull, recap, rehearse, remote_control, review, settle, show, status
+from fleet.model.dialect import clean
+from fleet.verbs import add_list, configure, hinder, pull, recap, rehearse, remote_control, review, show, status
 from fleet.verbs.branches import integration_branch
 from fleet.verbs.ordering import Wanted
 
@@ -82,7 +82,7 @@ class Day(Resuming):
     def rehearse(self, *, project: str, slug: str) -> Document:
         """Try whether the work merges and passes its verify command; the result is kept in the task's log."""
         found = rehearse.rehearse(self.ground, project, slug)
-        self.log(project=project, slug=slug, message=f"tried before the review: {found['says'].strip()}")
+        self.log(project=project, slug=slug, message=clean(f"tried before the review: {found['says'].strip()}"))
         return found
 
     def judge(self, *, project: str, slug: str, verdict: str, comments: str = "", key: str | None = None) -> Document:
@@ -90,12 +90,6 @@ class Day(Resuming):
         self._settle_attempt(project, slug)
         told = with_lines(comments, lambda file, line: self._line_of(project, slug, file, line)) if comments else ""
         return self.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=told), key)
-
-    def _settle_attempt(self, project: str, slug: str) -> None:
-        """An agent that ended without anybody noticing is not at work."""
-        attempt = self.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
-        if attempt is not None and attempt["id"] != self.speaker:
-            settle.settle(self.ground, attempt["id"])
 
     def _line_of(self, project: str, slug: str, file: str, line: int) -> str | None:
         """One line of the work."""

@@ -58,8 +58,9 @@ class Fleet(Living):
         done_before = (
             key is not None and self.store.read(lambda rows: rows.one(q.OPERATION_BY_KEY, key=key)) is not None
         )
-        kept = self._keep_export(name) if with_tasks and not done_before and self._is_idle(name) else None
-        return self.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept), key)
+        seen = self.newest() if with_tasks and not done_before and self._is_idle(name) else None
+        kept = self._keep_export(name) if seen is not None else None
+        return self.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
 
     def _is_idle(self, name: str) -> bool:
         """Whether the removal would go through, so that no copy is made for nothing."""
@@ -83,13 +84,13 @@ class Fleet(Living):
         """Take in a graph, all or nothing."""
         return self.commit(ingest.ingest(project=project, lines=lines, name=name, progress=progress), key)
 
-    def export(self, *, project: str, archived: bool = True) -> Iterator[Document]:
+    def export(self, *, project: str, archived: bool = True) -> list[Document]:
         """Every task as `ingest` reads it."""
         return export.nodes(self.store, project, archived=archived)
 
     def markdown(self, *, project: str) -> Iterator[str]:
         """The lines of a readable tasks.md."""
-        return export.markdown(project, list(export.nodes(self.store, project, archived=False)))
+        return export.markdown(project, export.nodes(self.store, project, archived=False))
 
     # operations -----------------------------------------------------------------------------------------------------
     def all_operations(self, which: Which, *, limit: int) -> Iterator[Document]:

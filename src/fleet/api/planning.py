@@ -62,4 +62,4 @@ class Planning(Looking):
     def archive_ended(self, *, project: str, older_than: str | None = None, key: str | None = None) -> Document:
         """Put every task that ended long enough ago out of sight."""
         age = duration(older_than or self.settings(project)["task.archive_after"].value)
-        return self.commit(reopen.archive_ended(project=project, before=self.clock.now() - age), key)
+        return self.commit(reopen.archive_ended(project=project, age=age), key)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from fleet.api.planning import Planning
 from fleet.api.session import Session
 from fleet.engines import reader
-from fleet.errors import Absent, NoSuchDispatch
+from fleet.errors import Absent, FleetError, NoSuchDispatch
 from fleet.model.claim import Claim
 from fleet.model.times import iso_or_none
 from fleet.resources import KINDS, class_of
 from fleet.store import queries as q
+from fleet.store import tasks
 from fleet.verbs import (
     agents,
     branches,
@@ -48,8 +49,16 @@ class Running(Planning, Session):
 
     # starting ---------------------------------------------------------------------------------------------------------
     def dispatch(self, wanted: Wanted) -> Document:
-        """Start an agent on a task."""
+        """Start an agent on a task. One before it that ended without anybody noticing is settled first."""
+        if wanted.slug:
+            self._settle_attempt(wanted.project, wanted.slug)
         return dispatch.dispatch(self.ground, wanted)
+
+    def _settle_attempt(self, project: str, slug: str) -> None:
+        """An agent that ended without anybody noticing is not at work."""
+        attempt = self.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
+        if attempt is not None and attempt["id"] != self.speaker:
+            settle.settle(self.ground, attempt["id"])
 
     def check_start(self, wanted: Wanted) -> None:
         """Refuse what could not start anyway."""
@@ -63,19 +72,29 @@ class Running(Planning, Session):
     def find(self, given: str, project: str | None = None) -> str:
         """The dispatch that is meant; when none in the tables fits, an archived one."""
         try:
-            return self.store.read(lambda rows: find.find(rows, given, project))
+            return self.store.read(lambda rows: find.find(rows, given, project, here=self._project_or_none()))
         except NoSuchDispatch:
             old = find.find_archived(self.ground, given)
             if old is None:
                 raise
             return old
 
+    def _project_or_none(self) -> str | None:
+        try:
+            return self.project_here()
+        except FleetError:
+            return None
+
     def agents(self, project: str | None = None) -> list[Document]:
         """Who works on what."""
+        if project is not None:
+            self.ground.project(project)
         return agents.agents(self.ground, project)
 
     def dispatches(self, project: str | None = None, *, ended: bool = True) -> list[Document]:
         """The journals in the tables."""
+        if project is not None:
+            self.ground.project(project)
         rows = self.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=int(ended)))
         held = self.store.read(_holders)
         return [_summary(row, held[row["id"]]) for row in rows]
@@ -124,7 +143,7 @@ class Running(Planning, Session):
         pane = self._pane(ident)
         if pane is None:
             return self.output(ident)
-        text = self.world.tmux.capture(pane.session_id, history=history or pane.dead)  # a death scrolls the screen
+        text = self.world.tmux.capture(pane, history=history or pane.dead)  # a death scrolls the screen
         if text is None and self._pane(ident) is None:
             return self.output(ident)  # it has just ended
         if text is None:
@@ -154,6 +173,7 @@ class Running(Planning, Session):
 
     def diff(self, *, project: str, slug: str, stat: bool = False, colour: bool = False) -> str:
         """What a task's branch changes, against the integration branch."""
+        self.store.read(lambda rows: tasks.state(rows, project, slug))
         repository = self.ground.project(project)["path"]
         integration, _tip = branches.integration_branch(self.ground, project, repository)
         return self.world.git.diff(repository, integration, f"worker/{slug}", stat=stat, colour=colour)
@@ -170,9 +190,7 @@ class Running(Planning, Session):
     # work -------------------------------------------------------------------------------------------------------------
     def merge(self, *, project: str, slug: str) -> Document:
         """Merge a task's work into the integration branch."""
-        attempt = self.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
-        if attempt is not None:
-            settle.settle(self.ground, attempt["id"])  # it may have ended without anybody noticing
+        self._settle_attempt(project, slug)
         return merge.merge(self.ground, project, slug)
 
     def mergeable(self, *, project: str) -> list[str]:

@@ -158,7 +158,11 @@ def engine(home: str, name: str) -> Engine:
 
 def read(path: Path) -> Engine:
     """An engine from its file. A text that was read before is not parsed again."""
-    return _parsed(path, path.read_bytes())
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise _broken(path, 1, f"it cannot be read: {error.strerror}") from None
+    return _parsed(path, raw)
 
 
 @lru_cache(maxsize=16)

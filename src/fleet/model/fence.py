@@ -39,10 +39,14 @@ def is_repeated(project: str, slug: str, state: State, event: str, caller: Calle
 
 def check_person(project: str, slug: str, state: State, caller: Caller, *, override: bool) -> None:
     """Refuse a person who would change a task under somebody's hands without saying so."""
-    waits = state["stage"] in {"review", "finisher"} and not state["attempted"]
-    held = state["status"] == "in_progress" and state["assignee"] != caller.actor and not waits
+    held = state["status"] == "in_progress" and state["assignee"] != caller.actor and not is_waiting(state)
     if held and not override:
         raise NeedsOverride(project=project, slug=slug, holder=state["assignee"])
+
+
+def is_waiting(state: State) -> bool:
+    """Whether its work is done and waits for a verdict or a merge, in nobody's hands."""
+    return state["stage"] in {"review", "finisher"} and not state["attempted"]
 
 
 def why_not_ready(state: State, *, now: int) -> str:

@@ -59,7 +59,11 @@ def fill_shell(text: str, values: dict[str, Any]) -> tuple[str, dict[str, str]]:
 
 
 def _short(name: str, value: str) -> str:
-    if len(value.encode()) > LONGEST_VARIABLE:
+    try:
+        length = len(value.encode(errors="surrogateescape"))  # as the system passes on what is not UTF-8
+    except UnicodeEncodeError:
+        raise Missing(name, "it is no text that a command can be given") from None
+    if length > LONGEST_VARIABLE:
         raise Missing(name, f"it is longer than the {LONGEST_VARIABLE} bytes that a command can be given")
     if "\0" in value:
         raise Missing(name, "it has a NUL in it, which no command can be given")

@@ -48,12 +48,16 @@ def slug(job: str, item: str) -> str:
 
 
 def label(data: object) -> str:
-    """An item in a few words."""
+    """An item in a few words, which can be shown: what is not UTF-8 in a file's name is a question mark."""
+    return _named(data)[:80].encode(errors="replace").decode()
+
+
+def _named(data: object) -> str:
     if isinstance(data, dict):
         for key in ("path", "name", "title", "id", "file"):
             if isinstance(data.get(key), str | int):
-                return str(data[key])[:80]
-    return (data if isinstance(data, str) else json.dumps(data, ensure_ascii=False))[:80]
+                return str(data[key])
+    return data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
 
 
 def signature(where: str, why: str, data: object) -> str:

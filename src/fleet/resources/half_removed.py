@@ -30,7 +30,12 @@ def restore(claim: Claim, world: World) -> None:
     """Give a tree whose removal is given up, or begun anew, back what is missing in it. What is there is not touched."""
     if claim.state not in LEAVING:
         return
+    repoint(claim, world)
+    world.git.restore_missing(claim.name)
+
+
+def repoint(claim: Claim, world: World) -> None:
+    """Let git see it again."""
     if has_lost_its_pointer(claim):
         place = git_dir(claim.data["repository"])
         world.funnel.through("repoint worktree", lambda: scraps.repoint(place, claim.name))
-    world.git.restore_missing(claim.name)

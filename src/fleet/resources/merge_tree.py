@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import GitRefused, WorktreeRefused
-from fleet.resources import half_made
+from fleet.resources import half_made, half_removed
 from fleet.world import folders
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class MergeTree:
             if claim.state in half_made.UNMADE:
                 half_made.discard(claim, world)
             elif found == "ours":
+                half_removed.repoint(claim, world)
                 world.git.discard_scratch(claim.data["repository"], claim.name, lock=lock)
         finally:
             gate.give()

@@ -45,7 +45,8 @@ class Worktree:
 
     def _judge(self, claim: Claim, known: list[Listed] | None, world: World) -> Look:
         if known is None:
-            return "ours" if half_made.is_begun(claim, world) else "unknown"
+            begun = half_made.is_begun(claim, world) and not half_made.is_used(claim, world)
+            return "ours" if begun else "unknown"
         here = _registered(claim, known)
         if here is not None and half_removed.is_known(claim, here):
             return "ours"

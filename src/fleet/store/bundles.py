@@ -55,11 +55,13 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
     if existing is None:
         return _insert(tx, wanted)
     if existing.host != wanted.host:
+        had = tx.all(q.ADOPTIONS_OF, project=existing.project, slug=existing.slug)
+        owner = str(had[-2]["dispatch"]) if len(had) > 1 else ""
         raise OtherHost(
             what=str(existing),
             made=existing.host,
             here=wanted.host,
-            dispatch=wanted.data.get("for", ""),
+            dispatch=owner,
         )
     assert seen is not None  # noqa: S101 - whatever is there was looked at
     if existing.state == "live" and seen.look == "ours":

@@ -9,7 +9,7 @@ from fleet.errors import FleetError, HomeUnusable, StoreBusy, StoreNewer, StoreU
 from fleet.model.version import VERSION
 from fleet.store.csqlite import _sqlite3
 from fleet.store.migrations import MIGRATIONS, Migration
-from fleet.store.sqlite import FILE, LOCK, MARK, connected, patiently
+from fleet.store.sqlite import BUSY, FILE, LOCK, MARK, connected, patiently
 from fleet.world.clock import Clock
 from fleet.world.files import move_into_place
 from fleet.world.locks import FileLock
@@ -57,7 +57,15 @@ def _make(path: str, wait: float, migrations: tuple[Migration, ...]) -> None:
         db.execute("PRAGMA journal_mode = WAL")
     finally:
         db.close()
+    _set_aside(path)
     move_into_place(building, path)
+
+
+def _set_aside(path: str) -> None:
+    """What a database that was moved away has left beside it would be read as the new one's: it gets another name."""
+    for left in (f"{path}-wal", f"{path}-shm", f"{path}-journal"):
+        if os.path.lexists(left):
+            os.rename(left, f"{left}.{Clock().now()}")
 
 
 def _migrate(home: str, db: _sqlite3.Connection, wait: float, migrations: tuple[Migration, ...]) -> None:
@@ -100,6 +108,6 @@ def _translated(home: str, error: Exception) -> FleetError:
     name: str = getattr(error, "sqlite_errorname", "")
     if name in {"SQLITE_NOTADB", "SQLITE_CORRUPT"}:
         return StoreUnreadable(path=path, why=str(error), backups=f"{home}/backups")
-    if name.startswith("SQLITE_BUSY"):
+    if name.startswith(BUSY):
         return StoreBusy(holder="another program", seconds=0)
     return WriteFailed(path=path, why=str(error))

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import psycopg
 from psycopg.rows import dict_row
 
-from fleet.errors import FleetError, InvariantBroken, StoreBusy, StoreNewer, StoreUnreachable, WriteFailed
+from fleet.errors import (
+    FleetError,
+    InvariantBroken,
+    OutcomeUnknown,
+    StoreBusy,
+    StoreError,
+    StoreNewer,
+    StoreUnreachable,
+    WriteFailed,
+)
 from fleet.model import jsontext
 from fleet.model.version import VERSION
 from fleet.store import queries as q
@@ -32,6 +41,9 @@ T = TypeVar("T")
 Connection = psycopg.Connection[dict[str, Any]]
 
 _MIGRATION_LOCK = 0x666C6565
+_TURN = "LOCK TABLE writer IN EXCLUSIVE MODE; SELECT version FROM schema_version"
+_BUSY = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected, psycopg.errors.QueryCanceled)
+_UNWRITABLE = (psycopg.errors.DiskFull, psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege)
 
 
 class PostgresRows(Rows):
@@ -44,11 +56,11 @@ class PostgresRows(Rows):
 
     def one(self, query: Query, **values: object) -> Row | None:
         """The first row, if there is one."""
-        return self._db.execute(query.postgres.encode(), values).fetchone()
+        return self._db.execute(query.postgres.encode(), _storable(values)).fetchone()
 
     def all(self, query: Query, **values: object) -> list[Row]:
         """All rows."""
-        return self._db.execute(query.postgres.encode(), values).fetchall()
+        return self._db.execute(query.postgres.encode(), _storable(values)).fetchall()
 
 
 class PostgresTx(Tx):
@@ -65,28 +77,35 @@ class PostgresTx(Tx):
 
     def run(self, query: Query, **values: object) -> int:
         """Write. Says how many rows were changed."""
-        return self._db.execute(query.postgres.encode(), values).rowcount
+        return self._db.execute(query.postgres.encode(), _storable(values)).rowcount
 
     def many(self, query: Query, rows: Iterable[Row]) -> None:
         """Write many rows."""
         with self._db.cursor() as cursor:
-            cursor.executemany(query.postgres.encode(), rows)
+            cursor.executemany(query.postgres.encode(), map(_storable, rows))
+
+
+def _storable(values: Row) -> Row:
+    """The values without NULs, which PostgreSQL keeps in no text."""
+    return {name: value.replace("\0", "") if isinstance(value, str) else value for name, value in values.items()}
 
 
 class PostgresStore(Store):
     """A store that several homes can share."""
 
-    def __init__(self, url: str, funnel: Funnel, *, wait: float) -> None:
+    def __init__(self, url: str, funnel: Funnel, *, wait: float, schema: int) -> None:
         super().__init__(funnel)
         self._url = url
         self._wait = wait
+        self._schema = schema
+        self._in_doubt = False
         self._db = connected(url)
 
     def read(self, work: Callable[[Rows], T]) -> T:
         """Look at one snapshot."""
         self._refuse_after_fork()
         try:
-            self._db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            self._start("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             return work(PostgresRows(self._db))
         except psycopg.Error as error:
             raise self._translated(error, "read") from error
@@ -102,26 +121,57 @@ class PostgresStore(Store):
         try:
             return super().transact(why, work, by, *request)
         except StoreUnreachable:
-            self._db = connected(self._url)
-            found = self.read(lambda rows: rows.one(q.OPERATION_BY_KEY, key=by.key))
+            found = self._outcome(why, by) if self._in_doubt else None
             if found is None or found["request"] != fingerprint(why, request):
                 raise
             return jsontext.loads(found["result"])  # type: ignore[return-value]
 
-    def _begin(self, by: Caller) -> Tx:
-        limit = int(self._wait * 1000)
+    def _outcome(self, why: str, by: Caller) -> Row | None:
+        """What is stored under the key, once nobody can be committing it any more: whoever is has the writers' lock."""
         try:
-            self._db.execute(
+            return self._begin(by).one(q.OPERATION_BY_KEY, key=by.key)
+        except (StoreBusy, StoreError, psycopg.Error) as error:
+            raise OutcomeUnknown(url=shown(self._url), doing=why, key=by.key) from error
+        finally:
+            self._undo()
+
+    def _start(self, words: str) -> psycopg.Cursor[dict[str, Any]]:
+        """Begin. A connection that broke since it was used last is made anew: nothing has begun on it."""
+        try:
+            return self._db.execute(words.encode())
+        except psycopg.OperationalError:
+            if not self._db.closed:
+                raise
+            self._db = connected(self._url)
+            return self._db.execute(words.encode())
+
+    def _begin(self, by: Caller) -> Tx:
+        self._in_doubt = False
+        limit = max(1, int(self._wait * 1000))  # 0 would be no limit
+        try:
+            said = self._start(
                 f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = {limit}; "
-                "SET LOCAL idle_in_transaction_session_timeout = 60000; LOCK TABLE writer IN EXCLUSIVE MODE"
+                f"SET LOCAL idle_in_transaction_session_timeout = 60000; {_TURN}"
             )
         except psycopg.Error as error:
             self._undo()
             raise self._translated(error, "begin") from error
+        self._refuse_newer(said)
         return PostgresTx(self._db, by)
 
+    def _refuse_newer(self, said: psycopg.Cursor[dict[str, Any]]) -> None:
+        """Somebody may have migrated the database since it was opened."""
+        while said.nextset():
+            pass
+        found = (said.fetchone() or {"version": 0})["version"]
+        if found > self._schema:
+            self._undo()
+            raise StoreNewer(path=shown(self._url), found=found, known=self._schema, program=VERSION)
+
     def _commit(self) -> None:
+        self._in_doubt = True
         self._db.execute("COMMIT")
+        self._in_doubt = False
 
     def _undo(self) -> None:
         try:
@@ -134,9 +184,11 @@ class PostgresStore(Store):
         """The lock went with the transaction."""
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
-        if isinstance(error, psycopg.Error):
-            return translated(error, self._url, doing, self._wait)
-        return error
+        if not isinstance(error, psycopg.Error):
+            return error
+        if self._db.closed:
+            return StoreUnreachable(url=shown(self._url), why=_first_line(error))
+        return translated(error, self._url, doing, self._wait)
 
 
 def translated(error: psycopg.Error, url: str, doing: str, wait: float) -> FleetError:
@@ -144,9 +196,9 @@ def translated(error: psycopg.Error, url: str, doing: str, wait: float) -> Fleet
     why = _first_line(error)
     if isinstance(error, psycopg.IntegrityError):
         return InvariantBroken(doing=doing, why=why)
-    if isinstance(error, psycopg.errors.LockNotAvailable):
+    if isinstance(error, _BUSY):
         return StoreBusy(holder="another writer", seconds=wait)
-    if isinstance(error, (psycopg.errors.DiskFull, psycopg.errors.ReadOnlySqlTransaction)):
+    if isinstance(error, _UNWRITABLE):
         return WriteFailed(path=shown(url), why=why)
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
         return StoreUnreachable(url=shown(url), why=why)
@@ -184,7 +236,7 @@ def open_postgres(url: str, funnel: Funnel, *, wait: float, migrations: tuple[Mi
                 _migrate(db, url, migrations)
         except psycopg.Error as error:
             raise translated(error, url, "migrate", wait) from error
-    return PostgresStore(url, funnel, wait=wait)
+    return PostgresStore(url, funnel, wait=wait, schema=migrations[-1].number)
 
 
 def _version(db: Connection) -> int:
@@ -196,13 +248,14 @@ def _version(db: Connection) -> int:
 
 
 def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> None:
-    """In one transaction, after a backup; one does it, the others wait."""
+    """In one transaction, after a backup, with the writers' lock; one does it, the others wait."""
     with db.transaction():
         db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         found, known = _version(db), migrations[-1].number
         if found > known:
             raise StoreNewer(path=shown(url), found=found, known=known, program=VERSION)
         if found:
+            db.execute("LOCK TABLE fleet.writer IN EXCLUSIVE MODE")
             _backup(db, found)
         db.execute("CREATE SCHEMA IF NOT EXISTS fleet")
         for migration in migrations:

@@ -659,6 +659,13 @@ TASKS_ON_HAND = Query(
     "SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE status = 'in_progress' AND job IS NULL ORDER BY started_at, project, slug LIMIT %(most)s",
 )
 
+# Tasks that a person called done and whose work, by an agent, is not merged.
+UNMERGED_TASKS = Query(
+    'unmerged_tasks',
+    "SELECT project, slug, title, pull_request, changed_at FROM tasks WHERE status = 'done' AND merged IS NULL AND archived = 0 AND job IS NULL AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = tasks.project AND b.slug = tasks.slug) ORDER BY changed_at, project, slug LIMIT :most",
+    "SELECT project, slug, title, pull_request, changed_at FROM tasks WHERE status = 'done' AND merged IS NULL AND archived = 0 AND job IS NULL AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = tasks.project AND b.slug = tasks.slug) ORDER BY changed_at, project, slug LIMIT %(most)s",
+)
+
 # Engines that are held back for the whole fleet.
 ALL_HOLDS = Query(
     'all_holds',
@@ -1035,8 +1042,8 @@ ITEMS_LIKE = Query(
 # The item that a dispatch works on, with its job.
 ITEM_OF_TASK = Query(
     'item_of_task',
-    "SELECT i.*, j.project, j.source, j.parameters, j.folder FROM items i JOIN jobs j ON j.id = i.job JOIN tasks t ON t.project = j.project AND t.job = j.id WHERE t.project = :project AND t.slug = :slug AND t.slug = 'job-' || i.job || '-' || i.id",
-    "SELECT i.*, j.project, j.source, j.parameters, j.folder FROM items i JOIN jobs j ON j.id = i.job JOIN tasks t ON t.project = j.project AND t.job = j.id WHERE t.project = %(project)s AND t.slug = %(slug)s AND t.slug = 'job-' || i.job || '-' || i.id",
+    "SELECT i.*, j.project, j.source, j.parameters, j.folder FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.project = :project AND t.slug = :slug",
+    "SELECT i.*, j.project, j.source, j.parameters, j.folder FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.project = %(project)s AND t.slug = %(slug)s",
 )
 
 # How many items of a job's map are in each state.
@@ -1208,8 +1215,8 @@ OPEN_TASKS_OF_JOB = Query(
 # Tasks of jobs whose items are over, and that should have been let go.
 JOB_LITTER = Query(
     'job_litter',
-    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND t.slug = 'job-' || i.job || '-' || i.id WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
-    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND t.slug = 'job-' || i.job || '-' || i.id WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
+    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
+    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
 )
 
 TASK_JOB = Query(
@@ -1264,11 +1271,11 @@ PROJECT_EDGES = Query(
     'SELECT slug, needs FROM edges WHERE project = %(project)s ORDER BY slug, needs',
 )
 
-# The dependencies of a page of tasks.
+# The dependencies of a page of tasks, but for those on the tasks of jobs, which belong to no page.
 EDGES_FROM = Query(
     'edges_from',
-    'SELECT slug, needs FROM edges WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, needs',
-    'SELECT slug, needs FROM edges WHERE project = %(project)s AND slug > %(after_slug)s AND slug <= %(until_slug)s ORDER BY slug, needs',
+    'SELECT e.slug, e.needs FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.needs WHERE e.project = :project AND e.slug > :after_slug AND e.slug <= :until_slug AND t.job IS NULL ORDER BY e.slug, e.needs',
+    'SELECT e.slug, e.needs FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.needs WHERE e.project = %(project)s AND e.slug > %(after_slug)s AND e.slug <= %(until_slug)s AND t.job IS NULL ORDER BY e.slug, e.needs',
 )
 
 # The tags of a page of tasks.
@@ -1292,7 +1299,7 @@ ARTIFACTS_FROM = Query(
     'SELECT slug, path, at, actor FROM artifacts WHERE project = %(project)s AND slug > %(after_slug)s AND slug <= %(until_slug)s ORDER BY slug, path',
 )
 
-# Whole tasks by slug, a page at a time, so that no reader keeps a snapshot for long.
+# Whole tasks by slug, a page at a time.
 PAGE_OF_TASKS = Query(
     'page_of_tasks',
     'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = :project AND slug > :after_slug AND job IS NULL AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most',
@@ -1443,6 +1450,20 @@ OPERATIONS_TO_ROTATE = Query(
     'operations_to_rotate',
     'SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations WHERE seq < COALESCE((SELECT MIN(seq) FROM operations WHERE at >= :before), 9223372036854775807) AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT :most',
     'SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations WHERE seq < COALESCE((SELECT MIN(seq) FROM operations WHERE at >= %(before)s), 9223372036854775807) AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT %(most)s',
+)
+
+# Whether anything happened in a project after a sequence number.
+OPERATION_SINCE = Query(
+    'operation_since',
+    'SELECT seq FROM operations WHERE project = :project AND seq > :after LIMIT 1',
+    'SELECT seq FROM operations WHERE project = %(project)s AND seq > %(after)s LIMIT 1',
+)
+
+# The keys of the operations from one sequence number to another.
+OPERATION_KEYS = Query(
+    'operation_keys',
+    'SELECT key FROM operations WHERE seq >= :first AND seq <= :last',
+    'SELECT key FROM operations WHERE seq >= %(first)s AND seq <= %(last)s',
 )
 
 # Operations that are safe in the archive.
@@ -1600,8 +1621,15 @@ TASK_EXISTS = Query(
 # What the table of steps and the fence need to know of a task, and whether somebody is at work on it.
 TASK_STATE = Query(
     'task_state',
-    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = :project AND slug = :slug",
-    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = %(project)s AND slug = %(slug)s",
+    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = :project AND slug = :slug",
+    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = %(project)s AND slug = %(slug)s",
+)
+
+# Whether a task of any project is called so.
+TASK_CALLED = Query(
+    'task_called',
+    'SELECT slug FROM tasks WHERE slug = :slug LIMIT 1',
+    'SELECT slug FROM tasks WHERE slug = %(slug)s LIMIT 1',
 )
 
 # Everything in the task's own row.

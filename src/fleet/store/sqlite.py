@@ -16,9 +16,11 @@ from fleet.errors import (
     InvariantBroken,
     StoreBusy,
     StoreForeign,
+    StoreNewer,
     StoreUnreadable,
     WriteFailed,
 )
+from fleet.model.version import VERSION
 from fleet.store.csqlite import _sqlite3
 from fleet.store.transaction import Rows, Store, Tx
 from fleet.world.locks import FileLock
@@ -40,6 +42,8 @@ LOCK = "fleet.db.writer"
 MARK = 0x666C6565  # "flee", in the header of every database of ours
 SCHEMA = 3
 _SLICE = 0.1
+# Somebody else is at it. SQLITE_PROTOCOL: too many were at the index of its log at once.
+BUSY = ("SQLITE_BUSY", "SQLITE_PROTOCOL")
 
 _UNWRITABLE = {
     "SQLITE_FULL": "the disk is full",
@@ -139,8 +143,6 @@ class SqliteStore(Store):
         except _sqlite3.Error as error:
             raise self._translated(error, "open") from error
         if found == (SCHEMA, MARK):
-            if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # a backup that was put in its place
-                db.execute("PRAGMA journal_mode = WAL")
             db.row_factory = _as_dict
             return db
         db.close()
@@ -160,13 +162,21 @@ class SqliteStore(Store):
             raise StoreBusy(holder=self._lock.holder(), seconds=self._wait)
         try:
             patiently(lambda: self._db.execute("BEGIN IMMEDIATE"), self._wait)
+            self._refuse_newer()
         except BaseException as error:
+            self._undo()
             self._lock.give()
             known = self._translated(error, "begin")
             if known is error:
                 raise
             raise known from error
         return SqliteTx(self._db, by)
+
+    def _refuse_newer(self) -> None:
+        """Somebody may have migrated the database since it was opened."""
+        found = self._db.execute("PRAGMA user_version").fetchone()["user_version"]
+        if found > SCHEMA:
+            raise StoreNewer(path=self.path, found=found, known=SCHEMA, program=VERSION)
 
     def _open_lock(self) -> FileLock:
         try:
@@ -194,7 +204,7 @@ class SqliteStore(Store):
         name: str = getattr(error, "sqlite_errorname", "")
         if name.startswith("SQLITE_CONSTRAINT"):
             return InvariantBroken(doing=doing, why=str(error))
-        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        if name.startswith((*BUSY, "SQLITE_LOCKED")):
             return StoreBusy(holder="another program", seconds=self._wait)
         for prefix, why in _UNWRITABLE.items():
             if name.startswith(prefix):
@@ -212,13 +222,16 @@ def patiently(act: Callable[[], T], wait: float) -> T:
         try:
             return act()
         except _sqlite3.OperationalError as error:
-            if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY") or monotonic() >= until:
+            if not getattr(error, "sqlite_errorname", "").startswith(BUSY) or monotonic() >= until:
                 raise
 
 
 def _looked_at(path: str) -> tuple[_sqlite3.Connection, tuple[int, int]]:
     db = connected(path)
-    return db, (db.execute("PRAGMA user_version").fetchone()[0], db.execute("PRAGMA application_id").fetchone()[0])
+    found = db.execute("PRAGMA user_version").fetchone()[0], db.execute("PRAGMA application_id").fetchone()[0]
+    if found == (SCHEMA, MARK) and db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        db.execute("PRAGMA journal_mode = WAL")  # a backup that was put in its place
+    return db, found
 
 
 def connected(path: str) -> _sqlite3.Connection:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, OtherHost
+from fleet.errors import Contested, FleetError, OtherHost
 from fleet.model import claims as life
 from fleet.model.claim import Claim
 from fleet.model.times import HOUR
@@ -82,6 +82,8 @@ def _make(ground: Ground, claim: Claim, order: Order) -> None:
     kind, lock = KINDS[claim.kind], ground.world.effect_lock(claim.id)
     try:
         kind.acquire(claim, order, ground.world, lock.take() if kind.by_program else NO_LOCK)
+    except BlockingIOError:
+        raise Contested(what=f"{claim}: somebody is at it already; try again") from None
     finally:
         lock.give()
 

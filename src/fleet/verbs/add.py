@@ -28,6 +28,12 @@ class NewTask(NamedTuple):
     not_before: int | None = None
     verify: str | None = None
     engine: str | None = None
+    not_before_said: str | None = None
+
+    @property
+    def asked(self) -> NewTask:
+        """What a repetition is known by: the same words. A time that is counted from now is another one each time."""
+        return self if self.not_before_said is None else self._replace(not_before=None)
 
 
 def add(new: NewTask) -> Change:
@@ -50,7 +56,7 @@ def add(new: NewTask) -> Change:
         head = {"project": new.project, "task": slug, "slug": slug, "title": row["title"]}
         return head | {"after": after, "status": "open"}
 
-    return Change(f"add {new.project}/{new.slug or slugs.slug_from(row['title'])}", work, *new)
+    return Change(f"add {new.project}/{new.slug or slugs.slug_from(row['title'])}", work, *new.asked)
 
 
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:

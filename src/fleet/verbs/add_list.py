@@ -39,7 +39,7 @@ def add_list(items: list[Item], like: NewTask, *, name: str) -> Change:
     told = [(item.title, item.description, item.parent) for item in items]
     one = f"add {like.project}/{slugs.slug_from(items[0].title)}"
     why = one if len(items) == 1 else f"add {len(items)} tasks from {name} to {like.project}"
-    return Change(why, work, told, *like)
+    return Change(why, work, told, *like.asked)
 
 
 def planned(rows: Rows, items: list[Item], like: NewTask) -> list[Row]:

@@ -6,6 +6,7 @@ and last its process. Each layer says since when. One that does not know leaves 
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,8 @@ def _state(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: b
     life = ground.world.processes.life(who)
     if life == "dead":
         lost = who is not None and who.boot != ground.world.host.boot
+        if listing.server is not None and not lost:
+            ground.world.processes.signal(listing.server, signal.SIGCHLD)  # tmux before 3.5 may have missed it
         return State(name="interrupted" if lost else "exited", source="process", detail="not settled yet")
     if life == "unknown" or who is None:
         elsewhere = f"host {row['host']}" if row["host"] != ground.world.host.id else ""
@@ -128,6 +131,8 @@ def _by_hook(known: Row) -> State | None:
 
 
 def _engine(ground: Ground, row: Row) -> Engine | None:
+    if row["engine"] is None:  # a finisher's process is fleet's own
+        return None
     try:
         return read_engine(ground.world.home, row["engine"])
     except FleetError:
@@ -143,7 +148,7 @@ def _by_file(engine: Engine, who: Identity) -> State | None:
 
 def _by_screen(ground: Ground, row: Row, engine: Engine, listing: Listing) -> State | None:
     pane = listing.pane(f"fleet-{row['id']}")
-    text = ground.world.tmux.capture(pane.session_id, history=False) if pane else None
+    text = ground.world.tmux.capture(pane, history=False) if pane else None
     state, question = state_of(engine, text or "")
     if state == "unknown":
         return None

@@ -1,10 +1,14 @@
-"""The branches of a project: the target that work lands on, and the integration branch that agents start from."""
+"""The branches of a project: the target that work lands on, and the integration branch that agents start from.
+
+What people put on the target is there for agents too: as long as the integration branch has nothing that did not land, it
+follows the target it was made from, by fast-forward, while nobody merges and nobody has it checked out.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import GitRefused
+from fleet.errors import GateHeld, GitRefused
 
 if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
@@ -24,6 +28,7 @@ def integration_branch(ground: Ground, project: str, repository: str) -> tuple[s
     gate.take(wait=60)
     try:
         if ground.world.git.resolve(repository, f"refs/heads/{name}") is None:
+            ground.world.git.note_followed(repository, target)
             ground.world.git.set_branch(repository, name, new=start, old="0" * 40)
         made = ground.world.git.resolve(repository, f"refs/heads/{name}")
     finally:
@@ -46,6 +51,37 @@ def of_task(
 ) -> tuple[str, str | None, bool]:
     """The branch that a task begins at, its commit, and whether the task's own is there already; git is asked once."""
     name, mine = onto or ground.setting("integration", project), f"worker/{slug}"
-    found = ground.world.git.branches(repository, name, mine)
+    target = "" if onto else _followed(ground, project, repository)
+    found = ground.world.git.branches(repository, name, mine, *filter(None, [target]))
     base = found.get(name) or integration_branch(ground, project, repository)[1]
+    if target and found.get(target, base) != base:
+        base = _follow_unless_merging(ground, project, repository)
     return name, base, mine in found
+
+
+def _follow_unless_merging(ground: Ground, project: str, repository: str) -> str:
+    gate = ground.world.project_gate(project, "merge")
+    try:
+        gate.take()
+    except GateHeld:
+        return integration_branch(ground, project, repository)[1]
+    try:
+        return follow(ground, project, repository)
+    finally:
+        gate.give()
+
+
+def follow(ground: Ground, project: str, repository: str) -> str:
+    """The integration branch's commit, after it has followed its target. For whoever holds the gate of merging."""
+    name, commit = integration_branch(ground, project, repository)
+    git, target = ground.world.git, _followed(ground, project, repository)
+    tip = git.branches(repository, target).get(target) if target else None
+    if tip is None or tip == commit or git.is_in(repository, commit, tip) is not True:
+        return commit
+    trees = git.worktrees(repository)
+    free = trees is not None and all(each.branch != name for each in trees)
+    return tip if free and git.set_branch(repository, name, new=tip, old=commit) else commit
+
+
+def _followed(ground: Ground, project: str, repository: str) -> str:
+    return str(ground.setting("target", project) or ground.world.git.followed(repository))

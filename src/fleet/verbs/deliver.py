@@ -70,13 +70,13 @@ def _typed(ground: Ground, dispatch: str, engine: Engine, listing: Listing, *, h
     pane = _pane(ground, dispatch, listing)
     if pane is None:
         return f"tmux does not show its session; {INBOX}"
-    screen = ground.world.tmux.capture(pane.session_id, history=False) or ""
+    screen = ground.world.tmux.capture(pane, history=False) or ""
     if not has_box(engine, screen):
         state, _question = state_of(engine, screen)
         said = "is not recognised" if state == "unknown" else f"says {state.replace('_', ' ')}"
         return f"nothing is typed while its screen {said}; {INBOX}"
     taken = ground.commit(messages.taken(dispatch, "typed", most=1))["messages"]
-    if taken and not ground.world.tmux.paste(pane.session_id, messages.line(taken[0])):
+    if taken and not ground.world.tmux.paste(pane, messages.line(taken[0])):
         return "tmux did not take it; it is tried again"
     if taken and not hooked:  # else the hook of its prompt acknowledges what really arrived
         ground.commit(messages.acknowledge(dispatch, [taken[0]["id"]]))

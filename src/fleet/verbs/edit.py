@@ -36,6 +36,7 @@ class Edit(NamedTuple):
     add_tags: tuple[str, ...] = ()
     drop_tags: tuple[str, ...] = ()
     override: bool = False
+    not_before_said: str | None = None
 
 
 def edit(wanted: Edit) -> Change:
@@ -56,7 +57,13 @@ def edit(wanted: Edit) -> Change:
         tx.note(fields=sorted(fields), after=edges, tags=tags)
         return {"project": project, "task": slug, "slug": slug, "changed": bool(changed), "fields": sorted(fields)}
 
-    return Change(f"edit {project}/{slug}", work, *wanted)
+    return Change(f"edit {project}/{slug}", work, *_asked(wanted))
+
+
+def _asked(wanted: Edit) -> tuple[object, ...]:
+    """What a repetition is known by: the same words. A time that is counted from now is another one each time."""
+    said = wanted if wanted.not_before_said is None else wanted._replace(not_before=None)
+    return *said._replace(clear=frozenset()), *sorted(wanted.clear)
 
 
 def _fields(wanted: Edit) -> dict[str, Any]:
@@ -76,7 +83,7 @@ def _take_away(tx: Tx, project: str, slug: str, was: Row, *, override: bool) -> 
     if was["status"] != "in_progress":
         return
     fence.check_person(project, slug, was, tx.caller, override=override)
-    if was["assignee"] != tx.caller.actor:
+    if was["assignee"] != tx.caller.actor and not fence.is_waiting(was):
         tasks.reopen(tx, project, slug, was)
         tx.note(superseded=was["assignee"])
 

@@ -30,6 +30,7 @@ def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str,
     if row["exec_state"] not in UNFINISHED:
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
     ground.commit(_ask(row, asked_for, reason))
+    row = _journal(ground, ident)  # it may have been launched meanwhile
     _end_processes(ground, row)
     for _ in range(_LOOKS):
         done = settle(ground, ident, why=reason)
@@ -58,7 +59,7 @@ def press(ground: Ground, row: Row, *, asked_for: str, reason: str) -> str:
         if process is not None and ground.world.processes.life(process) == "alive":
             ground.world.processes.signal(process, _exit_signal(ground, row))
             return "asked to exit"
-    elif ground.world.clock.now() - row["asked_at"] < duration(ground.setting("exit_grace")):
+    elif 0 <= ground.world.clock.now() - row["asked_at"] < duration(ground.setting("exit_grace")):
         if not settle(ground, row["id"], why=reason)["settled"]:
             return "given time to exit"
         return "ended"

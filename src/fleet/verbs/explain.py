@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.model import names
+from fleet.model import fence, names
 from fleet.model.tasks import SATISFIED
 from fleet.model.times import iso
 from fleet.store import queries as q
@@ -24,7 +24,7 @@ def why(rows: Rows, project: str, slug: str, now: int) -> dict[str, Any]:
         raise tasks.missing(rows, project, slug)
     chain: list[dict[str, Any]] = []
     _walk(rows, project, slug, now, chain)
-    clause = _clause(row, now)
+    clause = _waiting_work(rows, project, row) or _clause(row, now)
     return {
         "project": project,
         "slug": slug,
@@ -42,11 +42,23 @@ def _walk(rows: Rows, project: str, slug: str, now: int, chain: list[dict[str, A
         for need in rows.all(q.TASK_NEEDS, project=project, slug=here):
             if need["status"] in SATISFIED or len(chain) >= MOST:
                 continue
-            sentence = f"{here} waits for {need['slug']}, which {_clause(need, now)}"
+            clause = _waiting_work(rows, project, need) or _clause(need, now)
+            sentence = f"{here} waits for {need['slug']}, which {clause}"
             chain.append({"slug": here, "needs": need["slug"], "depth": depth, "sentence": sentence})
             if need["slug"] not in seen:
                 seen.add(need["slug"])
                 queue.append((need["slug"], depth + 1))
+
+
+def _waiting_work(rows: Rows, project: str, row: Row) -> str:
+    """What work waits for that is in nobody's hands any more; empty when it is in somebody's."""
+    slug = row["slug"]
+    state = tasks.state(rows, project, slug)
+    if row["status"] != "in_progress" or not fence.is_waiting(state):
+        return ""
+    if state["stage"] == "review":
+        return f"waits for a review: `fleet review {slug} -p {project}`"
+    return f"is finished and waits to be merged: `fleet merge {slug} -p {project}`"
 
 
 def _clause(row: Row, now: int) -> str:

@@ -24,16 +24,18 @@ _HEADINGS = (
 )
 
 
-def nodes(store: Store, project: str, *, archived: bool = True) -> Iterator[dict[str, Any]]:
-    """Every task as import reads it, a page at a time."""
-    store.read(lambda rows: check_project(rows, project))
-    last = ""
-    while True:
-        page = store.read(lambda rows: _page(rows, project, last, archived=archived))  # noqa: B023
-        yield from page
-        if len(page) < PAGE:
-            return
-        last = page[-1]["slug"]
+def nodes(store: Store, project: str, *, archived: bool = True) -> list[dict[str, Any]]:
+    """Every task as import reads it, all as of one moment: what one waits for is among them."""
+    return store.read(lambda rows: _all(rows, project, archived=archived))
+
+
+def _all(rows: Rows, project: str, *, archived: bool) -> list[dict[str, Any]]:
+    check_project(rows, project)
+    found = page = _page(rows, project, "", archived=archived)
+    while len(page) == PAGE:
+        page = _page(rows, project, page[-1]["slug"], archived=archived)
+        found += page
+    return found
 
 
 def _page(rows: Rows, project: str, last: str, *, archived: bool) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import EngineMissing, FleetError
+from fleet.errors import FleetError
 from fleet.verbs import seat
 from fleet.verbs.ordering import Wanted, check_start
 
@@ -25,11 +25,9 @@ def hindrance(ground: Ground, project: str, *, ready: bool) -> str | None:
 
 
 def unstartable(ground: Ground, wanted: Wanted) -> str | None:
-    """Why such an agent could not be started now. An engine whose command comes with each task can always."""
+    """Why such an agent could not be started now."""
     try:
         check_start(ground, wanted)
-    except EngineMissing as error:
-        return None if error.facts["program"] == "(none given)" else error.spoken
     except FleetError as error:
         return error.spoken
     return None

@@ -28,6 +28,7 @@ REPORT = (
     "`fleet fail --reason TEXT`; if you need something from a person, `fleet block --reason TEXT`. Otherwise go on working."
 )
 _MILLIONTHS = 1_000_000
+_JOINTS = str.maketrans("", "", "_.-")
 # States that say more than "it is at its prompt".
 _TELLING = frozenset({"stopped", "failed_turn", "limit", "asks"})
 _IDLE_TASKS = frozenset({"completed", "failed", "stopped", "killed", "done"})
@@ -308,12 +309,18 @@ def _carrying(done: Row, said: Row) -> Reply:
 # reading --------------------------------------------------------------------------------------------------------------
 def _facts(desk: Desk) -> Row:
     context, tokens, cost = (desk.dialect.field(desk.told, name) for name in ("context", "tokens", "cost"))
+    named = desk.text("conversation")
     return {
-        "conversation": desk.text("conversation") or None,
+        "conversation": named if _is_name(named) else None,
         "context": int(context) if isinstance(context, int | float) else None,
         "tokens": tokens if isinstance(tokens, int) and tokens > 0 else None,
         "cost": int(cost * _MILLIONTHS) if isinstance(cost, int | float) else None,
     }
+
+
+def _is_name(text: str) -> bool:
+    """Whether a conversation can be called so on a command line: it is no flag and no path."""
+    return text[:1].isalnum() and text.isascii() and text.translate(_JOINTS).isalnum()
 
 
 def _background(desk: Desk) -> int:

@@ -5,9 +5,11 @@ A session that comes too late finds its dispatch ended and exits by itself.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -44,6 +46,8 @@ class Launched:
     def become(self) -> NoReturn:
         """Become the engine."""
         os.chdir(self.cwd)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the engine would
+            signal.signal(number, signal.SIG_DFL)
         os.execve(self.program, self.words, self.env)  # noqa: S606 - no shell is what is wanted
 
 
@@ -63,7 +67,7 @@ def launch(ground: Ground, ident: str) -> Launched:
     repository = ground.project(row["project"])["path"]
     cwd = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}" if row["slug"] else repository
     if row["slug"]:
-        _comfort(ground, row, repository, cwd)
+        _set_up(ground, row, repository, cwd)
     made = _words(ground, row, prompt_file, cwd)
     return replace(made, env={**made.env, VARIABLE: nonce}) if taken["candidate"] else made
 
@@ -169,29 +173,48 @@ def _bin(ground: Ground) -> str:
     folder, link = f"{ground.world.home}/bin", f"{ground.world.home}/bin/fleet"
     folders.make(folder)
     if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(ground.world.fleet_program):
-        new = f"{link}.{os.getpid()}"
+        new = (
+            f"{ground.world.home}/locks/fleet.{ground.world.ids.key()}"  # not beside it: agents have that on their PATH
+        )
         os.symlink(ground.world.fleet_program, new)
         os.replace(new, link)
     return folder
 
 
+def _set_up(ground: Ground, row: Row, repository: str, cwd: str) -> None:
+    """Comfort, and why there is none: else all that is known of the agent would be that it has exited."""
+    try:
+        _comfort(ground, row, repository, cwd)
+    except FleetError as error:
+        why = str(error)
+
+        def work(tx: Tx) -> Row:
+            tx.about(row["project"], row["slug"])
+            tx.dispatch = row["id"]
+            tx.note(report="failed", reason=why)
+            return {"reported": tx.run(q.REPORT_DISPATCH, id=row["id"], report="failed", reason=why, at=tx.at)}
+
+        ground.commit(Change(f"{row['id']} could not be set up", work))
+        raise
+
+
 def _comfort(ground: Ground, row: Row, repository: str, cwd: str) -> None:
     """Once in a worktree's life: copy the files that .worktreeinclude names, and run the project's setup command."""
-    marker = f"{ground.world.home}/projects/{row['project']}/workers/{row['slug']}/set-up"
-    if os.path.exists(marker):
+    marker = f"projects/{row['project']}/workers/{row['slug']}/set-up"
+    if os.path.exists(f"{ground.world.home}/{marker}"):
         return
     for name in included(ground, repository):
         target = os.path.join(cwd, name)
         if not os.path.lexists(target):
             os.makedirs(os.path.dirname(target), exist_ok=True)
-            shutil.copy2(os.path.join(repository, name), target, follow_symlinks=False)
+            with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+                shutil.copy2(os.path.join(repository, name), target, follow_symlinks=False)
     run_hook(ground, row["project"], "worktree.setup", cwd)
-    with open(marker, "w", encoding="utf-8") as file:
-        file.write("done\n")
+    ground.world.files.publish(marker, b"done\n")
 
 
 def included(ground: Ground, repository: str) -> list[str]:
-    """Files of the user's checkout that git ignores and .worktreeinclude names."""
+    """Files of the user's checkout that git ignores and .worktreeinclude names; no repository within it."""
     patterns = os.path.join(repository, ".worktreeinclude")
     if not os.path.exists(patterns):
         return []
@@ -212,8 +235,8 @@ def _others(ground: Ground, repository: str, flag: str) -> set[str]:
         "--ignored",
         flag,
     ]
-    done = ground.world.programs.run("git ls-files", words, limit=60, cwd=repository)
-    return {name for name in done.out.split("\0") if name} if done.ok else set()
+    done = ground.world.programs.run("git ls-files", words, limit=60, cwd=repository, exact=True)
+    return {name for name in done.out.split("\0") if name and not name.endswith("/")} if done.ok else set()
 
 
 def run_hook(ground: Ground, project: str, setting: str, cwd: str) -> None:

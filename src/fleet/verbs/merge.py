@@ -7,9 +7,10 @@ merged only when git says so; killed anywhere, the next merge or sweep reads git
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import FleetError, GitRefused, IllegalStep, NotMergeable, Refused
+from fleet.errors import Contested, FleetError, GitRefused, IllegalStep, NotMergeable, Refused
 from fleet.model.dispatches import owner
 from fleet.model.times import HOUR, SECOND, duration
 from fleet.resources import KINDS
@@ -18,7 +19,7 @@ from fleet.store import bundles, tasks
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.acquire import acquire, intent
-from fleet.verbs.branches import integration_branch, target_branch
+from fleet.verbs.branches import follow, integration_branch, target_branch
 from fleet.verbs.reclaim import reclaim, release_bundle
 
 if TYPE_CHECKING:
@@ -27,18 +28,23 @@ if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
 
 _OUTPUT = 4_000
+_LISTED = 5
 
 
 def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
     """Merge a task that is done. A conflict or a red verify parks it with the reason."""
     with ground.world.project_gate(project, "merge"):
         repository = ground.project(project)["path"]
-        integration, base = integration_branch(ground, project, repository)
+        integration, _tip = integration_branch(ground, project, repository)
+        base = follow(ground, project, repository)
         state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
         tip = ground.world.git.resolve(repository, f"refs/heads/worker/{slug}")
         _refuse_unfinished(project, slug, state)
+        if state["merged"] and state["archived"]:
+            return {"project": project, "task": slug, "commit": state["merged"], "changed": False, "left": []}
+        _refuse_checked_out(ground, repository, integration)
         if tip is None or ground.world.git.contains(repository, integration, tip):
-            elsewhere = astray(ground, project, slug, repository, integration)
+            elsewhere = astray(ground, project, slug, repository, integration) or _unsaved(ground, project, slug)
             if tip is None and (state["archived"] or (state["status"] == "done" and not elsewhere)):
                 raise _without_branch(project, slug)
             if elsewhere or tip is None:
@@ -57,7 +63,7 @@ def astray(ground: Ground, project: str, slug: str, repository: str, integration
     for tree in trees:
         if os.path.realpath(tree.path) != os.path.realpath(path) or tree.branch == f"worker/{slug}":
             continue
-        commits = ground.world.git.commits(repository, integration, tree.head)
+        commits = ground.world.git.commits(repository, f"refs/heads/{integration}", tree.head)
         if commits is None:
             raise GitRefused(what=f"say what the worktree of {slug} has", why=f"it does not know {tree.head}")
         if commits:
@@ -66,9 +72,28 @@ def astray(ground: Ground, project: str, slug: str, repository: str, integration
     return ""
 
 
+def _unsaved(ground: Ground, project: str, slug: str) -> str:
+    """The same for an agent that has committed nothing at all."""
+    path = f"{ground.world.home}/projects/{project}/worktrees/{slug}"
+    files = ground.world.git.uncommitted(path) if os.path.isdir(path) else []
+    listed = ", ".join(line[3:] for line in files[:_LISTED]) + (", …" if len(files) > _LISTED else "")
+    return (
+        f"nothing new is committed on worker/{slug}, but its worktree has uncommitted work: {listed}" if files else ""
+    )
+
+
+def _refuse_checked_out(ground: Ground, repository: str, integration: str) -> None:
+    """A branch is not moved under a person's feet."""
+    for tree in ground.world.git.worktrees(repository) or ():
+        if tree.branch == integration:
+            raise Refused(
+                what=f"{integration} is checked out in {tree.path}; check out another branch there, then merge"
+            )
+
+
 def _without_branch(project: str, slug: str) -> NotMergeable:
     """It is done, and stays so."""
-    advice = f"it is merged already, or was done without fleet: `fleet task show {slug} -p {project}`"
+    advice = f"it was done without an agent, or its branch is gone: `fleet task show {slug} -p {project}`"
     why = f"there is no branch worker/{slug}"
     return NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
@@ -114,6 +139,12 @@ def _finish(ground: Ground, order: Order, tip: str, was: Row) -> dict[str, Any]:
         _refuse_changed(ground, project, slug, was)
         if not ground.world.git.set_branch(order.repository, order.integration, new=made, old=order.base or ""):
             raise Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
+    except KeyboardInterrupt:
+        processes = ground.world.processes
+        processes.kill_all(processes.marked(order.dispatch))  # what verify has started
+        ground.commit(end_finisher(order, "failed", "interrupted", was=was))
+        reclaim(ground, order.dispatch)
+        raise
     except (FleetError, OSError) as error:
         stage = str(error.facts["stage"]) if isinstance(error, NotMergeable) else None
         most = ground.setting("limits.failed_spawns")
@@ -160,7 +191,8 @@ def begin(ground: Ground, order: Order, claim: Claim) -> Change:
     def work(tx: Tx) -> Row:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
-        tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at)
+        if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
+            raise Contested(what=f"the id {order.dispatch} was given out before; try again")
         written = tx.run(
             q.ADD_DISPATCH,
             id=order.dispatch,
@@ -219,7 +251,7 @@ def _verify(ground: Ground, order: Order, path: str) -> None:
     env = {**os.environ, "FLEET_HOME": ground.world.home, "FLEET_DISPATCH_ID": order.dispatch}
     done = ground.world.programs.run("verify", ["/bin/sh", "-c", told], limit=limit, cwd=path, env=env)
     if not done.ok:
-        output = (done.out + done.err).strip()[-_OUTPUT:]
+        output = (done.out + done.err).replace("\0", "").strip()[-_OUTPUT:]
         said = f"verify is red ({told!r} gave {done.status}):\n{output}"
         advice = f"`fleet task retry {order.slug}` lets an agent mend it"
         raise NotMergeable(project=order.project, slug=order.slug, why=said, advice=advice, stage="fix")
@@ -292,21 +324,25 @@ def land(ground: Ground, project: str, *, dry: bool = False) -> dict[str, Any]:
     git = ground.world.git
     integration, tip = integration_branch(ground, project, repository)
     target = target_branch(ground, project, repository)
-    old = git.resolve(repository, f"refs/heads/{target}") or ""
-    commits = git.commits(repository, old, tip) or []
+    old = git.resolve(repository, f"refs/heads/{target}")
+    commits = git.commits(repository, old, tip) if old else None
+    if old is None or commits is None:
+        raise Refused(what=f"git does not say what {target} has; is there a branch {target} in {repository}?")
     found: dict[str, Any] = {"project": project, "target": target, "integration": integration, "commits": len(commits)}
     found |= {"moved": False, "run": None, "titles": git.titles(repository, old, tip, merges=True) if commits else []}
+    apart = git.contains(repository, integration, old) is not True
+    found |= {"diverged": bool(commits) and apart}
     if not commits or dry:
         return found
-    if git.contains(repository, integration, old) is not True:
-        why = f"{target} has commits that {integration} does not have"
-        raise Refused(what=f"{why}; merge {target} into {integration} first")
     trees = git.worktrees(repository)
     if trees is None:
         what = f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
         raise Refused(what=what)
     if any(each.branch == target for each in trees):
-        return found | {"run": f"git -C {repository} merge --ff-only {integration}"}
+        return found | {"run": f"git -C {shlex.quote(repository)} merge {'' if apart else '--ff-only '}{integration}"}
+    if apart:
+        what = f"{target} has commits of its own that {integration} does not have"
+        raise Refused(what=f"{what}: check out {target} and run `git merge {integration}`")
     if not git.set_branch(repository, target, new=tip, old=old):
         raise Refused(what=f"{target} moved meanwhile; try again")
     return found | {"moved": True}

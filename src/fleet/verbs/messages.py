@@ -6,7 +6,7 @@ that died in between is followed, a minute later, by another with the same id, a
 
 from __future__ import annotations
 
-from fleet.errors import Refused
+from fleet.errors import Contested, Refused
 from fleet.model import texts
 from fleet.model.times import MINUTE
 from fleet.store import queries as q
@@ -35,7 +35,9 @@ def send(dispatch: str, ident: str, text: str, *, kind: str = "message") -> Chan
             raise Refused(what=f"{dispatch} has ended, and takes no messages any more")
         tx.about(agent["project"], agent["slug"])
         tx.dispatch = dispatch
-        tx.run(q.ADD_MESSAGE, id=ident, dispatch=dispatch, kind=kind, sender=tx.caller.actor, text=kept, at=tx.at)
+        sent = {"id": ident, "dispatch": dispatch, "kind": kind, "sender": tx.caller.actor, "text": kept, "at": tx.at}
+        if not tx.run(q.ADD_MESSAGE, **sent):
+            raise Contested(what=f"the id {ident} was given out before; try again")
         tx.note(message=ident, text=kept)
         return {"id": ident, "agent": dispatch, "project": agent["project"], "task": agent["slug"]}
 

@@ -9,20 +9,22 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Absent, BadInput, BundleHeld, NotOwned, OtherHost, Superseded
+from fleet.errors import Absent, BadInput, BundleHeld, Contested, NotOwned, OtherHost, Refused, Superseded
 from fleet.model import jsontext, names
 from fleet.model.claim import Claim
+from fleet.model.dispatches import KINDS as DISPATCH_KINDS
 from fleet.model.dispatches import UNFINISHED, owner
 from fleet.resources import KINDS, class_of
 from fleet.resources.kind import Order
 from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.acquire import acquire, intent, release
+from fleet.verbs.acquire import acquire, intent, is_free, release
+from fleet.verbs.find import archived
 from fleet.verbs.reclaim import journal
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Row, Rows, Tx
     from fleet.verbs.ground import Ground
 
 KIND = "coord_prompt_inbox"
@@ -38,11 +40,17 @@ def acquire_prompt(ground: Ground, ident: str, content: str, wanted: dict[str, A
     held = _claim_of(ground, ident)
     if held is not None and held.state == "live":
         return _answer("already_acquired", ident, ground, held)
-    order = Order(dispatch=ident, kind=wanted.get("kind") or ("worker" if slug else "coord"), project=project, slug=slug,
+    kind = wanted.get("kind") or ("worker" if slug else "coord")
+    if kind not in DISPATCH_KINDS or (kind == "coord") != (slug is None):
+        raise BadInput(what=f"kind {kind!r} does not fit: a coordinator has no task, everything else has one")
+    order = Order(dispatch=ident, kind=kind, project=project, slug=slug,
                   repository=ground.project(project)["path"], prompt=content)  # fmt: skip
     claim = intent(ground, KINDS[KIND], order)
     claim.data["preserve"] = bool(wanted.get("preserve"))
-    ground.commit(_intend(ground, order, claim))
+    if held is not None and held.state == "allocating" and is_free(ground, held):
+        claim = _retaken(ground, held, claim)  # whoever began with it was killed
+    else:
+        ground.commit(_intend(ground, order, claim))
     acquire(ground, [claim], order)
     return _answer("acquired", ident, ground, claim)
 
@@ -72,6 +80,21 @@ def _intend(ground: Ground, order: Order, claim: Claim) -> Change:
     return Change(f"intend the prompt of {order.dispatch}", work, order.prompt)
 
 
+def _retaken(ground: Ground, held: Claim, wanted: Claim) -> Claim:
+    """The claim that was left unmade, in our hands."""
+
+    def work(tx: Tx) -> Row:
+        tx.dispatch = held.dispatch
+        data = jsontext.dumps(wanted.data)
+        if not tx.run(q.RETAKE_CLAIM, id=held.id, actor=wanted.actor, was=held.actor, data=data, at=tx.at):
+            raise Contested(what=f"{held}: somebody else is at it; try again")
+        return {"id": held.dispatch}
+
+    ground.commit(Change(f"take up the prompt of {held.dispatch}", work))
+    values = {name: getattr(held, name) for name in Claim.__slots__}
+    return Claim(**values | {"actor": wanted.actor, "data": wanted.data})
+
+
 def _add_pending(tx: Tx, ground: Ground, order: Order, spawner: str) -> None:
     if order.slug is not None and tx.one(q.TASK_EXISTS, project=order.project, slug=order.slug) is None:
         raise Absent(what=f"task {order.project}/{order.slug}")
@@ -93,6 +116,8 @@ def release_prompt(ground: Ground, ident: str, kind: str) -> Answer:
     _refuse_elsewhere(ground, ident)
     if kind not in KINDS:
         raise BadInput(what=f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
+    if class_of(kind) == "adoptable":
+        raise BadInput(what=f"a {kind} belongs to its task, not to {ident}; it goes when the task is archived")
     known = ground.store.read(lambda rows: rows.one(q.ID_GIVEN, id=ident))
     if known is None:
         raise Absent(what=f"dispatch {ident}")
@@ -133,11 +158,22 @@ def _hand_over(claim: Claim, new: str, content: str) -> Change:
 
     def work(tx: Tx) -> Row:
         tx.dispatch = new
+        _refuse_ended(tx, new)
         if take_over(tx, claim, new, content) is None:
             raise NotOwned(what=f"the prompt of {old}", owner="someone else")
         return {"moved": 1}
 
     return Change(f"hand the inbox of {old} over to {new}", work, content)
+
+
+def _refuse_ended(tx: Tx, ident: str) -> None:
+    """What is handed to one that has ended would go with it."""
+    row = tx.one(q.DISPATCH_BY_ID, id=ident)
+    if row is None or row["exec_state"] not in UNFINISHED:
+        now = f"it is {row['exec_state'] if row else 'archived'}"
+        raise Superseded(
+            who=f"dispatch {ident}", project=row["project"] if row else "", slug=(row or {}).get("slug") or "", now=now
+        )
 
 
 def left_inbox(ground: Ground, ident: str | None) -> Claim | None:
@@ -157,16 +193,24 @@ def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
 def finish_rewrite(ground: Ground, claim: Claim) -> None:
     """Put the content of a rewrite's intent into the file, and write down that it is there."""
     content = claim.data.get("rewrite")
-    if content is None:
+    if content is None or not ground.store.read(lambda rows: _is_as(rows, claim)):
         return
     ground.world.files.publish(claim.name, content.encode())
     data = {name: value for name, value in claim.data.items() if name != "rewrite"}
 
     def work(tx: Tx) -> Row:
         tx.dispatch = claim.dispatch
-        return {"done": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps(data), at=tx.at)}
+        same = _is_as(tx, claim)
+        return {"done": same and tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps(data), at=tx.at)}
 
     ground.commit(Change(f"the inbox of {claim.dispatch} is rewritten", work))
+
+
+def _is_as(rows: Rows, claim: Claim) -> bool:
+    """Whether it is still to be rewritten so: not handed on, and not finished by somebody else."""
+    row = rows.one(q.CLAIM_BY_ID, id=claim.id)
+    now = Claim.of(row) if row else None
+    return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, claim.state, claim.data)
 
 
 def inspect(ground: Ground, ident: str) -> Answer:
@@ -186,11 +230,13 @@ def inspect(ground: Ground, ident: str) -> Answer:
 
 def disown(ground: Ground, ident: str, kind: str, reason: str) -> Answer:
     """Give up a claim that another host or socket made: the operator's word, recorded. The thing itself is not touched."""
-    claims = [
-        claim for claim in _claims(ground, names.DispatchId(ident)) if claim.kind == kind and claim.state != "released"
-    ]
+    held = [*_claims(ground, names.DispatchId(ident)), *_bundle_of(ground, ident)]
+    claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
     if not claims:
         raise Absent(what=f"{kind} of {ident}")
+    here = [claim for claim in claims if _is_here(ground, claim)]
+    if here:
+        raise Refused(what=f"{here[0]} is of this machine; `fleet kill {ident}` and `fleet clean` let it go")
 
     def work(tx: Tx) -> Row:
         tx.dispatch = ident
@@ -201,6 +247,18 @@ def disown(ground: Ground, ident: str, kind: str, reason: str) -> Answer:
         return {"outcome": "disowned", "dispatch_id": ident, "kind": kind, "path": None, "count": gone}
 
     return ground.commit(Change(f"disown {kind} of {ident}: {reason}", work))
+
+
+def _bundle_of(ground: Ground, ident: str) -> list[Claim]:
+    """What the task of a dispatch holds."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or archived(ground, ident) or {}
+    place = {"project": row.get("project") or "", "slug": row.get("slug") or ""}
+    return [Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place))]
+
+
+def _is_here(ground: Ground, claim: Claim) -> bool:
+    socket = ground.world.tmux.socket
+    return claim.host == ground.world.host.id and claim.data.get("socket", socket) == socket
 
 
 def _owned(given: str) -> tuple[str, str | None]:

@@ -18,6 +18,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.acquire import release
 from fleet.verbs.holding import gate_to_let_go
+from fleet.world import scraps
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows, Tx
@@ -126,6 +127,8 @@ def uncommitted(ground: Ground, claim: Claim) -> str:
         return ""
     if has_lost_its_pointer(claim):
         return ""  # it was clean when its removal began; whoever goes on with that restores it, and asks again
+    if scraps.has_submodules(claim.name):
+        return f"{claim.name} has submodules, whose own commits may be nowhere else"
     dirty = ground.world.git.is_dirty(claim.name, but_missing=claim.state != "live")
     if dirty is None:
         return f"git does not say whether {claim.name} has uncommitted work"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import NoSuchProject, ProjectInUse, ProjectTaken
+from fleet.errors import Contested, NoSuchProject, ProjectInUse, ProjectTaken
 from fleet.model import names
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -52,8 +52,11 @@ def _refuse_another(tx: Tx, name: str, path: str) -> None:
         raise ProjectTaken(what=path, project=there["name"])
 
 
-def remove(*, name: str, with_tasks: bool, kept: str | None = None) -> Change:
-    """Forget a project. Its repository is not touched; with tasks only when that is said."""
+def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | None = None) -> Change:
+    """Forget a project. Its repository is not touched; with tasks only when that is said, and as they were copied.
+
+    `seen`: the newest operation before the copy was made; None when none was made.
+    """
     names.project(name)
 
     def work(tx: Tx) -> Row:
@@ -64,6 +67,10 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None) -> Change:
         count = tx.one(q.COUNT_TASKS, project=name) or {"n": 0, "working": 0}
         journals = tx.one(q.COUNT_DISPATCHES, project=name) or {"n": 0}
         _refuse_in_use(name, tasks=count["n"], working=count["working"], journals=journals["n"], with_tasks=with_tasks)
+        if count["n"] and (seen is None or tx.one(q.OPERATION_SINCE, project=name, after=seen)):
+            raise Contested(
+                what=f"project {name!r} was changed while its tasks were copied; nothing was removed, try again"
+            )
         for query in _REMOVALS:
             tx.run(query, project=name)
         tx.note(path=found["path"], tasks=count["n"], kept=kept)

@@ -64,17 +64,17 @@ def archive(*, project: str, slug: str) -> Change:
     return Change(f"archive {project}/{slug}", work)
 
 
-def archive_ended(*, project: str, before: int) -> Change:
-    """Put every task that ended before a time out of sight."""
+def archive_ended(*, project: str, age: int) -> Change:
+    """Put every task that ended so long ago out of sight."""
     names.project(project)
 
     def work(tx: Tx) -> Row:
         tx.about(project)
-        count = tx.run(q.ARCHIVE_ENDED_TASKS, project=project, before=before, at=tx.at)
+        count = tx.run(q.ARCHIVE_ENDED_TASKS, project=project, before=tx.at - age, at=tx.at)
         tx.note(archived=count)
         return {"project": project, "archived": count}
 
-    return Change(f"archive ended tasks of {project}", work, before)
+    return Change(f"archive ended tasks of {project}", work, age)
 
 
 def archive_long_ended(*, project: str, slug: str, before: int) -> Change:

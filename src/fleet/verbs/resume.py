@@ -25,7 +25,7 @@ from fleet.verbs.dispatch import start
 from fleet.verbs.end import kill_processes
 from fleet.verbs.ordering import Wanted
 from fleet.verbs.seat import coord_spawn
-from fleet.verbs.settle import settle
+from fleet.verbs.settle import CHANGED, settle
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -133,7 +133,7 @@ def settled(ground: Ground, row: Row) -> Row:
             return row
         _end_rest(ground, row)
         done = settle(ground, row["id"])
-        if not done["settled"] and done["why"] != "it changed meanwhile":
+        if not done["settled"] and done["why"] != CHANGED:
             raise NotResumable(
                 dispatch=row["id"], why=done["why"], advice=f"attach to it with `fleet attach {row['id']}`"
             )

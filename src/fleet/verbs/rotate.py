@@ -12,8 +12,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from fleet.errors import Refused
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.verbs.follow import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,19 +45,36 @@ def rotate(store: Store, files: Files, *, before: int, commit: Callable[[Change]
 def archived(files: Files) -> Iterator[Row]:
     """Every operation in the archive, oldest first."""
     for name in _archives(files):
-        text = gzip.decompress(files.read(f"{FOLDER}/{name}")).decode()
-        for line in text.splitlines():
-            row = json.loads(line)
+        for row in _rows_of(files, name):
             yield {name: value for name, value in row.items() if name not in {"key", "request", "result"}}
 
 
+def _rows_of(files: Files, name: str) -> Iterator[Row]:
+    text = gzip.decompress(files.read(f"{FOLDER}/{name}")).decode()
+    return map(json.loads, text.split("\n")[:-1])
+
+
 def _finish_interrupted(store: Store, files: Files, commit: Callable[[Change], Any]) -> int:
-    names = _archives(files)
-    if not names:
-        return 0
-    first, last = (int(part) for part in _NAME.fullmatch(names[-1]).groups())  # type: ignore[union-attr]
-    left = store.read(lambda rows: rows.all(q.OPERATIONS_AFTER, after=first - 1, until=last, most=1))
-    return int(commit(_forget(first, last))["forgotten"]) if left else 0
+    """Forget what is in a file already. So no file is made that another has the name of."""
+    oldest = store.read(lambda rows: rows.all(q.OPERATIONS_AFTER, after=0, until=FOREVER, most=1))
+    moved = 0
+    for name in _archives(files):
+        first, last = (int(part) for part in _NAME.fullmatch(name).groups())  # type: ignore[union-attr]
+        if oldest and last >= oldest[0]["seq"] and _is_kept(store, files, name, (first, last)):
+            moved += commit(_forget(first, last))["forgotten"]
+    return moved
+
+
+def _is_kept(store: Store, files: Files, name: str, span: tuple[int, int]) -> bool:
+    """Whether there are operations with the numbers of this file. Others than in the file are not to be forgotten."""
+    there = store.read(lambda rows: rows.all(q.OPERATION_KEYS, first=span[0], last=span[1]))
+    kept = {row["key"] for row in _rows_of(files, name)} if there else set()
+    if any(row["key"] not in kept for row in there):
+        why = (
+            "was written before an older backup was restored, and has the numbers of other operations than the database"
+        )
+        raise Refused(what=f"{files.root}/{FOLDER}/{name} {why}; move it to another folder, then rotate again")
+    return bool(there)
 
 
 def _archives(files: Files) -> list[str]:

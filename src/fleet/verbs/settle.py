@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing, Pane
 
 LOG_BYTES = 2_000_000
+CHANGED = "it changed again and again meanwhile; try again"
 _TRIES = 3
 _LOOKS = 50
 _BETWEEN_LOOKS = 0.02
@@ -48,7 +49,7 @@ def settle(
         state = _ended(ground, row, why)
         if state:
             return {"id": ident, "settled": True, "exec_state": state, "left": reclaim(ground, ident)}
-    return {"id": ident, "settled": False, "why": "it changed again and again meanwhile; try again"}
+    return {"id": ident, "settled": False, "why": CHANGED}
 
 
 def _settled_before(ground: Ground, ident: str) -> dict[str, Any]:
@@ -184,7 +185,7 @@ def _keep_output(ground: Ground, row: Row, pane: Pane | None) -> None:
     """What the agent showed goes into a file before its session goes."""
     if pane is None:
         return
-    text = ground.world.tmux.capture(pane.session_id, history=True)
+    text = ground.world.tmux.capture(pane, history=True)
     if text is not None:
         kept = "\n".join(line.rstrip() for line in text.rstrip().splitlines())
         ground.world.files.publish(f"logs/{row['id']}.log", (f"{kept}\n" if kept else "").encode()[-LOG_BYTES:])

@@ -28,12 +28,15 @@ def status(ground: Ground) -> Document:
     at_work = [agent | {"state_at": agent["state_at"] or seen_at} for agent in agents(ground)]
     here = {"host": ground.world.host.id, "socket": ground.world.tmux.socket}
     found = ground.store.read(lambda rows: _known(rows, ground.world.clock.now(), here))
-    on_hand, asked = found.pop("on_hand"), found.pop("asked")
+    on_hand, asked, unmerged = found.pop("on_hand"), found.pop("asked"), found.pop("unmerged")
     return {
         "needs_you": [*(_asks(each) for each in asked), *_silent(at_work, {each["dispatch"] for each in asked})],
         "in_the_way": hindrances(ground, found["projects"]),
         **found,
-        "merging": [_merging(row) for row in on_hand if row["stage"] == "finisher" and not row["attempted"]],
+        "merging": [
+            *(_merging(row) for row in on_hand if row["stage"] == "finisher" and not row["attempted"]),
+            *(_merging(row) for row in unmerged),
+        ],
         "working": _working(on_hand, at_work),
     }
 
@@ -50,6 +53,7 @@ def _known(rows: Rows, now: int, here: dict[str, str]) -> Document:
         **overview(rows, now),
         "elsewhere": [_in_words(row, here["host"]) for row in rows.all(q.CLAIMS_ELSEWHERE, **here)],
         "on_hand": rows.all(q.TASKS_ON_HAND, most=MOST),
+        "unmerged": rows.all(q.UNMERGED_TASKS, most=MOST),
         "asked": questions(rows),
     }
 
@@ -91,11 +95,12 @@ def _merging(row: Row) -> Document:
 def _working(on_hand: list[Row], at_work: list[Document]) -> list[Document]:
     """Agents, coordinators too, with what they work on; and tasks that somebody claimed by name."""
     titles = {(row["project"], row["slug"]): row["title"] for row in on_hand}
-    known = {agent["id"] for agent in at_work}
+    taken = {(agent["project"], agent["task"]) for agent in at_work}
     claimed = [
         row
         for row in on_hand
-        if row["assignee"] not in known and not (row["stage"] in {"review", "finisher"} and not row["attempted"])
+        if (row["project"], row["slug"]) not in taken
+        and (row["attempted"] or row["stage"] not in {"review", "finisher"})
     ]
     return [_agent(agent, titles.get((agent["project"], agent["task"]))) for agent in at_work] + [
         {

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _SESSION = re.compile(r"fleet-([0-9a-f]{8})")
 _HALF = re.compile(r"([0-9a-f]{8}\.md)\.[0-9a-f]{8}\.new")
+_HALF_JOURNAL = re.compile(r"([0-9a-f]{8})-\d+\.json\.[0-9a-f]{8}\.new")
 _INBOX = re.compile(r"([0-9a-f]{8})\.md")
 _LATE = 168 * HOUR
 
@@ -73,12 +74,9 @@ def processes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
 
 def files(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """Prompts and worktrees that no claim speaks of. Listed, never touched."""
-    claims = ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))
-    held = {row["name"] for row in claims}
     if kill:
-        _forget_litter(
-            ground, {row["id"] for row in claims}, {row["name"] for row in claims if row["state"] == "allocating"}
-        )
+        _forget_litter(ground)
+    held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
     for name in ground.world.files.names("inbox"):
         if _INBOX.fullmatch(name) and f"inbox/{name}" not in held:
             yield Finding(what=f"inbox/{name}", why="no claim speaks of it", proof="looked up in the store",
@@ -95,16 +93,24 @@ def files(ground: Ground, *, kill: bool) -> Iterator[Finding]:
                               action="listed only", standing=True)  # fmt: skip
 
 
-def _forget_litter(ground: Ground, claims: set[str], making: set[str]) -> None:
-    """Locks of claims that are history, and prompts that were never published whole."""
-    for name in ground.world.files.names("locks/effects"):
-        ident = name.removesuffix(".lock")
-        if ident not in claims and ground.world.effect_lock(ident).is_free():
+def _forget_litter(ground: Ground) -> None:
+    """Locks of claims that are history, prompts and journals that were never published whole. First what is there, then whose it is."""
+    files = ground.world.files
+    locks, prompts, journals = (files.names(folder) for folder in ("locks/effects", "inbox", "dispatches/archive"))
+    claims = ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))
+    known = {row["id"] for row in claims}
+    for ident in (name.removesuffix(".lock") for name in locks):
+        if ident not in known and ground.world.effect_lock(ident).is_free():
             ground.world.forget_effect_lock(ident)
-    for name in ground.world.files.names("inbox"):
+    written = {row["name"] for row in claims if row["state"] == "allocating" or '"rewrite"' in row["data"]}
+    for name in prompts:
         found = _HALF.fullmatch(name)
-        if found and f"inbox/{found[1]}" not in making:
-            ground.world.files.unlink(f"inbox/{name}")
+        if found and f"inbox/{found[1]}" not in written:
+            files.unlink(f"inbox/{name}")
+    for name in journals:
+        ended = _HALF_JOURNAL.fullmatch(name)
+        if ended and ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ended[1])) is None:  # noqa: B023
+            files.unlink(f"dispatches/archive/{name}")
 
 
 def rewrites(ground: Ground, *, kill: bool) -> Iterator[Finding]:

@@ -53,7 +53,7 @@ def _watched(ground: Ground, row: Row) -> Engine | None:
 
 def _look(ground: Ground, row: Row, engine: Engine, listing: Listing) -> str:
     pane = listing.pane(f"fleet-{row['dispatch']}")
-    text = ground.world.tmux.capture(pane.session_id, history=False) if pane else None
+    text = ground.world.tmux.capture(pane, history=False) if pane else None
     state, words = state_of(engine, text or "")
     said = " ".join(words.split())
     if state in TROUBLES and _is_news(ground, row, state, said):

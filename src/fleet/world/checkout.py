@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors import BadText, NotARepository
+from fleet.errors import BadText, GitRefused, NotARepository
 
 if TYPE_CHECKING:
     from fleet.world.programs import Programs
@@ -55,6 +55,8 @@ def _top(programs: Programs, path: str, own: str, common: str) -> str:
 def _ask(programs: Programs, path: str, *questions: str) -> list[str] | None:
     asked = ["git", "-C", path, "rev-parse", "--path-format=absolute", *questions]
     done = programs.run("git rev-parse", asked, limit=_LIMIT)
+    if done.status is None:
+        raise GitRefused(what="answer", why=done.err)
     return done.out.splitlines() if done.ok else None
 
 

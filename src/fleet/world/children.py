@@ -126,14 +126,6 @@ def _appending(path: str) -> Iterator[int]:
         os.close(handle)
 
 
-def _has_exited(pid: int) -> bool:
-    """Whether it is over, without taking it off the kernel's list."""
-    try:
-        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    except ChildProcessError:
-        return True
-
-
 def _signal_all(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from fleet.world.programs import Done, Programs
@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
 LIMIT = 60.0
 _STATES: dict[str, State] = {"open": "open", "opened": "open", "merged": "merged", "closed": "closed"}
-
-
-class Forge(Protocol):
-    """A way to open pull requests."""
-
-    name: str
-
-    def opened(self, *, branch: str, target: str, title: str, body: str) -> str | None:
-        """The address of the branch's pull request, opened if there is none; None when it could not be."""
-
-    def state(self, address: str) -> State:
-        """How far a pull request is."""
 
 
 class _Asked:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Meanwhile = Callable[[], None] | None
 
+_FOLLOWED = "refs/fleet/target"
 _LIMIT = 60.0
 # For what takes the longer the larger a tree is; killed half-way it would leave half of it.
 _LONG = 3_600.0
@@ -62,9 +63,9 @@ class Git:
         return [_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")]
 
     def resolve(self, repository: str, name: str) -> str | None:
-        """The commit that a name stands for."""
+        """The commit that a name stands for; None when it stands for none."""
         done = self._run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-        return done.out.strip() if done.ok else None
+        return _answer(done, f"say what {name} of {repository} is")
 
     def branches(self, repository: str, *names: str) -> dict[str, str]:
         """Those of the named branches that are there, with their commits."""
@@ -73,6 +74,8 @@ class Git:
             return known
         asked = [f"refs/heads/{name}" for name in names]
         done = self._run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *asked)
+        if not done.ok:
+            raise GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=_said(done))
         pairs = (line.split(" ") for line in done.out.splitlines())
         return {ref.removeprefix("refs/heads/"): commit for ref, commit in pairs if ref in asked}
 
@@ -95,12 +98,24 @@ class Git:
     def head_branch(self, repository: str) -> str | None:
         """The branch that the main checkout is on."""
         done = self._run("symbolic-ref", repository, "symbolic-ref", "--quiet", "--short", "HEAD")
-        return done.out.strip() if done.ok else None
+        return _answer(done, f"say which branch of {repository} is checked out")
 
     def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
         """Compare and set of a branch of fleet's; an old of zeros means it must not exist."""
         words = ["update-ref", f"refs/heads/{branch}", new, old]
         return git_locks.past(lambda: self._run("update-ref", repository, *words), repository).ok
+
+    def note_followed(self, repository: str, branch: str) -> None:
+        """Remember, in a ref of fleet's own, which branch the integration branch is made from."""
+        self._run("symbolic-ref", repository, "symbolic-ref", _FOLLOWED, f"refs/heads/{branch}")
+
+    def followed(self, repository: str) -> str:
+        """That branch; empty when nothing is remembered."""
+        try:
+            with open(f"{git_dir(repository)}/{_FOLLOWED}", encoding="utf-8") as file:
+                return file.read().removeprefix("ref: refs/heads/").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
         """Make a ref that is not there yet."""
@@ -121,9 +136,13 @@ class Git:
         return done.out.split() if done.ok else None
 
     def diff(self, repository: str, since: str, until: str, *, stat: bool = False, colour: bool = False) -> str:
-        """What changed between the two."""
+        """What one branch has changed since it left the other; nothing when it is not there."""
         flags = (["--stat"] if stat else []) + (["--color=always"] if colour else [])
-        return self._run("diff", repository, "diff", *flags, f"{since}...{until}").out
+        between = f"refs/heads/{since}...refs/heads/{until}"  # in full: a tag of that name would come first
+        done = self._run("diff", repository, "diff", *flags, between, "--")
+        if not done.ok and until in self.branches(repository, until):
+            raise GitRefused(what=f"compare {until} with {since}", why=_said(done))
+        return done.out
 
     def file_at(self, repository: str, commit: str, path: str) -> str | None:
         """What a file holds at a commit; None when it is not there."""
@@ -199,7 +218,7 @@ class Git:
 
     def start_over(self, path: str, commit: str) -> None:
         """Put a worktree of fleet's at a commit. What was there has been kept before."""
-        self._write(path, "reset", "--hard", "--quiet", commit, limit=_LIMIT, lock=None)
+        self._write(path, "reset", "--hard", "--quiet", commit, limit=_LONG, lock=None)
 
     def _write(self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None) -> None:
         """In a worktree of fleet's, past the locks that a killed git has left."""
@@ -209,7 +228,7 @@ class Git:
 
     def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
         """Whether a worktree has uncommitted work, files that are missing left out if wanted; None when git does not say."""
-        done = self._run_in("status", path, "status", "--porcelain", "--untracked-files=all")
+        done = self._run_in("status", path, "status", "--porcelain", "--untracked-files=all", limit=_LONG)
         found = [line for line in done.out.splitlines() if not (but_missing and line.startswith(" D"))]
         return bool(found) if done.ok else None
 
@@ -240,15 +259,16 @@ class Git:
 
     def restore_missing(self, path: str) -> None:
         """Bring back the files that a removal which did not come to its end has deleted. What is there is not touched."""
-        asked = self._run_in("ls-files", path, "ls-files", "--deleted", "-z")
-        names = [name for name in asked.out.split("\0") if name]
-        done = asked
-        if names:
-            words = ["git", *_QUIET, "-C", path, "checkout-index", "-z", "--stdin"]
-            given = "\0".join(names)
-            done = self._programs.run("git checkout-index", words, limit=_LONG, given=given, env=_env(path))
+        done = self._exactly("ls-files", path, "--deleted", "-z")
+        if done.ok and done.out:
+            done = self._exactly("checkout-index", path, "-z", "--stdin", given=done.out)
         if not done.ok:
             raise GitRefused(what=f"restore {path}", why=_said(done))
+
+    def _exactly(self, effect: str, path: str, *words: str, given: str | None = None) -> Done:
+        """In a worktree of fleet's, with names of files that may be in no known writing."""
+        asked = ["git", *_QUIET, "-C", path, effect, *words]
+        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
 
     def keep_dirty(self, repository: str, path: str, slug: str) -> str:
         """Commit everything in a worktree of fleet's to a ref of its own, then make the tree clean. Its branch is not moved."""
@@ -256,13 +276,13 @@ class Git:
         while self.resolve(repository, f"refs/fleet/kept/{slug}/{number}") is not None:
             number += 1
         ref = f"refs/fleet/kept/{slug}/{number}"
-        self._write(path, "add", "--all", effect="add", limit=_LIMIT, lock=None)
+        self._write(path, "add", "--all", effect="add", limit=_LONG, lock=None)
         tree = self._run_in("write-tree", path, "write-tree").out.strip()
         words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
         commit = self._run_in("commit-tree", path, *words).out.strip()
         if not commit or not self.set_ref(repository, ref, commit):
             raise GitRefused(what=f"keep the work in {path}", why="no commit was made")
-        self._write(path, "reset", "--hard", "--quiet", effect="reset", limit=_LIMIT, lock=None)
+        self._write(path, "reset", "--hard", "--quiet", effect="reset", limit=_LONG, lock=None)
         return ref
 
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
@@ -319,14 +339,21 @@ def _env(tree: str = "") -> dict[str, str]:
 
 def git_dir(repository: str) -> str:
     """Where a repository keeps what git knows of it; for a project that is itself a worktree, the one it belongs to."""
-    if os.path.isdir(f"{repository}/objects"):
-        return repository
     own = f"{repository}/.git"
+    if not os.path.lexists(own) and os.path.isdir(f"{repository}/objects"):
+        return repository
     if not os.path.isfile(own):
         return own
     with open(own, encoding="utf-8") as pointer:
         entry = os.path.join(repository, pointer.read().removeprefix("gitdir:").strip())
     return os.path.realpath(f"{entry}/../..") if os.path.exists(f"{entry}/commondir") else entry
+
+
+def _answer(done: Done, what: str) -> str | None:
+    """What it said; None when it said no. A git that could not even look has not said so."""
+    if done.status not in {0, 1}:
+        raise GitRefused(what=what, why=_said(done))
+    return done.out.strip() if done.ok else None
 
 
 def _said(done: Done) -> str:

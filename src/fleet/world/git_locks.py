@@ -8,7 +8,7 @@ import re
 from time import sleep
 from typing import TYPE_CHECKING
 
-from fleet.world import ps
+from fleet.world import ps, scraps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +30,16 @@ def past(run: Callable[[], Done], near: str) -> Done:
     return done
 
 
+def _around(lock: str, near: str) -> list[str]:
+    """Where a git would be that holds a lock: an index is of one tree, anything else of the repository and all its trees."""
+    if lock.endswith("/index.lock"):
+        return [near]
+    place = os.path.dirname(lock)
+    while place != "/" and not os.path.isdir(f"{place}/objects"):
+        place = os.path.dirname(place)
+    return [near, place, os.path.dirname(place), *scraps.trees(place)]
+
+
 def _is_freed(said: str, near: str) -> bool:
     """After a moment. A lock that stays goes only if no process has it open, and no other git is at work near it."""
     found = _BLOCKED.search(said)
@@ -39,7 +49,7 @@ def _is_freed(said: str, near: str) -> bool:
     lock = found[1]
     if not os.path.exists(lock):
         return True
-    if ps.holders(lock) != [] or ps.running("git", near) != []:
+    if ps.holders(lock) != [] or ps.running("git", *_around(lock, near)) != []:
         return False
     with contextlib.suppress(FileNotFoundError):
         os.unlink(lock)

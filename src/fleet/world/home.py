@@ -10,11 +10,11 @@ _PRIVATE = 0o700
 
 
 def home_path() -> str:
-    """$FLEET_HOME, or ~/.fleet; absolute."""
+    """$FLEET_HOME, or ~/.fleet; absolute, links resolved: one home has one name."""
     told = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
     if not os.path.isabs(told) and here() is None:
         raise HomeUnusable(path=told, why="the current directory was removed")
-    return os.path.abspath(told)
+    return os.path.realpath(told)
 
 
 def here() -> str | None:
@@ -39,6 +39,17 @@ def ready_home(path: str) -> str:
     if not os.access(path, os.W_OK | os.X_OK):
         raise HomeUnusable(path=path, why="it cannot be written to")
     return path
+
+
+def checkout_of(path: str) -> str | None:
+    """The main checkout that a linked worktree at this path belongs to; None when there is none at it."""
+    try:
+        with open(f"{path}/.git", encoding="utf-8", errors="replace") as pointer:
+            entry = pointer.read().removeprefix("gitdir:").strip()
+    except OSError:
+        return None
+    top, found, _ = entry.partition("/.git/worktrees/")
+    return os.path.realpath(os.path.join(path, top)) if found else None
 
 
 def worktree_at(path: str) -> tuple[str, str] | None:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from functools import cached_property
 
+from fleet.world import rooms
+
 _ID_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 _BOOT_FILE = "/proc/sys/kernel/random/boot_id"
 
@@ -30,10 +32,11 @@ class Host:
 
     @cached_property
     def boot(self) -> str:
-        """Another text after each boot; empty when that cannot be told."""
+        """Another text after each boot, and in each room of it (see rooms); empty when that cannot be told."""
         if sys.platform == "darwin":
             return _boot_of_macos()
-        return _first_line(_BOOT_FILE)
+        boot, room = _first_line(_BOOT_FILE), rooms.own()
+        return f"{boot}.{room}" if boot and room else boot
 
 
 def _first_line(path: str) -> str:

@@ -14,7 +14,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from fleet.model.identity import Identity
-from fleet.world import ps
+from fleet.world import ps, rooms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,8 +31,9 @@ _MARK = "FLEET_DISPATCH_ID="
 class Processes:
     """The processes of this machine."""
 
-    def __init__(self, host: Host, funnel: Funnel, home: str) -> None:
+    def __init__(self, host: Host, funnel: Funnel, home: str, socket: str) -> None:
         self._home = f"FLEET_HOME={home}".encode()
+        self._socket = socket
         self._host = host.id
         self._boot = host.boot
         self._funnel = funnel
@@ -56,9 +57,12 @@ class Processes:
         """Alive, dead or unknown."""
         if who is None or who.host != self._host:
             return "unknown"
-        if who.boot != self._boot:
-            return "dead" if who.boot and self._boot else "unknown"
-        return _life(who.pid, who.start)
+        if who.boot == self._boot:
+            return _life(who.pid, who.start)
+        (then, _, room), (now, _, _) = who.boot.partition("."), self._boot.partition(".")
+        if not then or not now or (then == now and not rooms.is_gone(room, self._socket)):
+            return "unknown"
+        return "dead"
 
     def tree(self, root: Identity) -> list[Identity]:
         """The process and all its descendants, deepest first."""
@@ -84,18 +88,22 @@ class Processes:
 
     def _carrying(self, entry: str) -> list[Identity]:
         both = {entry.encode(), self._home}
-        pids = [pid for pid in ps.parents() if pid != os.getpid() and both <= ps.environment(pid)]
-        return [each for each in map(self.identify, pids) if each is not None and self.life(each) == "alive"]
+        return [who for who in self._others() if both <= ps.environment(who.pid) and self.life(who) == "alive"]
+
+    def _others(self) -> list[Identity]:
+        """Everybody but this process; who somebody is has to be known before anything else is asked of a pid."""
+        whom = (self.identify(pid) for pid in ps.parents() if pid != os.getpid())
+        return [who for who in whom if who is not None]
 
     def marks(self) -> dict[str, list[Identity]]:
         """Every process of this user that carries this home and a dispatch's id, by id."""
         found: dict[str, list[Identity]] = {}
-        for pid in ps.parents():
-            told = ps.environment(pid)
+        for who in self._others():
+            told = ps.environment(who.pid)
             for entry in told if self._home in told else ():
-                if entry.startswith(_MARK.encode()) and pid != os.getpid():
-                    who, dispatch = self.identify(pid), entry[len(_MARK) :].decode("ascii", "replace")
-                    if who is not None and self.life(who) == "alive" and not _is_hint(pid, dispatch):
+                if entry.startswith(_MARK.encode()):
+                    dispatch = entry[len(_MARK) :].decode("ascii", "replace")
+                    if self.life(who) == "alive" and not _is_hint(who.pid, dispatch):
                         found.setdefault(dispatch, []).append(who)
         return found
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 _A_WHILE = 0.5
-_LOOKS = 5
-_BETWEEN_LOOKS = 0.002
+_LOOKS = 50
+_BETWEEN_LOOKS = 0.005
 # What a parent agent or a git hook leaves in the environment does not hold for our children.
 _FOREIGN = frozenset(
     [
@@ -148,12 +148,17 @@ class Programs:
         given: str | None = None,
         lock: int | None = None,
         meanwhile: Callable[[], None] | None = None,
+        exact: bool = False,
     ) -> Done:
-        """Run a program to its end, or for at most so many seconds; what can be done meanwhile is done while it runs."""
+        """Run a program to its end, or for at most so many seconds; what can be done meanwhile is done while it runs.
+
+        Exact: what is no UTF-8 can be given back to a program as it came; else it is replaced by a sign for people.
+        """
+        stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
 
         def act() -> Done:
             try:
-                child = _begun(words, env, cwd, lock, stdin=subprocess.DEVNULL if given is None else subprocess.PIPE)
+                child = _begun(words, env, cwd, lock, stdin=stdin, errors="surrogateescape" if exact else "replace")
             except OSError as error:
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
             self._funnel.during(effect, child.pid)
@@ -192,7 +197,7 @@ def detached() -> bool:
 
 
 def _begun(
-    words: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, lock: int | None, *, stdin: int
+    words: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, lock: int | None, *, stdin: int, errors: str
 ) -> Child:
     return Child(
         words,
@@ -203,7 +208,7 @@ def _begun(
         cwd=cwd,
         pass_fds=() if lock is None else (lock,),
         encoding="utf-8",
-        errors="replace",
+        errors=errors,
         start_new_session=True,
     )
 

@@ -7,9 +7,14 @@ import errno
 import os
 import subprocess
 import sys
+from time import sleep
 from typing import NamedTuple
 
 _LIMIT = 10
+_LOOKS = 50
+_BETWEEN_LOOKS = 0.001
+_ENDED = frozenset({"Z", "X", "x"})
+_KERNEL = 0x00200000  # the flag of a thread of the kernel's own
 # A start time is compared as text: it has to read the same whoever asks, in whatever language and time zone.
 _SAME_WORDS = {"LC_ALL": "C", "TZ": "UTC"}
 
@@ -49,13 +54,27 @@ def environment(pid: int) -> frozenset[bytes]:
     """What a process of this user had in its environment when it was started; nothing where it cannot be read."""
     if sys.platform == "darwin":
         return frozenset(_ps("eww", "-o", "command=", "-p", str(pid)).encode().split())
+    for _ in range(_LOOKS):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                told = file.read() if os.fstat(file.fileno()).st_uid == os.getuid() else b"-"
+        except OSError:
+            return frozenset()
+        if told or not _is_becoming(pid):
+            break
+        sleep(_BETWEEN_LOOKS)
+    return frozenset(told.split(b"\0"))
+
+
+def _is_becoming(pid: int) -> bool:
+    """Whether a process is just becoming another program: then nothing can be read of it for a moment."""
     try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            if os.fstat(file.fileno()).st_uid != os.getuid():
-                return frozenset()
-            return frozenset(file.read().split(b"\0"))
-    except OSError:
-        return frozenset()
+        fields = _fields(pid)
+    except Unreadable:
+        return False
+    if fields is None or fields[0] in _ENDED or int(fields[6]) & _KERNEL:
+        return False
+    return command(pid) == ""
 
 
 def command(pid: int) -> str:
@@ -77,12 +96,17 @@ def holders(path: str) -> list[int] | None:
     return [pid for pid in _parents_of_linux() if wanted in _open_files(pid)]
 
 
-def running(program: str, near: str) -> list[int] | None:
-    """The processes of a program that work below a directory, as far as this user may look; None when that cannot be told."""
+def running(program: str, *near: str) -> list[int] | None:
+    """The processes of a program that work below a directory or speak of it, or may do so; None when that cannot be told."""
     if sys.platform == "darwin":
         return None
-    top = os.path.realpath(near)
-    return [pid for pid in _parents_of_linux() if _is_program(pid, program) and f"{_place(pid)}/".startswith(f"{top}/")]
+    tops = [os.path.realpath(each) for each in near]
+    return [pid for pid in _parents_of_linux() if _is_program(pid, program) and _is_near(pid, tops)]
+
+
+def _is_near(pid: int, tops: list[str]) -> bool:
+    place, words = _place(pid), command(pid)
+    return place is None or any(f"{place}/".startswith(f"{top}/") or f"={top}" in words for top in tops)
 
 
 def _is_program(pid: int, program: str) -> bool:
@@ -93,9 +117,12 @@ def _is_program(pid: int, program: str) -> bool:
         return False
 
 
-def _place(pid: int) -> str:
+def _place(pid: int) -> str | None:
+    """Where a process is; empty when it is gone, None when we may not know."""
     try:
         return os.readlink(f"/proc/{pid}/cwd")
+    except PermissionError:
+        return None
     except OSError:
         return ""
 
@@ -138,7 +165,7 @@ def _status_of_linux(pid: int) -> Status | None:
     fields = _fields(pid)
     if fields is None:
         return None
-    return Status(start=fields[19], zombie=fields[0] in {"Z", "X", "x"})
+    return Status(start=fields[19], zombie=fields[0] in _ENDED)
 
 
 def _parents_of_linux() -> dict[int, int]:

@@ -47,6 +47,16 @@ def repoint(git_dir: str, path: str) -> None:
             file.write(f"gitdir: {entries[0]}\n")
 
 
+def trees(git_dir: str) -> list[str]:
+    """The paths of all worktrees that a repository has entries of."""
+    return [os.path.dirname(told) for told in (_text(f"{entry}/gitdir") for entry in _entries(git_dir)) if told]
+
+
+def has_submodules(path: str) -> bool:
+    """Whether submodules were made in a tree. Their commits are kept with the tree's entry, and would go with it."""
+    return os.path.isdir(f"{_entry_of(path)}/modules")
+
+
 def discard(git_dir: str, path: str, ours: Ours) -> None:
     """Remove what bears our lock and was to be the worktree at this path. Only for one that nobody ever worked in."""
     entries = found(git_dir, path, ours)

@@ -42,8 +42,11 @@ _COLUMNS = (
     "#{@fleet_dispatch}",
     "#{@fleet_home}",
     "#{session_attached}",
+    "#{pane_id}",
     "#{pane_title}",
 )
+# What a sign has to become that the shell, the quotes around a hook or tmux itself would take for their own.
+_SIGNS = {"'": r"\\'\\''", '"': r"\\\"", "$": r"\\\$", "\\": r"\\\\", "#": r"\\##"}
 # What the server, and so every agent, does not get from whoever happened to start it.
 _SCRUBBED = ("TMUX", "TMUX_PANE", "CLAUDECODE", "STY", "WINDOW", "COLUMNS", "LINES", "OLDPWD")
 _SCRUBBED_PREFIXES = ("FLEET_", "CLAUDE_CODE_", "GIT_")
@@ -70,7 +73,7 @@ bind-key -n C-q detach-client
 # A hint that an agent has exited; the tick and the sweep are the truth. The session's variables are taken away, so that the hint
 # itself is not taken for a process of the agent.
 HOOK = """\
-set-hook -g pane-died "run-shell -b 'exec env -u FLEET_DISPATCH_ID -u FLEET_TASK -u FLEET_PROJECT {fleet} settle --hint \
+set-hook -g pane-died "run-shell -b 'unset FLEET_DISPATCH_ID FLEET_TASK FLEET_PROJECT; exec {fleet} settle --hint \
 #{session_name} >/dev/null 2>&1'"
 """
 
@@ -81,6 +84,7 @@ class Pane:
 
     session: str
     session_id: str
+    number: int
     pid: int
     dead: bool
     status: int | None
@@ -99,8 +103,9 @@ class Listing:
     why: str = ""
 
     def pane(self, session: str) -> Pane | None:
-        """The pane of a session, by its exact name."""
-        return next((pane for pane in self.panes if pane.session == session), None)
+        """The agent's pane of a session, by its exact name: the first one made; a person may have split it."""
+        mine = (pane for pane in self.panes if pane.session == session)
+        return min(mine, key=lambda pane: pane.number, default=None)
 
 
 class Tmux:
@@ -108,8 +113,8 @@ class Tmux:
 
     def __init__(self, home: str, *, files: Files, programs: Programs, processes: Processes, fleet: str) -> None:
         self.home = home
-        self.home_id = hashlib.sha256(os.path.realpath(home).encode()).hexdigest()[:12]
-        self.socket = _socket(home, self.home_id)
+        self.home_id = _id_of(home)
+        self.socket = socket_of(home)
         self._files = files
         self._programs = programs
         self._processes = processes
@@ -127,6 +132,8 @@ class Tmux:
         if any(line.count("\t") < len(_COLUMNS) - 1 for line in lines) or not (done.ok or empty):
             return Listing(server=None, why="its answer cannot be understood")
         server = self._processes.identify(int(first.split()[1]))
+        if server is None:
+            return Listing(server=None, why="its process cannot be seen from here: is this a sandbox?")
         return Listing(server=server, panes=tuple(_pane(line) for line in lines))
 
     def ensure_server(self) -> Identity:
@@ -177,19 +184,19 @@ class Tmux:
         done = self._ask("kill-session", "if-shell", "-F", "-t", f"{pane.session_id}:", stamps, then, otherwise)
         return done.ok and not done.out
 
-    def capture(self, session_id: str, *, history: bool) -> str | None:
+    def capture(self, pane: Pane, *, history: bool) -> str | None:
         """What is on the screen, and before it if wanted; None when the server does not say."""
         back = ["-S", "-"] if history else []
-        done = self._ask("capture-pane", "capture-pane", "-p", "-J", *back, "-t", f"{session_id}:")
+        done = self._ask("capture-pane", "capture-pane", "-p", "-J", *back, "-t", f"%{pane.number}")
         return _EPITAPH.sub("", done.out) if done.ok else None
 
-    def paste(self, session_id: str, text: str) -> bool:
-        """Type a text into a session as one bracketed paste, then Enter. Lines of it are not submitted one by one."""
+    def paste(self, pane: Pane, text: str) -> bool:
+        """Type a text into a pane as one bracketed paste, then Enter. Lines of it are not submitted one by one."""
         name = f"fleet-{secrets.token_hex(4)}"
         words = ["tmux", "-N", "-S", self.socket, "load-buffer", "-b", name, "-"]
         if not self._programs.run("tmux load-buffer", words, limit=LIMIT, given=text).ok:
             return False
-        target = ["-t", f"{session_id}:"]
+        target = ["-t", f"%{pane.number}"]
         paste = ["paste-buffer", "-p", "-d", "-b", name, *target, ";", "send-keys", *target, "Enter"]
         return self._ask("paste-buffer", *paste).ok
 
@@ -204,7 +211,7 @@ class Tmux:
         return ["tmux", "-N", "-S", self.socket, "attach-session", "-t", f"={session}:"]
 
     def _start(self) -> None:
-        hook = HOOK.replace("{fleet}", self._fleet)
+        hook = HOOK.replace("{fleet}", _quoted(self._fleet))
         path = self._files.publish("tmux.conf", (CONFIGURATION + hook).encode())
         env = {name: value for name, value in os.environ.items() if not _is_scrubbed(name)}
         words = ["tmux", "-S", self.socket, "-f", path, "start-server"]
@@ -218,11 +225,20 @@ class Tmux:
         return self._programs.run(f"tmux {what}", asked, limit=LIMIT, lock=lock)
 
 
+def _quoted(path: str) -> str:
+    """For the shell that tmux gives a hook to, within the quotes that the hook is written in."""
+    return "".join(sign if sign.isalnum() or sign in "/._-+" else _SIGNS.get(sign, rf"\\{sign}") for sign in path)
+
+
 def _is_scrubbed(name: str) -> bool:
     return name in _SCRUBBED or name.startswith(_SCRUBBED_PREFIXES)
 
 
-def _socket(home: str, home_id: str) -> str:
+def _id_of(home: str) -> str:
+    return hashlib.sha256(os.path.realpath(home).encode()).hexdigest()[:12]
+
+
+def socket_of(home: str) -> str:
     """In the home; where that would be too long for a socket, in a private directory of the user's."""
     path = f"{home}/tmux.sock"
     if len(path.encode()) <= _LONGEST_SOCKET:
@@ -233,15 +249,18 @@ def _socket(home: str, home_id: str) -> str:
     status = os.lstat(folder)
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise TmuxRefused(what=f"use {folder} for its socket", why="it is not a private directory of this user")
-    return f"{folder}/{home_id}.sock"
+    return f"{folder}/{_id_of(home)}.sock"
 
 
 def _pane(line: str) -> Pane:
-    name, ident, pid, dead, status, signal, dispatch, home, attached, title = line.split("\t", len(_COLUMNS) - 1)
+    name, ident, pid, dead, status, signal, dispatch, home, attached, number, title = line.split(
+        "\t", len(_COLUMNS) - 1
+    )
     ended = int(status) if status.isdigit() else (128 + int(signal) if signal.isdigit() else None)
     return Pane(
         session=name,
         session_id=ident,
+        number=int(number.lstrip("%")),
         pid=int(pid) if pid.isdigit() else 0,
         dead=dead == "1",
         status=ended if dead == "1" else None,

@@ -18,14 +18,17 @@ from fleet.world.ids import Ids
 from fleet.world.machine import Machine
 from fleet.world.processes import Processes
 from fleet.world.programs import EffectLock, Programs
-from fleet.world.tmux import Tmux
+from fleet.world.tmux import Tmux, socket_of
 
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 
 # What says who an agent is.
-_SPEAKING = frozenset({"FLEET_DISPATCH_ID", "FLEET_TASK", "FLEET_PROJECT", "FLEET_REPLACE_NONCE", "FLEET_PROMPT_FILE"})
+_SPEAKING = frozenset(
+    f"FLEET_{name}"
+    for name in ("DISPATCH_ID", "TASK", "PROJECT", "REPLACE_NONCE", "PROMPT_FILE", "RUNNER_OF", "JOB", "ITEM")
+)
 
 
 class World:
@@ -41,7 +44,7 @@ class World:
         self.machine = Machine(funnel)
         self.programs = Programs(funnel)
         self.children = Children(funnel)
-        self.processes = Processes(self.host, funnel, home)
+        self.processes = Processes(self.host, funnel, home, socket_of(home))
         self.git = Git(self.programs)
         self.fleet_program = fleet_program()
         self.tmux = Tmux(

@@ -83,6 +83,13 @@ SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_reque
                AND d.exec_state IN ('pending', 'in_flight')) AS attempted
 FROM tasks WHERE status = 'in_progress' AND job IS NULL ORDER BY started_at, project, slug LIMIT :most;
 
+-- name: unmerged_tasks
+-- Tasks that a person called done and whose work, by an agent, is not merged.
+SELECT project, slug, title, pull_request, changed_at FROM tasks
+WHERE status = 'done' AND merged IS NULL AND archived = 0 AND job IS NULL
+  AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = tasks.project AND b.slug = tasks.slug)
+ORDER BY changed_at, project, slug LIMIT :most;
+
 -- name: all_holds
 -- Engines that are held back for the whole fleet.
 SELECT engine, kind, reason, since, until FROM holds ORDER BY engine;

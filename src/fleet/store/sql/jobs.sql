@@ -70,9 +70,9 @@ SELECT id FROM items WHERE job = :job AND id LIKE :prefix ORDER BY id LIMIT :mos
 
 -- name: item_of_task
 -- The item that a dispatch works on, with its job.
-SELECT i.*, j.project, j.source, j.parameters, j.folder FROM items i JOIN jobs j ON j.id = i.job
-JOIN tasks t ON t.project = j.project AND t.job = j.id
-WHERE t.project = :project AND t.slug = :slug AND t.slug = 'job-' || i.job || '-' || i.id;
+SELECT i.*, j.project, j.source, j.parameters, j.folder FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project
+JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1)
+WHERE t.project = :project AND t.slug = :slug;
 
 -- name: count_items
 -- How many items of a job's map are in each state.
@@ -193,7 +193,7 @@ SELECT slug, status, reason FROM tasks WHERE project = :project AND job = :job A
 -- name: job_litter
 -- Tasks of jobs whose items are over, and that should have been let go.
 SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state FROM tasks t JOIN jobs j ON j.id = t.job
-JOIN items i ON i.job = t.job AND t.slug = 'job-' || i.job || '-' || i.id
+JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1)
 WHERE t.job IS NOT NULL AND t.archived = 0
   AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done')))
 ORDER BY t.project, t.slug;

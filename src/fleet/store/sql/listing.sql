@@ -27,8 +27,9 @@ ORDER BY t.slug LIMIT :most;
 SELECT slug, needs FROM edges WHERE project = :project ORDER BY slug, needs;
 
 -- name: edges_from
--- The dependencies of a page of tasks.
-SELECT slug, needs FROM edges WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, needs;
+-- The dependencies of a page of tasks, but for those on the tasks of jobs, which belong to no page.
+SELECT e.slug, e.needs FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.needs
+WHERE e.project = :project AND e.slug > :after_slug AND e.slug <= :until_slug AND t.job IS NULL ORDER BY e.slug, e.needs;
 
 -- name: tags_from
 -- The tags of a page of tasks.
@@ -45,7 +46,7 @@ SELECT slug, path, at, actor FROM artifacts
 WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, path;
 
 -- name: page_of_tasks
--- Whole tasks by slug, a page at a time, so that no reader keeps a snapshot for long.
+-- Whole tasks by slug, a page at a time.
 SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee,
        attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at
 FROM tasks WHERE project = :project AND slug > :after_slug AND job IS NULL AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most;

@@ -53,6 +53,14 @@ WHERE seq < COALESCE((SELECT MIN(seq) FROM operations WHERE at >= :before), 9223
   AND seq < (SELECT MAX(seq) FROM operations)
 ORDER BY seq LIMIT :most;
 
+-- name: operation_since
+-- Whether anything happened in a project after a sequence number.
+SELECT seq FROM operations WHERE project = :project AND seq > :after LIMIT 1;
+
+-- name: operation_keys
+-- The keys of the operations from one sequence number to another.
+SELECT key FROM operations WHERE seq >= :first AND seq <= :last;
+
 -- name: forget_operations
 -- Operations that are safe in the archive.
 DELETE FROM operations WHERE seq >= :first AND seq <= :last;

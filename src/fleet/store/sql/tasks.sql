@@ -12,10 +12,14 @@ SELECT 1 AS yes FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: task_state
 -- What the table of steps and the fence need to know of a task, and whether somebody is at work on it.
-SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes,
+SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged,
        EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
                AND d.exec_state IN ('pending', 'in_flight')) AS attempted
 FROM tasks WHERE project = :project AND slug = :slug;
+
+-- name: task_called
+-- Whether a task of any project is called so.
+SELECT slug FROM tasks WHERE slug = :slug LIMIT 1;
 
 -- name: task_whole
 -- Everything in the task's own row.

@@ -15,7 +15,7 @@ from fleet.surfaces.cli.options import Slug, from_stdin, writing
 from fleet.surfaces.cli.when import moment
 
 _LISTS = (".md", ".markdown", ".txt")
-_FIELDS = ("after", "tags", "priority", "not_before", "verify", "engine")
+_FIELDS = ("after", "tags", "priority", "not_before", "not_before_said", "verify", "engine")
 
 
 @click.command("add")
@@ -44,7 +44,7 @@ def add(what: str, **given: Any) -> None:
     reading, name = _read(what, given["description"])
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        given["not_before"] = moment(given["not_before"], fleet)
+        given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
         fields = {each: given[each] for each in _FIELDS}
         made = fleet.add_list(
             reading.items, project=project, name=name, dry=given["dry_run"], key=given["key"], **fields
@@ -56,6 +56,8 @@ def add(what: str, **given: Any) -> None:
 def _read(what: str, description: str | None) -> tuple[Reading, str]:
     """What is to be added, and where it was read."""
     from_file = what.endswith(_LISTS) and os.path.isfile(what)
+    if what.endswith(_LISTS) and not from_file and " " not in what:
+        raise BadInput(what=f"there is no file {what}; a title has more than one word, or another end")
     if what != "-" and not from_file:
         return Reading([Item(line=1, title=what, parent=None, description=description or "")]), "the command line"
     if description is not None:

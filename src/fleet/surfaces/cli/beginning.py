@@ -28,7 +28,7 @@ _REVIEW = {
     "none": "nobody: what passes verify is merged",
 }
 # Not for work: fleet's own loop, and the one that tests use.
-_NOT_OFFERED = frozenset({"fleet", "scripted"})
+_NOT_OFFERED = frozenset({"fleet", "job", "scripted", "shell"})
 
 
 @click.command("up")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import FleetError
+from fleet.errors import BadText, FleetError
 from fleet.model.claims import CLASSES
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import json_option, unkeyed
@@ -88,7 +88,11 @@ def _answered(ident: str, kind: str | None, act: Callable[[Fleet], dict[str, Any
 
 
 def _content() -> str:
-    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        advice = "give it in UTF-8"
+        raise BadText(what="the prompt", why=f"is not UTF-8 at byte {error.start}", advice=advice) from None
 
 
 @claims.command("acquire-prompt", hidden=True)
@@ -101,8 +105,7 @@ def _content() -> str:
 @click.option("--tmux-socket", metavar="PATH", help="refuse on any other socket")
 def acquire_prompt(ident: str, **given: Any) -> int:
     """Publish a prompt, from standard input, for a dispatch that is made pending if there is none."""
-    content = _content()
-    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.acquire_prompt(ident, content, given))
+    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.acquire_prompt(ident, _content(), given))
 
 
 @claims.command("release", hidden=True)
@@ -118,8 +121,7 @@ def release(ident: str, kind: str) -> int:
 @click.option("--target-old-id", required=True, metavar="ID")
 def rewrite_prompt(ident: str, target_old_id: str) -> int:
     """Hand an inbox over to a new owner, with new content from standard input."""
-    content = _content()
-    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.rewrite_prompt(ident, target_old_id, content))
+    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.rewrite_prompt(ident, target_old_id, _content()))
 
 
 @claims.command("inspect", hidden=True)

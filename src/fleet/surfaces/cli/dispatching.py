@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import BadInput
+from fleet.errors import BadInput, FleetError
 from fleet.surfaces.cli import session, terminal
-from fleet.surfaces.cli.options import Slug, from_stdin, unkeyed, writing
+from fleet.surfaces.cli.options import Slug, acting, from_stdin, unkeyed
 from fleet.surfaces.cli.picking import picked
 from fleet.verbs.ordering import WAIT, Wanted
 
+_TITLE = 120
 _ENGINE = click.option("--engine", metavar="NAME", help="the engine (default: the task's, or fleet.toml's)")
 _AUTONOMY = click.option(
     "--autonomy", type=click.Choice(["ask", "edits", "allowlist", "full"]), help="what it may do unasked"
@@ -36,10 +37,10 @@ def _told(done: dict[str, Any], *, as_json: bool) -> None:
 @_ENGINE
 @_AUTONOMY
 @_MODEL
-@writing
+@acting
 @_COMMAND
 def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
-    """Add a task and start an agent on it. The prompt's first line is the title; - reads standard input.
+    """Add a task and start an agent on it. The prompt's first line is the title, shortened if it is long; - reads standard input.
 
     \b
     Examples:
@@ -52,11 +53,23 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         fleet.check_start(Wanted(project=project, slug="", **_how(given, command)))
+        whole = not rest and len(first) <= _TITLE
         task = fleet.add(
-            project=project, title=first[:300], slug=given["slug"], description=text if rest else "", key=given["key"]
+            project=project,
+            title=terminal.shortened(first, _TITLE),
+            slug=given["slug"],
+            description="" if whole else text,
         )
         wanted = Wanted(project=project, slug=task["slug"], **_how(given, command))
-        _told(fleet.dispatch(wanted), as_json=given["json"])
+        try:
+            done = fleet.dispatch(wanted)
+        except FleetError:
+            said = (
+                f"the task {project}/{task['slug']} was added all the same; `fleet dispatch {task['slug']}` starts it"
+            )
+            click.echo(said, err=True)
+            raise
+        _told(done, as_json=given["json"])
 
 
 def _how(given: dict[str, Any], command: tuple[str, ...]) -> dict[str, Any]:
@@ -73,7 +86,7 @@ def _how(given: dict[str, Any], command: tuple[str, ...]) -> dict[str, Any]:
 @_ENGINE
 @_AUTONOMY
 @_MODEL
-@writing
+@acting
 @_COMMAND
 def dispatch(slug: str | None, command: tuple[str, ...], **given: Any) -> None:
     """Start an agent on a task, in a tmux session and a git worktree of its own.
@@ -134,7 +147,10 @@ def stop(agent: str | None, **given: Any) -> None:
       fleet stop fix-login
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _ended(fleet.stop(picked(fleet, agent, ending=True)), as_json=given["json"])
+        ident = picked(fleet, agent, ending=True)
+        terminal.note(f"{ident} is asked to exit …")
+        done = fleet.stop(ident)
+        _ended(done, fleet.journal(done["id"]), as_json=given["json"])
 
 
 @click.command("kill")
@@ -149,18 +165,23 @@ def kill(agent: str | None, reason: str, **given: Any) -> None:
       fleet kill 3f2a9c01 --reason "it runs in circles"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _ended(fleet.kill(picked(fleet, agent, ending=True), reason), as_json=given["json"])
+        ident = picked(fleet, agent, ending=True)
+        terminal.note(f"{ident} is asked to exit …")
+        done = fleet.kill(ident, reason)
+        _ended(done, fleet.journal(done["id"]), as_json=given["json"])
 
 
-def _ended(done: dict[str, Any], *, as_json: bool) -> None:
+def _ended(done: dict[str, Any], journal: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         terminal.say_json(done)
         return
+    place = f"{journal['project']}/{journal['slug']}" if journal["slug"] else journal["project"]
+    of = f", the {'coordinator' if journal['kind'] == 'coord' else journal['kind']} of {place},"
     if not done["settled"]:
-        terminal.say(f"{done['id']} was asked to exit and is not ended yet: {done['why']}")
+        terminal.say(f"{done['id']}{of} was asked to exit and is not ended yet: {done['why']}")
         return
     left = f"; left: {'; '.join(done['left'])}" if done.get("left") else ""
-    terminal.say(f"{done['id']} is ended ({done['exec_state']}){left}")
+    terminal.say(f"{done['id']}{of} is ended ({done['exec_state']}){left}")
 
 
 COMMANDS = {"run": run, "dispatch": dispatch, "launch": launch, "settle": settle, "stop": stop, "kill": kill}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.api.running import PHASES
+from fleet.errors import BadInput
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import unkeyed
 
@@ -120,18 +122,24 @@ def clean(**given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         found = fleet.sweep(kill=False)
         moving = [each for each in found if not each.standing]
-        if moving and asking:
-            _told(found)
-        if moving and (
-            given["yes"] or (asking and click.confirm(f"{terminal.counted(len(moving), 'thing')} to clean up. Go on?"))
-        ):
+        if moving and asking and not _is_wanted(found, len(moving)):
+            terminal.say("nothing was cleaned up")
+            return
+        if moving and (given["yes"] or asking):
             found = fleet.sweep(kill=True)
-        if asking:
-            _offer(fleet)
-    if given["json"]:
-        terminal.say_json([asdict(each) for each in found])
-    else:
+        if given["json"]:
+            terminal.say_json([asdict(each) for each in found])
+            return
         _told(found)
+        if asking and sys.stdin.isatty():
+            _offer(fleet)
+
+
+def _is_wanted(found: list[Finding], count: int) -> bool:
+    _told(found)
+    if not sys.stdin.isatty():
+        raise BadInput(what="nobody is there to be asked whether to go on: say --yes")
+    return click.confirm(f"{terminal.counted(count, 'thing')} to clean up. Go on?")
 
 
 def _offer(fleet: Fleet) -> None:

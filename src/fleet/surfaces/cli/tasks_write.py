@@ -39,7 +39,7 @@ def add(title: str, **given: Any) -> None:
     with Planning.open(actor=given.pop("as")) as fleet:
         project, as_json = fleet.project_here(given.pop("project")), given.pop("json")
         given["description"] = from_stdin(given["description"])
-        given["not_before"] = moment(given["not_before"], fleet)
+        given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
         made = fleet.add(project=project, title=title, **given)
     if as_json:
         terminal.say_json(made)
@@ -81,7 +81,7 @@ def edit(slug: str, **given: Any) -> None:
         given["description"] = from_stdin(given["description"])
         clear = frozenset(name for name in ("not_before", "verify", "engine") if given[name] == "none")
         given |= dict.fromkeys(clear)
-        given["not_before"] = moment(given["not_before"], fleet)
+        given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
         done = fleet.edit(Edit(project=project, slug=slug, clear=clear, **given), key=key)
     if as_json:
         terminal.say_json(done)

@@ -117,6 +117,12 @@ def width_of(text: str) -> int:
     return sum(0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
 
 
+def note(text: str) -> None:
+    """What is going on, for a person who waits; programs and files do not get it."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{text}\n")
+
+
 def shortened(text: str, room: int) -> str:
     """The text, cut to so many columns."""
     if width_of(text) <= room:

@@ -8,12 +8,12 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import Slug, writing
+from fleet.surfaces.cli.options import Slug, acting
 
 
 @click.command("merge")
 @click.argument("slug", type=Slug())
-@writing
+@acting
 def merge(slug: str, **given: Any) -> None:
     """Merge a task's work into the integration branch, after its verify command passed on the merged tree.
 
@@ -23,6 +23,7 @@ def merge(slug: str, **given: Any) -> None:
     Examples:
       fleet merge fix-login
     """
+    terminal.note(f"merging {slug}, and running its verify command if it has one …")
     with Fleet.open(actor=given["as"]) as fleet:
         done = fleet.merge(project=fleet.project_here(given["project"]), slug=slug)
     if given["json"]:
@@ -37,7 +38,7 @@ def merge(slug: str, **given: Any) -> None:
 
 @click.command("land")
 @click.option("--dry-run", is_flag=True, help="only show what would land")
-@writing
+@acting
 def land(**given: Any) -> None:
     """Move your target branch to the integration branch, by fast-forward.
 
@@ -58,6 +59,8 @@ def land(**given: Any) -> None:
         return
     for title in done["titles"]:
         terminal.say(f"  {title}")
+    if done["diverged"]:
+        terminal.say(f"{done['target']} has commits of its own, so this is a merge; agents start from it afterwards")
     if done["moved"]:
         terminal.say(f"{done['target']} is now at {done['integration']} ({done['commits']} commits)")
     elif done["run"]:

@@ -135,7 +135,7 @@ def add_items(ident: str, found: list[Any]) -> Change:
         tx.about(job_of(tx, ident)["project"])
         tx.run(q.NUMBER_AWAY, job=ident)
         listed = [
-            {"job": ident, "id": item, "part": "map", "number": number, "data": json.dumps(data, ensure_ascii=False)}
+            {"job": ident, "id": item, "part": "map", "number": number, "data": json.dumps(data)}
             for item, number, data in kinds.numbered(found)
         ]
         tx.many(q.ADD_ITEM, listed)

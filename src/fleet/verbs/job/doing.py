@@ -120,7 +120,8 @@ class Turn:
         engine, autonomy = agent_of(ground, self._step, where.project)
         self._engine = engine
         facts = {"job": where.job, "item": where.item, "project": where.project}
-        told = prompt.prompt(where.home, "job", facts | {"prompt": filling.fill(self._step.text, self._values)})
+        asked = filling.fill(self._step.text, self._values).encode(errors="replace").decode()
+        told = prompt.prompt(where.home, "job", facts | {"prompt": asked})
         path = ground.world.files.publish(where.file(self._number, "prompt"), told.encode())
         wanted = command.Filling(
             program=readiness.program_of(engine, ()),

@@ -45,7 +45,7 @@ def write(ground: Ground, job: Row) -> None:
             json.dumps(_told(row), ensure_ascii=False) for row in pages(ground, job["id"]) if row["state"] in wanted
         )
         text = ",\n".join(lines)
-        ground.world.files.publish(f"jobs/{job['id']}/{name}.json", f"[\n{text}\n]\n".encode())
+        ground.world.files.publish(f"jobs/{job['id']}/{name}.json", f"[\n{text}\n]\n".encode(errors="backslashreplace"))
 
 
 def _told(row: Row) -> dict[str, Any]:

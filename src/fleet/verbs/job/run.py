@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import FleetError, GitRefused, JobFailed, NotMergeable, Refused, StoreError
+from fleet.errors import FleetError, GitRefused, JobFailed, NotMergeable, Refused, StoreBusy, StoreError
 from fleet.model import items
 from fleet.model.times import SECOND
 from fleet.model.workflow import read
@@ -94,7 +94,7 @@ class Runner:
             self._go()
         except _Halt as halt:
             return "paused", str(halt)
-        except StoreError:
+        except (StoreError, StoreBusy):
             raise  # nothing can be written down, not even that
         except FleetError as error:
             why = error.facts.get("why") if isinstance(error, JobFailed) else None

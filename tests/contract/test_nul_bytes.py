@@ -1,0 +1,20 @@
+"""A NUL in a text is no reason to lose the rest of it."""
+
+from contract.conftest import caller
+
+from fleet.store import queries as q
+
+
+def test_a_nul_in_a_text_does_not_stop_it_from_being_kept(fleet, store):
+    fleet.add(project="p", title="T", slug="t")
+    place = {"project": "p", "slug": "t", "at": 1, "actor": "tester"}
+
+    def work(tx):
+        tx.run(q.ADD_LOG, **place, seq=1, message="one\0two")
+        tx.many(q.ADD_LOG, [{**place, "seq": 2, "message": "three\0four"}])
+        return {}
+
+    store.transact("say it", work, caller("k1"))
+    said = [each["message"].replace("\0", "") for each in fleet.task(project="p", slug="t")["log"]]
+    assert said == ["onetwo", "threefour"]
+    assert store.read(lambda rows: rows.one(q.PROJECT_BY_NAME, name="p\0p")) is None

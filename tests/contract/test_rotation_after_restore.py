@@ -1,0 +1,66 @@
+"""After a backup was restored the numbers of operations are given out again: no rotation forgets what is in no file."""
+
+import pytest
+
+from fleet.errors import Refused
+from fleet.store import queries as q
+from fleet.store.query import Query
+from fleet.store.transaction import Change
+from fleet.verbs.rotate import archived
+
+ALL = Query("all", *["SELECT * FROM operations ORDER BY seq"] * 2)
+EMPTY = Query("empty", *["DELETE FROM operations"] * 2)
+
+
+def operations(fleet):
+    return fleet.store.read(lambda rows: rows.all(ALL))
+
+
+def restore(fleet, backup) -> None:
+    """Put back what was there; this operation itself gets the number that comes next then."""
+
+    def work(tx):
+        tx.run(EMPTY)
+        tx.many(q.WRITE_OPERATION, backup)
+        tx.seq = backup[-1]["seq"] + 1
+        return {}
+
+    fleet.commit(Change("restore", work))
+
+
+def rotated(fleet) -> list[str]:
+    fleet.rotate_operations(older_than="0s")
+    return fleet.files.names("operations")
+
+
+@pytest.fixture
+def everything(fleet, time_passes):
+    """Four operations, that were rotated into two files: the newest of them stays for another step."""
+    for slug in "abc":
+        fleet.add(project="p", title=slug, slug=slug)
+    whole = operations(fleet)
+    assert [name[:25] for name in rotated(fleet)] == ["000000000001-000000000003", "000000000004-000000000004"]
+    return whole
+
+
+@pytest.mark.parametrize("kept", [1, 3])
+def test_a_file_with_the_numbers_of_other_operations_is_named_and_none_of_them_is_forgotten(fleet, everything, kept):
+    restore(fleet, everything[:kept])
+    with pytest.raises(Refused, match="000000000001-" if kept == 1 else "000000000004-"):
+        fleet.rotate_operations(older_than="0s")
+    assert "restore" in [each["why"] for each in operations(fleet)]
+
+
+def test_operations_that_are_in_a_file_already_are_forgotten_and_not_written_twice(fleet, everything):
+    restore(fleet, everything)
+    rotated(fleet)
+    assert [row["why"] for row in archived(fleet.files)] == [*(row["why"] for row in everything), "restore"]
+
+
+@pytest.mark.req("LOG-3")
+def test_a_message_with_a_line_separator_can_be_read_from_the_archive(fleet, time_passes):
+    fleet.add(project="p", title="T", slug="t")
+    fleet.log(project="p", slug="t", message="one\u2028two")
+    whole = operations(fleet)
+    rotated(fleet)
+    assert [row["why"] for row in archived(fleet.files)] == [row["why"] for row in whole]

@@ -1,0 +1,25 @@
+"""A journal that was never published whole: nobody reads it, and it goes once its dispatch has left the tables."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.req("AUD-2", "OBS-1", "CLI-1")
+def test_half_a_journal_is_never_read_and_is_swept_when_its_dispatch_is_archived(scene):
+    archive = Path(scene.home, "dispatches/archive")
+    with scene.fleet() as fleet:
+        kept = scene.killed(fleet, "kept")
+        ident = scene.killed(fleet, "t")
+        fleet.archive(project="p", slug="t")
+        scene.swept(fleet)
+        (whole,) = archive.iterdir()
+        half, other = archive / f"{whole.name}.0123abcd.new", archive / f"{kept}-9000000000000000.json.0123abcd.new"
+        for litter in (half, other):
+            litter.write_text('{"id": ')
+        assert fleet.journal(ident)["id"] == ident
+        assert [fleet.find(given) for given in (ident, ident[:6], "t")] == [ident] * 3
+        fleet.sweep(kill=False)
+        assert half.exists()
+        fleet.sweep(kill=True)
+        assert sorted(archive.iterdir()) == sorted([whole, other]), "whoever archives the other may be at it"

@@ -1,0 +1,77 @@
+"""git's own files: where a repository keeps them, whose its locks are, and names in no known writing."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fleet.world import git_locks
+from fleet.world.funnel import Funnel
+from fleet.world.git import Git, git_dir
+from fleet.world.programs import Programs
+
+
+def git(path: Path, *words: str | bytes) -> None:
+    who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@a", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@a"}
+    subprocess.run(["git", *words], cwd=path, env=os.environ | who, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path) -> Path:
+    path = tmp_path / "repository"
+    path.mkdir()
+    git(path, "init", "--quiet", "--initial-branch=main")
+    git(path, "commit", "--quiet", "--allow-empty", "--message=first")
+    return path
+
+
+def test_a_folder_named_objects_makes_no_checkout_a_bare_repository(repository, tmp_path):
+    (repository / "objects").mkdir()
+    assert git_dir(str(repository)) == f"{repository}/.git"
+    git(tmp_path, "init", "--quiet", "--bare", "bare")
+    assert git_dir(f"{tmp_path}/bare") == f"{tmp_path}/bare"
+
+
+@pytest.fixture
+def at_work(tmp_path, repository):
+    """A git that works in another worktree of the repository."""
+    tree, program = tmp_path / "tree", tmp_path / "git"
+    git(repository, "worktree", "add", "--quiet", str(tree))
+    shutil.copy(shutil.which("sleep"), program)
+    with subprocess.Popen([program, "1000"], cwd=tree) as child:
+        yield child
+        child.kill()
+
+
+@pytest.mark.req("ADO-12")
+@pytest.mark.parametrize("name", ["packed-refs.lock", "refs/heads/main.lock"])
+def test_a_lock_of_the_repository_stays_while_a_git_works_in_any_of_its_trees(repository, at_work, name):
+    lock = repository / ".git" / name
+    lock.touch()
+    said = f"fatal: Unable to create '{lock}': File exists."
+    assert (git_locks._is_freed(said, str(repository)), lock.exists()) == (False, True)
+    at_work.kill()
+    at_work.wait()
+    assert (git_locks._is_freed(said, str(repository)), lock.exists()) == (True, False)
+
+
+@pytest.mark.req("ADO-12")
+def test_a_lock_of_one_index_does_not_wait_for_a_git_in_another_tree(repository, at_work):
+    lock = repository / ".git" / "index.lock"
+    lock.touch()
+    assert git_locks._is_freed(f"fatal: Unable to create '{lock}': File exists.", str(repository))
+
+
+@pytest.mark.req("ADO-10")
+def test_a_missing_file_whose_name_is_in_no_known_writing_is_restored(repository):
+    name = os.fsencode(repository) + b"/caf\xe9.txt"
+    with open(name, "wb") as file:
+        file.write(b"hello\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "--message=odd")
+    os.unlink(name)
+    Git(Programs(Funnel())).restore_missing(str(repository))
+    with open(name, "rb") as file:
+        assert file.read() == b"hello\n"

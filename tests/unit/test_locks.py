@@ -1,0 +1,21 @@
+"""The queue of writers."""
+
+import errno
+import os
+
+from fleet.world.locks import FileLock
+
+
+def test_a_lock_is_taken_on_a_full_disk_too(tmp_path, monkeypatch):
+    def full(*_given: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    lock, other = FileLock(str(tmp_path / "lock")), FileLock(str(tmp_path / "lock"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        assert lock.take(0)
+    assert not other.take(0)
+    lock.give()
+    assert other.take(0)
+    for each in (lock, other):
+        each.close()

@@ -1,0 +1,15 @@
+"""An attempt that changes while it is being settled is looked at again, not refused."""
+
+from types import SimpleNamespace
+
+from fleet.verbs import resume, settle
+
+ROW = {"id": "0a1b2c3d", "exec_state": "in_flight", "process": None}
+
+
+def test_an_attempt_that_changed_meanwhile_is_looked_at_again(monkeypatch):
+    ground = SimpleNamespace(dispatch=lambda _ident: ROW)
+    monkeypatch.setattr(settle, "_why_not", lambda *_given, **_how: "")
+    monkeypatch.setattr(settle, "_ended", lambda *_given: "")
+    monkeypatch.setattr(resume, "journal", lambda _ground, _ident: ROW | {"exec_state": "failed"})
+    assert resume.settled(ground, ROW)["exec_state"] == "failed"
