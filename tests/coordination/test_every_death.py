@@ -8,7 +8,7 @@ import sys
 import pytest
 
 # A part, spread over all effects; `make deaths` is the whole.
-EVERY = {"sqlite": 1, "postgres": 1} if "FLEET_EVERY_DEATH" in os.environ else {"sqlite": 3, "postgres": 5}
+EVERY = {"sqlite": 1, "postgres": 1} if "FLEET_EVERY_DEATH" in os.environ else {"sqlite": 5, "postgres": 9}
 TIME = 7_200 if "FLEET_EVERY_DEATH" in os.environ else 900
 
 

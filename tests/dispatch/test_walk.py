@@ -82,10 +82,15 @@ def test_without_an_editor_the_comments_are_a_line_at_the_terminal(scene):
 @pytest.mark.req("CLI-2")
 def test_up_asks_for_engine_autonomy_and_review_and_writes_what_was_said(scene):
     configured(scene, "# ours\nverify = 'true'  # quick\n\n[task]\npriority = 2\n")
+    mine = Path(scene.home, "engines", "mine.toml")
+    mine.parent.mkdir()
+    mine.write_text('summary = "ours"\nprogram = "sh"\nstart = ["sh", "-c", "exec sleep 1000"]\ninteractive = false\n')
     ann = Person(scene, "up")
     ann.sees("Which engine")
     ann.sees("choice: ")
-    ann.says("shell")
+    ann.says("shell")  # whose command comes with each dispatch, so that no coordinator could start one
+    ann.sees("choice: ")
+    ann.says("mine")
     ann.sees("What may agents do")
     ann.sees("choice: ")
     ann.says("everything")
@@ -98,7 +103,7 @@ def test_up_asks_for_engine_autonomy_and_review_and_writes_what_was_said(scene):
     assert "written into fleet.toml" in said
     assert "is started" in said
     assert Path(scene.repository, "fleet.toml").read_text() == (
-        '# ours\nverify = \'true\'  # quick\nengine = "shell"\nautonomy = "edits"\nreview = "person"\n\n[task]\npriority = 2\n'
+        '# ours\nverify = \'true\'  # quick\nengine = "mine"\nautonomy = "edits"\nreview = "person"\n\n[task]\npriority = 2\n'
     )
     again = Person(scene, "up").ends()
     assert "nothing was changed" in again
