@@ -46,7 +46,8 @@ def pytest_configure_node(node) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    return max(2, os.cpu_count() or 0)
+    """Two for each processor: a test waits for other programs for much of its time."""
+    return 2 * max(2, os.cpu_count() or 0)
 
 
 @pytest.fixture(scope="session")

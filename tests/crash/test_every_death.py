@@ -26,7 +26,7 @@ def test_a_death_at_any_effect_is_swept_clean(scenario, store_url_kind, store_ur
 
 
 # A job's runner has hundreds of effects, and a death costs a whole job: a part, spread over all of them.
-JOB_DEATHS = {"sqlite": 1, "postgres": 1} if "FLEET_EVERY_DEATH" in os.environ else {"sqlite": 61, "postgres": 131}
+JOB_DEATHS = {"sqlite": 1, "postgres": 1} if "FLEET_EVERY_DEATH" in os.environ else {"sqlite": 61, "postgres": 61}
 
 
 @pytest.mark.timeout(TIME)
