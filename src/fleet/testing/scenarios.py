@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 45.0
 BYSTANDER = "by-the-way"
+_SWEEPS = 30
+_BETWEEN_SWEEPS = 0.2
 
 
 def _nothing(_scene: Scene) -> None:
@@ -54,10 +56,18 @@ class Scenario:
                 if task["status"] not in {"done", "failed", "abandoned"}:
                     fleet.abandon(project=PROJECT, slug=task["slug"], override=True)
                 fleet.archive(project=PROJECT, slug=task["slug"])
-            for _ in range(3):
-                fleet.sweep(kill=True)
-        left = [f"left: {each}" for each in scene.leftovers()]
-        return left + ([] if alive else ["the bystander was touched"])
+            left = self._swept(scene, fleet)
+        return [*(f"left: {each}" for each in left), *([] if alive else ["the bystander was touched"])]
+
+    def _swept(self, scene: Scene, fleet: Fleet) -> list[str]:
+        """What is left after a few sweeps; whoever tmux told of an agent's death may still be letting go of its things."""
+        for _ in range(_SWEEPS):
+            fleet.sweep(kill=True)
+            left = scene.leftovers()
+            if not left:
+                break
+            fleet.clock.wait(_BETWEEN_SWEEPS)
+        return left
 
 
 def add_bystander(scene: Scene) -> None:
