@@ -5,7 +5,7 @@ usage: python -m fleet.testing.scripted [--settings FILE] PROMPT_FILE
 Its script is the ```script block of the prompt, or else the whole text; at a later stage the block ```script reviewer, fix or
 rebase, or else what is usual there; of one that follows another ```script successor. A step a line:
 
-    write PATH TEXT     write a file              commit MESSAGE     commit everything
+    write PATH TEXT     write a file              commit MESSAGE     commit what is new
     log TEXT            fleet log                 artifact PATH      fleet artifact
     done | fail WHY | block WHY                   report, then go on
     say TEXT            print a line              wait SECONDS       let time pass
@@ -80,7 +80,9 @@ def _do_write(rest: str) -> None:
 def _do_commit(rest: str) -> None:
     identity = ["-c", "user.name=scripted", "-c", "user.email=scripted@localhost"]
     _run("git", "add", "--all")
-    _run("git", *identity, "commit", "--quiet", "--message", rest or "work")
+    changed = subprocess.run(["git", "diff", "--cached", "--quiet"], check=False).returncode != 0
+    if changed:  # else whoever was here before, and was killed, has committed it
+        _run("git", *identity, "commit", "--quiet", "--message", rest or "work")
 
 
 def _do_accept(_rest: str) -> None:
