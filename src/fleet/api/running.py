@@ -71,8 +71,9 @@ class Running(Planning, Session):
     # looking ----------------------------------------------------------------------------------------------------------
     def find(self, given: str, project: str | None = None) -> str:
         """The dispatch that is meant; when none in the tables fits, an archived one."""
+        here = self._project_or_none()
         try:
-            return self.store.read(lambda rows: find.find(rows, given, project, here=self._project_or_none()))
+            return self.store.read(lambda rows: find.find(rows, given, project, here=here))
         except NoSuchDispatch:
             old = find.find_archived(self.ground, given)
             if old is None:

@@ -65,7 +65,7 @@ def astray(ground: Ground, project: str, slug: str, repository: str, integration
             continue
         commits = ground.world.git.commits(repository, f"refs/heads/{integration}", tree.head)
         if commits is None:
-            raise GitRefused(what=f"say what the worktree of {slug} has", why=f"it does not know {tree.head}")
+            return "git does not say what its worktree has"
         if commits:
             where = f"the branch {tree.branch}" if tree.branch else "no branch"
             return f"its worktree is on {where}, with work that worker/{slug} does not have"
@@ -75,7 +75,11 @@ def astray(ground: Ground, project: str, slug: str, repository: str, integration
 def _unsaved(ground: Ground, project: str, slug: str) -> str:
     """The same for an agent that has committed nothing at all."""
     path = f"{ground.world.home}/projects/{project}/worktrees/{slug}"
-    files = ground.world.git.uncommitted(path) if os.path.isdir(path) else []
+    if not os.path.isdir(path):
+        return ""
+    if ground.world.git.is_dirty(path) is None:
+        return f"git does not say whether {path} has uncommitted work"
+    files = ground.world.git.uncommitted(path)
     listed = ", ".join(line[3:] for line in files[:_LISTED]) + (", …" if len(files) > _LISTED else "")
     return (
         f"nothing new is committed on worker/{slug}, but its worktree has uncommitted work: {listed}" if files else ""
