@@ -199,3 +199,15 @@ def test_a_set_up_that_fails_is_what_the_task_failed_of(scene):
         scene.dispatch(fleet, "t", *SLEEP)
         scene.ended(fleet)
         assert status_of(fleet, "t") == ("failed", "worktree.setup failed (4): no npm here")
+
+
+@pytest.mark.req("MERGE-5")
+def test_work_of_which_git_says_nothing_is_not_called_merged_and_waits_for_a_person(scene):
+    scene.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
+    with scene.fleet() as fleet:
+        finished(scene, fleet, "t", "write precious.txt hello\ndone\n")
+        (scene.tree("t") / ".git").unlink()
+        with pytest.raises(NotMergeable, match="git does not say whether"):
+            fleet.merge(**TASK)
+        assert status_of(fleet, "t")[0] == "blocked", "so that the next one can be merged"
+        assert (scene.tree("t") / "precious.txt").exists()
