@@ -22,6 +22,7 @@ from fleet.verbs import (
     end,
     find,
     keep,
+    land,
     merge,
     ordering,
     prompts,
@@ -200,7 +201,7 @@ class Running(Planning, Session):
 
     def land(self, *, project: str, dry: bool = False) -> Document:
         """Move the target to the integration branch."""
-        return merge.land(self.ground, project, dry=dry)
+        return land.land(self.ground, project, dry=dry)
 
     def sweep(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Finding]:
         """Look for what leaked, and release it if wanted."""

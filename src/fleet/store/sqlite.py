@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FILE = "fleet.db"
 LOCK = "fleet.db.writer"
 MARK = 0x666C6565  # "flee", in the header of every database of ours
-SCHEMA = 3
+SCHEMA = 4
 _SLICE = 0.1
 # Somebody else is at it. SQLITE_PROTOCOL: too many were at the index of its log at once.
 BUSY = ("SQLITE_BUSY", "SQLITE_PROTOCOL")

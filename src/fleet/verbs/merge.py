@@ -7,7 +7,6 @@ merged only when git says so; killed anywhere, the next merge or sweep reads git
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import Contested, FleetError, GitRefused, IllegalStep, NotMergeable, Refused
@@ -19,7 +18,7 @@ from fleet.store import bundles, tasks
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.acquire import acquire, intent
-from fleet.verbs.branches import follow, integration_branch, target_branch
+from fleet.verbs.branches import follow, integration_branch
 from fleet.verbs.reclaim import reclaim, release_bundle
 
 if TYPE_CHECKING:
@@ -320,36 +319,6 @@ def _merged(ground: Ground, project: str, slug: str, commit: str) -> dict[str, A
     if last is not None:
         left = reclaim(ground, last["id"]) or left
     return {"project": project, "task": slug, "commit": commit, "changed": True, "left": left}
-
-
-def land(ground: Ground, project: str, *, dry: bool = False) -> dict[str, Any]:
-    """Move the target to the integration branch, by fast-forward; a branch that is checked out is not touched."""
-    repository = ground.project(project)["path"]
-    git = ground.world.git
-    integration, tip = integration_branch(ground, project, repository)
-    target = target_branch(ground, project, repository)
-    old = git.resolve(repository, f"refs/heads/{target}")
-    commits = git.commits(repository, old, tip) if old else None
-    if old is None or commits is None:
-        raise Refused(what=f"git does not say what {target} has; is there a branch {target} in {repository}?")
-    found: dict[str, Any] = {"project": project, "target": target, "integration": integration, "commits": len(commits)}
-    found |= {"moved": False, "run": None, "titles": git.titles(repository, old, tip, merges=True) if commits else []}
-    apart = git.contains(repository, integration, old) is not True
-    found |= {"diverged": bool(commits) and apart}
-    if not commits or dry:
-        return found
-    trees = git.worktrees(repository)
-    if trees is None:
-        what = f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
-        raise Refused(what=what)
-    if any(each.branch == target for each in trees):
-        return found | {"run": f"git -C {shlex.quote(repository)} merge {'' if apart else '--ff-only '}{integration}"}
-    if apart:
-        what = f"{target} has commits of its own that {integration} does not have"
-        raise Refused(what=f"{what}: check out {target} and run `git merge {integration}`")
-    if not git.set_branch(repository, target, new=tip, old=old):
-        raise Refused(what=f"{target} moved meanwhile; try again")
-    return found | {"moved": True}
 
 
 def is_merged_by_git(ground: Ground, row: Row) -> bool:
