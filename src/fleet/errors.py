@@ -56,6 +56,8 @@
     │   ├── NotProven                  a new coordinator gave no proof in time
     │   ├── WorktreeRefused            not ours to use, or not whole
     │   ├── NotMergeable               conflict, red verify, nothing to merge
+    │   ├── WorkMoved                  the branch is not at the commit that was named
+    │   ├── MergesMissing              recorded merges are on no branch any more
     │   ├── NotPulled                  no remote, no program, no answer
     │   ├── OtherHost                  a claim of another machine or socket
     │   ├── NotResumable               alive, unknown, finished or taken over
@@ -510,6 +512,26 @@ class NotMergeable(Refused):
 
     says = "{project}/{slug} was not merged: {why}"
     hint = "{advice}"
+
+
+class WorkMoved(Refused):
+    """The branch is not at the commit that was reported or reviewed."""
+
+    says = "worker/{slug} of {project} moved since it was {named}: it was at {then}, and is at {now}"
+    hint = (
+        "see what is new with `fleet review {slug} -p {project}`, then accept what you saw: "
+        "`fleet review {slug} -p {project} --accept --commit {now}`"
+    )
+
+
+class MergesMissing(Refused):
+    """Recorded merges are on no branch any more."""
+
+    says = "{integration} of {project} has lost work that was merged and did not land: {slugs}"
+    hint = (
+        "`fleet merges restore -p {project}` puts it back; if it is meant to be gone, "
+        "say `fleet merges acknowledge -p {project} --reason TEXT`"
+    )
 
 
 class NotPulled(Refused):

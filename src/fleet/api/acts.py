@@ -13,6 +13,7 @@ from fleet.store.registry import open_store
 from fleet.verbs import claim, note, report
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
+from fleet.world.head import head_commit
 from fleet.world.home import checkout_of, here, home_path, ready_home, worktree_at
 from fleet.world.ids import Ids
 
@@ -73,22 +74,29 @@ class Acts:
     ) -> Result:
         """The task is done."""
         self._people_only(override)
-        return self.commit(report.done(project=project, slug=slug, message=message, override=override), key)
+        work = self._work_at(project, slug)
+        return self.commit(report.done(project=project, slug=slug, message=message, work=work, override=override), key)
 
     def fail(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Result:
         """The task failed."""
         self._people_only(override)
-        return self.commit(report.fail(project=project, slug=slug, reason=reason, override=override), key)
+        work = self._work_at(project, slug)
+        return self.commit(report.fail(project=project, slug=slug, reason=reason, work=work, override=override), key)
 
     def block(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Result:
         """The task cannot go on."""
         self._people_only(override)
-        return self.commit(report.block(project=project, slug=slug, reason=reason, override=override), key)
+        work = self._work_at(project, slug)
+        return self.commit(report.block(project=project, slug=slug, reason=reason, work=work, override=override), key)
 
     def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Result:
         """Take a task."""
         self._people_only(override)
         return self.commit(claim.claim(project=project, slug=slug, override=override), key)
+
+    def _work_at(self, project: str, slug: str) -> str | None:
+        """Return the commit that a task's worktree is at; None when it has none."""
+        return head_commit(f"{self.home}/projects/{names.project(project)}/worktrees/{names.slug(slug)}")
 
     def project_here(self, named: str | None = None) -> str:
         """The project that is meant: named, told by the environment, or that of the current directory."""

@@ -9,8 +9,19 @@ from fleet.api.resuming import Resuming
 from fleet.errors import BadSetting, CoordinatorLives
 from fleet.model.comments import with_lines
 from fleet.model.dialect import clean
-from fleet.verbs import add_list, configure, hinder, pull, recap, rehearse, remote_control, review, show, status
-from fleet.verbs.branches import integration_branch
+from fleet.verbs import (
+    add_list,
+    configure,
+    hinder,
+    named_work,
+    pull,
+    recap,
+    rehearse,
+    remote_control,
+    review,
+    show,
+    status,
+)
 from fleet.verbs.ordering import Wanted
 
 if TYPE_CHECKING:
@@ -67,17 +78,10 @@ class Day(Resuming):
         """A task's work as a reviewer looks at it: what was asked for, what the agent said, what it changed."""
         now = self.clock.now()
         task = self.store.read(lambda rows: show.show(rows, project, slug, now))
-        repository = self.ground.project(project)["path"]
-        integration, _tip = integration_branch(self.ground, project, repository)
-        git = self.world.git
-        branch = f"worker/{slug}"
         keep = ("project", "slug", "title", "description", "status", "stage", "assignee", "log", "artifacts")
-        return {name: task[name] for name in keep} | {
-            "verdicts": self.store.read(lambda rows: review.verdicts(rows, project, slug)),
-            "commits": git.titles(repository, f"refs/heads/{integration}", f"refs/heads/{branch}"),
-            "stat": git.diff(repository, integration, branch, stat=True),
-            "diff": git.diff(repository, integration, branch, colour=colour),
-        }
+        said = self.store.read(lambda rows: review.verdicts(rows, project, slug))
+        work = named_work.reviewed_work(self.ground, project, slug, colour=colour)
+        return {name: task[name] for name in keep} | {"verdicts": said} | work
 
     def rehearse(self, *, project: str, slug: str) -> Document:
         """Try whether the work merges and passes its verify command; the result is kept in the task's log."""
@@ -85,11 +89,22 @@ class Day(Resuming):
         self.log(project=project, slug=slug, message=clean(f"tried before the review: {found['says'].strip()}"))
         return found
 
-    def judge(self, *, project: str, slug: str, verdict: str, comments: str = "", key: str | None = None) -> Document:
-        """Accept a task's work, or send it back with comments."""
+    def judge(
+        self,
+        *,
+        project: str,
+        slug: str,
+        verdict: str,
+        comments: str = "",
+        commit: str | None = None,
+        key: str | None = None,
+    ) -> Document:
+        """Accept a task's work, or send it back with comments. `commit` is what the reviewer looked at, else what was reported."""
         self._settle_attempt(project, slug)
+        accept = verdict == review.ACCEPT
+        work = named_work.judged_commit(self.ground, project, slug, accept=accept, seen=commit)
         told = with_lines(comments, lambda file, line: self._line_of(project, slug, file, line)) if comments else ""
-        return self.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=told), key)
+        return self.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=told, work=work), key)
 
     def _line_of(self, project: str, slug: str, file: str, line: int) -> str | None:
         """One line of the work."""

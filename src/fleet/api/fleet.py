@@ -12,7 +12,7 @@ from fleet.model import names
 from fleet.model.slugs import slug_from
 from fleet.model.times import duration
 from fleet.store import queries as q
-from fleet.verbs import examine, export, follow, ingest, register, rotate
+from fleet.verbs import examine, export, follow, ingest, recorded_merges, register, rotate
 from fleet.world.checkout import main_checkout
 
 if TYPE_CHECKING:
@@ -106,4 +106,5 @@ class Fleet(Living):
 
     def examine(self) -> list[Document]:
         """Is everything as it should be?"""
-        return [asdict(found) for found in examine.examine(self.store, self.world.machine, self.home)]
+        found = [asdict(found) for found in examine.examine(self.store, self.world.machine, self.home)]
+        return found + [asdict(each) for each in recorded_merges.examine(self.ground)]

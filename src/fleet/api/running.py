@@ -28,6 +28,8 @@ from fleet.verbs import (
     prompts,
     prune,
     reclaim,
+    recorded_merges,
+    restore_merges,
     seat,
     settle,
     sweep,
@@ -202,6 +204,18 @@ class Running(Planning, Session):
     def land(self, *, project: str, dry: bool = False) -> Document:
         """Move the target to the integration branch."""
         return land.land(self.ground, project, dry=dry)
+
+    def merges(self, *, project: str) -> list[Document]:
+        """Every recorded merge, newest first, and whether it is missing."""
+        return recorded_merges.list_merges(self.ground, project)
+
+    def restore_merges(self, *, project: str) -> Document:
+        """Put missing merges back onto the integration branch."""
+        return restore_merges.restore_merges(self.ground, project)
+
+    def acknowledge_merges(self, *, project: str, reason: str) -> Document:
+        """Record that missing merges are meant to be gone."""
+        return recorded_merges.acknowledge_merges(self.ground, project, reason)
 
     def sweep(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Finding]:
         """Look for what leaked, and release it if wanted."""

@@ -22,6 +22,7 @@ _SLUG = _LOWER | frozenset("-_.")
 _ACTOR = _SLUG | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ@+")
 _HEX = frozenset("0123456789abcdef")
 _ID_LENGTH = 8
+_SHORTEST_COMMIT, _LONGEST_COMMIT = 4, 64
 
 
 class DispatchId(str):
@@ -39,6 +40,11 @@ class DispatchId(str):
 def is_dispatch_id(given: str) -> bool:
     """Whether the text has the shape of a dispatch id."""
     return len(given) == _ID_LENGTH and _HEX.issuperset(given)
+
+
+def is_commit(given: str) -> bool:
+    """Whether the text can be a commit's hash, or the beginning of one."""
+    return _SHORTEST_COMMIT <= len(given) <= _LONGEST_COMMIT and _HEX.issuperset(given)
 
 
 def slug(given: str) -> str:

@@ -3,7 +3,7 @@
 worker ──done──▶ review ──accept──▶ finisher ──merged──▶ done
                    │ send back         │ red verify   │ conflict
                    ▼                   ▼              ▼
-                  fix                 fix           rebase        each then goes on as a worker does; a rebase straight to the finisher
+                  fix                 fix           rebase        each then goes on as a worker does: its commit is a new one
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ STAGES = ("worker", "review", "finisher", "fix", "rebase")
 KIND_AT = {"worker": "worker", "review": "reviewer", "fix": "fix", "rebase": "rebase", "finisher": "finisher"}
 STAGE_OF = {kind: stage for stage, kind in KIND_AT.items()}
 MENDING = frozenset({"fix", "rebase"})
+# Dispatches whose commits are the task's work.
+WORKING = frozenset({"worker", "fix", "rebase"})
 REVIEWS = ("person", "agent", "none")
 
 
 def after_work(kind: str, review: str | None) -> str:
     """The stage that follows when a worker, fix or rebase is done."""
-    return "review" if kind in {"worker", "fix"} and review in {"person", "agent"} else "finisher"
+    return "review" if kind in WORKING and review in {"person", "agent"} else "finisher"

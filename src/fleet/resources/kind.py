@@ -24,6 +24,10 @@ class Order:
     branch: str = ""
     branch_was_there: bool = True
     base: str | None = None
+    # The commit that is to be merged.
+    work: str = ""
+    # What marks a branch as this project's; the commit that it begins at is added to it.
+    branch_mark: str = ""
     integration: str = ""
     prompt: str = ""
     env: dict[str, str] = field(default_factory=dict)

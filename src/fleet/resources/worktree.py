@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import GitRefused, WorktreeRefused
+from fleet.model.branch_marks import base_in
 from fleet.resources import half_made, half_removed
 from fleet.resources.half_made import UNMADE, mark
 from fleet.world import folders
@@ -37,7 +38,7 @@ class Worktree:
     def data_for(self, order: Order, _world: World) -> dict[str, Any]:
         """Where it belongs."""
         place = {"repository": order.repository, "branch": order.branch, "integration": order.integration}
-        return place | {"branch_was_there": order.branch_was_there}
+        return place | {"branch_was_there": order.branch_was_there, "branch_mark": order.branch_mark}
 
     def look(self, claim: Claim, world: World) -> Look:
         """Ours only if git registers it, on the right branch; one that we were making may have none yet."""
@@ -78,7 +79,7 @@ class Worktree:
     def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         known = world.git.worktrees(order.repository)
         found = self._judge(claim, known, world)
-        if found == "ours" and self._is_completed(claim, order, world, lock):
+        if found == "ours" and self._is_completed(claim, order, world, lock, _registered(claim, known or [])):
             return
         if found in {"foreign", "unknown"}:
             raise _refusal(claim, found, _registered(claim, known or []), world)
@@ -88,11 +89,11 @@ class Worktree:
         self._make(claim, order, world, lock)
 
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """On a new branch; on the one that is there only if it is fleet's own, from an earlier attempt."""
+        """Make it on a new branch, which is marked; on the one that is there only if its mark proves it to be this project's."""
         folders.make(os.path.dirname(claim.name))
         repository, limit, rest = order.repository, order.git_limit, order.meanwhile
         reason = half_made.reason(claim, order.dispatch, world)
-        if self._is_branch_there(claim, order, world):
+        if self._is_branch_there(claim, order, world, None):
             world.git.add_worktree(
                 repository, claim.name, order.branch, reason=reason, limit=limit, lock=lock, meanwhile=rest
             )
@@ -100,26 +101,39 @@ class Worktree:
             at = order.base or "HEAD"
             world.git.add_detached(repository, claim.name, at, reason=reason, limit=limit, lock=lock, meanwhile=rest)
             world.git.begin_branch(claim.name, order.branch, limit=limit, lock=lock)
+            self._mark(claim, order, world)
 
-    def _is_completed(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
+    def _mark(self, claim: Claim, order: Order, world: World) -> None:
+        """Mark the branch that was just made, with the commit that it began at. Killed before, the claim's own tree proves it."""
+        base = order.base or world.git.resolve_in(claim.name, "HEAD") or ""
+        world.proofs.mark_branch(order.repository, order.branch, f"{order.branch_mark}{base}")
+
+    def _is_completed(self, claim: Claim, order: Order, world: World, lock: int, here: Listed | None) -> bool:
         """Fill it, and put it on its branch if its maker did not come that far; False if too little of it is there."""
-        there = self._is_branch_there(claim, order, world)
+        there = self._is_branch_there(claim, order, world, here)
         put = world.git.switch if there else world.git.begin_branch
         try:
             world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
             put(claim.name, order.branch, limit=order.git_limit, lock=lock)
+            if not claim.data.get("branch_was_there", True):
+                self._mark(claim, order, world)
         except GitRefused:
             return False
         return True
 
-    def _is_branch_there(self, claim: Claim, order: Order, world: World) -> bool:
-        """Refused when it is there and is somebody else's."""
-        there = order.branch in world.git.branches(order.repository, order.branch)
-        if there and not claim.data.get("branch_is_ours") and claim.data.get("branch_was_there", True):
+    def _is_branch_there(self, claim: Claim, order: Order, world: World, here: Listed | None) -> bool:
+        """Whether the task's branch exists. Refused when it is not provably this project's.
+
+        `here` is the half-made tree that this claim has: a branch that it is on, and that was not there before, is its own.
+        """
+        if order.branch not in world.git.branches(order.repository, order.branch):
+            return False
+        made_here = here is not None and here.branch == order.branch and not claim.data.get("branch_was_there", True)
+        if not made_here and not _is_marked(order, world):
             advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
-            why = f"branch {order.branch} exists and is not fleet's"
+            why = f"branch {order.branch} exists and is not provably of this project's agents"
             raise WorktreeRefused(path=claim.name, why=why, advice=advice)
-        return there
+        return True
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
         """Remove the tree if it is clean, and the branch if it is merged."""
@@ -139,14 +153,28 @@ class Worktree:
                 reason = f"{mark(world)}released"
                 world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
             if claim.state not in UNMADE or not claim.data.get("branch_was_there", True):
-                self._drop_branch(repository, branch, claim.data.get("integration", ""), world)
+                self._drop_branch(claim, repository, branch, world)
         finally:
             gate.give()
 
-    def _drop_branch(self, repository: str, branch: str, integration: str, world: World) -> None:
+    def _drop_branch(self, claim: Claim, repository: str, branch: str, world: World) -> None:
+        """Delete the branch if it is merged and bears this project's mark; claims from before there were marks say nothing of one."""
+        integration, owner = claim.data.get("integration", ""), claim.data.get("branch_mark", "")
         commit = world.git.resolve(repository, f"refs/heads/{branch}")
-        if commit and integration and world.git.contains(repository, integration, commit):
-            world.git.drop_branch(repository, branch, old=commit)
+        if not (commit and integration and world.git.contains(repository, integration, commit)):
+            return
+        is_ours = world.proofs.branch_mark(repository, branch).startswith(owner)
+        if is_ours and world.git.drop_branch(repository, branch, old=commit):
+            world.proofs.unmark_branch(repository, branch)
+
+
+def _is_marked(order: Order, world: World) -> bool:
+    """Whether the branch bears this project's mark, and still contains the commit that the mark says it began at."""
+    found = world.proofs.branch_mark(order.repository, order.branch)
+    base = base_in(found)
+    if not order.branch_mark or not found.startswith(order.branch_mark) or not base:
+        return False
+    return world.git.is_in(order.repository, base, f"refs/heads/{order.branch}") is True
 
 
 def _refusal(claim: Claim, found: Look, here: Listed | None, world: World) -> WorktreeRefused:

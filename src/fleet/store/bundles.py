@@ -28,8 +28,8 @@ def current(rows: Rows, project: str, slug: str) -> list[Claim]:
     return [Claim.of(row) for row in rows.all(q.CLAIMS_OF_BUNDLE, project=project, slug=slug)]
 
 
-def own(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> bool:
-    """Make a dispatch the owner. A live owner is never dispossessed. Says whether the task's branch is fleet's own."""
+def own(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
+    """Make a dispatch the owner. A live owner is never dispossessed."""
     bundle = tx.one(q.BUNDLE_OF, project=project, slug=slug)
     if bundle is None:
         tx.run(q.ADD_BUNDLE, project=project, slug=slug, host=host, owner=dispatch)
@@ -41,7 +41,6 @@ def own(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str)
         tx.run(q.ADOPT_BUNDLE, **place, owner=dispatch, host=host, was=bundle["owner"], generation=bundle["generation"])
         tx.run(q.END_ADOPTION, **place, dispatch=bundle["owner"], at=tx.at)
     tx.run(q.ADD_ADOPTION, project=project, slug=slug, generation=generation, dispatch=dispatch, kind=kind, at=tx.at)
-    return bundle is not None and bool(bundle["branch_is_ours"])
 
 
 def _refuse_live_owner(tx: Tx, owner: str, project: str, slug: str) -> None:

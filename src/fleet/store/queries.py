@@ -331,13 +331,6 @@ ALL_BUNDLES = Query(
     'SELECT * FROM bundles',
 )
 
-# The branch of this task was made by fleet.
-BRANCH_IS_OURS = Query(
-    'branch_is_ours',
-    'UPDATE bundles SET branch_is_ours = 1 WHERE project = :project AND slug = :slug',
-    'UPDATE bundles SET branch_is_ours = 1 WHERE project = %(project)s AND slug = %(slug)s',
-)
-
 # Things of a bundle whose making failed.
 UNMADE_OF_BUNDLE = Query(
     'unmade_of_bundle',
@@ -564,22 +557,29 @@ REVIEW_QUEUE = Query(
 # What a reviewer said.
 ADD_VERDICT = Query(
     'add_verdict',
-    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments) VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments)',
-    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments) VALUES (%(project)s, %(slug)s, %(seq)s, %(at)s, %(actor)s, %(verdict)s, %(comments)s)',
+    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work) VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work)',
+    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work) VALUES (%(project)s, %(slug)s, %(seq)s, %(at)s, %(actor)s, %(verdict)s, %(comments)s, %(work)s)',
+)
+
+# Whether a commit of a task's work was accepted.
+ACCEPTED_WORK = Query(
+    'accepted_work',
+    "SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work LIMIT 1",
+    "SELECT 1 AS yes FROM verdicts WHERE project = %(project)s AND slug = %(slug)s AND verdict = 'accept' AND work = %(work)s LIMIT 1",
 )
 
 # What was said of a task's work, oldest first.
 VERDICTS_OF = Query(
     'verdicts_of',
-    'SELECT at, actor, verdict, comments FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq',
-    'SELECT at, actor, verdict, comments FROM verdicts WHERE project = %(project)s AND slug = %(slug)s ORDER BY seq',
+    'SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq',
+    'SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = %(project)s AND slug = %(slug)s ORDER BY seq',
 )
 
-# Compare and set: a verdict moves work that is under review on, or back.
+# Compare and set: a verdict moves work that is under review on, or back. It names the commit that it speaks of.
 JUDGE_TASK = Query(
     'judge_task',
-    "UPDATE tasks SET status = :status, stage = :stage, reason = :reason, changed_at = :at WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '')",
-    "UPDATE tasks SET status = %(status)s, stage = %(stage)s, reason = %(reason)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND stage = 'review' AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(assignee)s AS TEXT), '')",
+    "UPDATE tasks SET status = :status, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work), changed_at = :at WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '')",
+    "UPDATE tasks SET status = %(status)s, stage = %(stage)s, reason = %(reason)s, work = COALESCE(CAST(%(work)s AS TEXT), work), changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND stage = 'review' AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(assignee)s AS TEXT), '')",
 )
 
 # Where a task's pull request is, and how far the task is.
@@ -760,8 +760,8 @@ LAUNCH_DISPATCH = Query(
 # The first report counts.
 REPORT_DISPATCH = Query(
     'report_dispatch',
-    "UPDATE dispatches SET report = :report, report_reason = :reason, reported_at = :at, updated_at = :at WHERE id = :id AND report IS NULL AND exec_state IN ('pending', 'in_flight')",
-    "UPDATE dispatches SET report = %(report)s, report_reason = %(reason)s, reported_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND report IS NULL AND exec_state IN ('pending', 'in_flight')",
+    "UPDATE dispatches SET report = :report, report_reason = :reason, reported_commit = :work, reported_at = :at, updated_at = :at WHERE id = :id AND report IS NULL AND exec_state IN ('pending', 'in_flight')",
+    "UPDATE dispatches SET report = %(report)s, report_reason = %(reason)s, reported_commit = %(work)s, reported_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND report IS NULL AND exec_state IN ('pending', 'in_flight')",
 )
 
 # Write down that an agent is asked to exit. A kill weighs more than a stop, a stop more than a handoff or a report.
@@ -774,8 +774,8 @@ ASK_DISPATCH = Query(
 # Compare and set: the outcome, committed only by settle.
 END_DISPATCH = Query(
     'end_dispatch',
-    "UPDATE dispatches SET exec_state = :after, exit_status = :exit_status, blocked_reason = :reason, ended_at = :at, updated_at = :at WHERE id = :id AND exec_state = :before AND COALESCE(report, '') = COALESCE(CAST(:report AS TEXT), '') AND COALESCE(asked_for, '') = COALESCE(CAST(:asked_for AS TEXT), '')",
-    "UPDATE dispatches SET exec_state = %(after)s, exit_status = %(exit_status)s, blocked_reason = %(reason)s, ended_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = %(before)s AND COALESCE(report, '') = COALESCE(CAST(%(report)s AS TEXT), '') AND COALESCE(asked_for, '') = COALESCE(CAST(%(asked_for)s AS TEXT), '')",
+    "UPDATE dispatches SET exec_state = :after, exit_status = :exit_status, blocked_reason = :reason, settled_commit = :work, ended_at = :at, updated_at = :at WHERE id = :id AND exec_state = :before AND COALESCE(report, '') = COALESCE(CAST(:report AS TEXT), '') AND COALESCE(asked_for, '') = COALESCE(CAST(:asked_for AS TEXT), '')",
+    "UPDATE dispatches SET exec_state = %(after)s, exit_status = %(exit_status)s, blocked_reason = %(reason)s, settled_commit = %(work)s, ended_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = %(before)s AND COALESCE(report, '') = COALESCE(CAST(%(report)s AS TEXT), '') AND COALESCE(asked_for, '') = COALESCE(CAST(%(asked_for)s AS TEXT), '')",
 )
 
 # Compare and set of the reclamation state.
@@ -876,11 +876,11 @@ SET_RESUMES = Query(
     "UPDATE dispatches SET resumes = %(resumes)s WHERE id = %(id)s AND exec_state = 'pending'",
 )
 
-# What became of a task, by the attempt that still has it.
+# What became of a task, by the attempt that still has it; and the commit that its work is at now, if there is work.
 SETTLE_TASK = Query(
     'settle_task',
-    "UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), assignee = :assignee, reason = :reason, not_before = COALESCE(CAST(:not_before AS BIGINT), not_before), ended_at = :ended_at, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id",
-    "UPDATE tasks SET status = %(status)s, stage = COALESCE(CAST(%(stage)s AS TEXT), stage), assignee = %(assignee)s, reason = %(reason)s, not_before = COALESCE(CAST(%(not_before)s AS BIGINT), not_before), ended_at = %(ended_at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'in_progress' AND assignee = %(id)s",
+    "UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), work = COALESCE(CAST(:work AS TEXT), work), assignee = :assignee, reason = :reason, not_before = COALESCE(CAST(:not_before AS BIGINT), not_before), ended_at = :ended_at, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id",
+    "UPDATE tasks SET status = %(status)s, stage = COALESCE(CAST(%(stage)s AS TEXT), stage), work = COALESCE(CAST(%(work)s AS TEXT), work), assignee = %(assignee)s, reason = %(reason)s, not_before = COALESCE(CAST(%(not_before)s AS BIGINT), not_before), ended_at = %(ended_at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'in_progress' AND assignee = %(id)s",
 )
 
 # Git says it is merged: the last stage is over, and the task is done.
@@ -1313,6 +1313,48 @@ SLUGS_LIKE = Query(
     'SELECT slug, title FROM tasks WHERE project = %(project)s AND slug >= %(prefix)s AND slug < %(beyond)s AND archived = 0 AND job IS NULL ORDER BY slug LIMIT %(most)s',
 )
 
+# A task's work was merged into the integration branch.
+ADD_MERGE = Query(
+    'add_merge',
+    'INSERT INTO merges (seq, project, slug, integration, made, work, base, at) VALUES (:seq, :project, :slug, :integration, :made, :work, :base, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO merges (seq, project, slug, integration, made, work, base, at) VALUES (%(seq)s, %(project)s, %(slug)s, %(integration)s, %(made)s, %(work)s, %(base)s, %(at)s) ON CONFLICT DO NOTHING',
+)
+
+# Every merge into an integration branch that nobody has given up, newest first.
+RECORDED_MERGES = Query(
+    'recorded_merges',
+    'SELECT * FROM merges WHERE project = :project AND integration = :integration AND acknowledged_at IS NULL ORDER BY seq DESC',
+    'SELECT * FROM merges WHERE project = %(project)s AND integration = %(integration)s AND acknowledged_at IS NULL ORDER BY seq DESC',
+)
+
+# Every merge into an integration branch, newest first.
+ALL_MERGES = Query(
+    'all_merges',
+    'SELECT * FROM merges WHERE project = :project AND integration = :integration ORDER BY seq DESC',
+    'SELECT * FROM merges WHERE project = %(project)s AND integration = %(integration)s ORDER BY seq DESC',
+)
+
+# The merge that was recorded last, of those that nobody has given up.
+NEWEST_MERGE = Query(
+    'newest_merge',
+    'SELECT * FROM merges WHERE project = :project AND integration = :integration AND acknowledged_at IS NULL ORDER BY seq DESC LIMIT 1',
+    'SELECT * FROM merges WHERE project = %(project)s AND integration = %(integration)s AND acknowledged_at IS NULL ORDER BY seq DESC LIMIT 1',
+)
+
+# A person says that a merge is gone from the branch, and why.
+ACKNOWLEDGE_MERGE = Query(
+    'acknowledge_merge',
+    'UPDATE merges SET acknowledged_at = :at, acknowledged_by = :by, reason = :reason WHERE seq = :seq AND acknowledged_at IS NULL',
+    'UPDATE merges SET acknowledged_at = %(at)s, acknowledged_by = %(by)s, reason = %(reason)s WHERE seq = %(seq)s AND acknowledged_at IS NULL',
+)
+
+# The merges of a project that is removed. Its integration branch stays.
+REMOVE_MERGES = Query(
+    'remove_merges',
+    'DELETE FROM merges WHERE project = :project',
+    'DELETE FROM merges WHERE project = %(project)s',
+)
+
 # Something to be told to an agent.
 ADD_MESSAGE = Query(
     'add_message',
@@ -1621,8 +1663,8 @@ TASK_EXISTS = Query(
 # What the table of steps and the fence need to know of a task, and whether somebody is at work on it.
 TASK_STATE = Query(
     'task_state',
-    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = :project AND slug = :slug",
-    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = %(project)s AND slug = %(slug)s",
+    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, work, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = :project AND slug = :slug",
+    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, work, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = %(project)s AND slug = %(slug)s",
 )
 
 # Whether a task of any project is called so.
@@ -1653,18 +1695,18 @@ CLAIM_TASK_ALL_THE_SAME = Query(
     "UPDATE tasks SET status = 'in_progress', assignee = %(actor)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open'",
 )
 
-# A report or a person's word, fenced by the status and assignee it was decided on.
+# A report or a person's word, fenced by the status and assignee it was decided on; done speaks of the commit that is there.
 END_TASK = Query(
     'end_task',
-    "UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, ended_at = :at, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:was_assignee AS TEXT), '')",
-    "UPDATE tasks SET status = %(status)s, assignee = %(assignee)s, reason = %(reason)s, ended_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(was_assignee)s AS TEXT), '')",
+    "UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work), ended_at = :at, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:was_assignee AS TEXT), '')",
+    "UPDATE tasks SET status = %(status)s, assignee = %(assignee)s, reason = %(reason)s, work = COALESCE(CAST(%(work)s AS TEXT), work), ended_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(was_assignee)s AS TEXT), '')",
 )
 
-# Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one; anything else begins anew.
+# Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one; anything else begins anew. The commit of its work is forgotten, unless somebody accepted it.
 REOPEN_TASK = Query(
     'reopen_task',
-    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END WHERE project = :project AND slug = :slug AND status = :was",
-    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = %(at)s, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
+    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = :project AND slug = :slug AND status = :was",
+    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = %(at)s, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
 )
 
 # A dependency was satisfied (-1) or is open again (+1): tell those who wait for it.

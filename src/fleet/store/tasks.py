@@ -34,8 +34,10 @@ def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
     return tx.run(query, project=project, slug=slug, actor=tx.caller.actor, at=tx.at) == 1
 
 
-def end(tx: Tx, project: str, slug: str, was: Row, *, status: str, reason: str | None) -> list[str]:
-    """A task ends or is blocked; the slugs that became ready by it."""
+def end(
+    tx: Tx, project: str, slug: str, was: Row, *, status: str, reason: str | None, work: str | None = None
+) -> list[str]:
+    """A task ends or is blocked; the slugs that became ready by it. `work` is the commit that its work is at, if that is told."""
     keeps = was["assignee"] == tx.caller.actor or was["status"] != "in_progress"
     moved = tx.run(
         q.END_TASK,
@@ -43,6 +45,7 @@ def end(tx: Tx, project: str, slug: str, was: Row, *, status: str, reason: str |
         slug=slug,
         status=status,
         reason=reason,
+        work=work,
         at=tx.at,
         assignee=was["assignee"] if keeps and was["assignee"] else tx.caller.actor,
         was=was["status"],

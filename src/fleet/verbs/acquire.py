@@ -216,8 +216,6 @@ def walk(steps: list[tuple[Claim, str]]) -> Change:
                 moved += tx.run(q.FAIL_MAKING, id=claim.id, at=tx.at)
             else:
                 moved += tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after=after, at=tx.at)
-            if claim.kind == "worktree" and event == "made":
-                tx.run(q.BRANCH_IS_OURS, project=claim.project, slug=claim.slug)
         tx.note(claims=[f"{claim}: {claim.state} to {life.STEPS[claim.state, event]}" for claim, event in steps])
         return {"moved": moved}
 

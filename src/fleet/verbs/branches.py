@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import GateHeld, GitRefused
+from fleet.errors import GateHeld, GitRefused, Refused
+from fleet.verbs.recorded_merges import refuse_missing
 
 if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
 
 
 def integration_branch(ground: Ground, project: str, repository: str) -> tuple[str, str]:
-    """The project's integration branch and its commit; made from the target if it is missing."""
+    """The project's integration branch and its commit; made from the target if it is missing and nothing was merged into it.
+
+    MergesMissing: it was deleted, and work that was merged into it is nowhere else.
+    """
     name = ground.setting("integration", project)
     commit = ground.world.git.resolve(repository, f"refs/heads/{name}")
     if commit is not None:
         return name, commit
+    refuse_missing(ground, project)
     target = target_branch(ground, project, repository)
     start = ground.world.git.resolve(repository, f"refs/heads/{target}")
     if start is None:
@@ -36,6 +41,20 @@ def integration_branch(ground: Ground, project: str, repository: str) -> tuple[s
     if made is None:
         raise GitRefused(what=f"make the branch {name}", why="it is not there")
     return name, made
+
+
+def branch_of(slug: str) -> str:
+    """Return the name of a task's own branch."""
+    return f"worker/{slug}"
+
+
+def refuse_checked_out(ground: Ground, repository: str, branch: str) -> None:
+    """Refuse to move a branch that somebody has checked out."""
+    for tree in ground.world.git.worktrees(repository) or ():
+        if tree.branch == branch:
+            raise Refused(
+                what=f"{branch} is checked out in {tree.path}; check out another branch there, then try again"
+            )
 
 
 def target_branch(ground: Ground, project: str, repository: str) -> str:

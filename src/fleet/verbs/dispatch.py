@@ -7,7 +7,6 @@ same journal that recovery uses.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import (
@@ -247,14 +246,13 @@ def _adopt(
 ) -> list[Claim]:
     assert order.slug is not None  # noqa: S101 - a bundle belongs to a task
     place = {"project": order.project, "slug": order.slug}
-    known = bundles.own(tx, **place, host=ground.world.host.id, dispatch=order.dispatch, kind=order.kind)
+    bundles.own(tx, **place, host=ground.world.host.id, dispatch=order.dispatch, kind=order.kind)
     now = {claim.kind: claim for claim in bundles.current(tx, order.project, order.slug)}
     if {kind: claim.state for kind, claim in now.items()} != {kind: claim.state for kind, (claim, _) in before.items()}:
         raise Contested(what=f"the bundle of {order.project}/{order.slug} changed meanwhile; try again")
     made = []
     for name in _BUNDLE:
-        wanted = replace(fresh[name], data={**fresh[name].data, "branch_is_ours": known})
-        todo = bundles.adopt(tx, wanted, now.get(name), before[name][1] if name in before else None)
+        todo = bundles.adopt(tx, fresh[name], now.get(name), before[name][1] if name in before else None)
         if todo is not None:
             made.append(todo)
     return made

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors import FleetError
 from fleet.verbs import seat
 from fleet.verbs.ordering import Wanted, check_start
+from fleet.verbs.recorded_merges import describe_missing
 
 if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
@@ -15,7 +16,13 @@ _DEAD = frozenset({"dead", "ended"})
 
 
 def hindrance(ground: Ground, project: str, *, ready: bool) -> str | None:
-    """Its coordinator is dead; or what it has ready could not be started. A project that never had one is a person's own."""
+    """Return what keeps a project from going on: merged work that is missing, a dead coordinator, an agent that could not start.
+
+    A project that never had a coordinator is a person's own.
+    """
+    missing = describe_missing(ground, project)
+    if missing:
+        return missing
     found = seat.status(ground, project)
     if found["state"] in _DEAD:
         return f"its coordinator {found['holder']} is dead: `fleet up` in the repository starts another"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import Refused
 from fleet.verbs.branches import integration_branch, target_branch
+from fleet.verbs.recorded_merges import refuse_missing
 
 if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
@@ -16,6 +17,7 @@ def land(ground: Ground, project: str, *, dry: bool = False) -> dict[str, Any]:
     """Move the target to the integration branch, by fast-forward; a branch that is checked out is not touched."""
     repository = ground.project(project)["path"]
     git = ground.world.git
+    refuse_missing(ground, project)
     integration, tip = integration_branch(ground, project, repository)
     target = target_branch(ground, project, repository)
     old = git.resolve(repository, f"refs/heads/{target}")

@@ -116,8 +116,7 @@ def _take_off(row: Row, me: str, proof: str) -> Change:
 def _note_made(tx: Tx, row: Row) -> None:
     """Its dispatcher may be killed before it writes down what it has made; then an agent would work in what is said to be unmade."""
     place = {"project": row["project"], "slug": row["slug"] or ""}
-    if tx.run(q.NOTE_MADE, dispatch=row["id"], **place, at=tx.at) and row["slug"]:
-        tx.run(q.BRANCH_IS_OURS, **place)
+    tx.run(q.NOTE_MADE, dispatch=row["id"], **place, at=tx.at)
 
 
 def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
@@ -192,7 +191,9 @@ def _set_up(ground: Ground, row: Row, repository: str, cwd: str) -> None:
             tx.about(row["project"], row["slug"])
             tx.dispatch = row["id"]
             tx.note(report="failed", reason=why)
-            return {"reported": tx.run(q.REPORT_DISPATCH, id=row["id"], report="failed", reason=why, at=tx.at)}
+            return {
+                "reported": tx.run(q.REPORT_DISPATCH, id=row["id"], report="failed", reason=why, work=None, at=tx.at)
+            }
 
         ground.commit(Change(f"{row['id']} could not be set up", work))
         raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Contested, FleetError, GitRefused, IllegalStep, NotMergeable, Refused
+from fleet.errors import Contested, FleetError, GitRefused, IllegalStep, NotMergeable, Refused, WorkMoved
 from fleet.model.dispatches import owner
 from fleet.model.times import HOUR, SECOND, duration
 from fleet.resources import KINDS
@@ -18,8 +18,11 @@ from fleet.store import bundles, tasks
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.acquire import acquire, intent
-from fleet.verbs.branches import follow, integration_branch
+from fleet.verbs.branches import branch_of, follow, integration_branch, refuse_checked_out
+from fleet.verbs.merged_tree import merge_commit, refuse_changed_tree
+from fleet.verbs.named_work import refuse_moved
 from fleet.verbs.reclaim import reclaim, release_bundle
+from fleet.verbs.recorded_merges import refuse_missing
 
 if TYPE_CHECKING:
     from fleet.model.claim import Claim
@@ -31,26 +34,38 @@ _LISTED = 5
 
 
 def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
-    """Merge a task that is done. A conflict or a red verify parks it with the reason."""
+    """Merge the commit that a task's report and review speak of. A conflict or a red verify parks the task with the reason."""
     with ground.world.project_gate(project, "merge"):
         repository = ground.project(project)["path"]
+        refuse_missing(ground, project)
         integration, _tip = integration_branch(ground, project, repository)
         base = follow(ground, project, repository)
         state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-        tip = ground.world.git.resolve(repository, f"refs/heads/worker/{slug}")
+        tip = ground.world.git.resolve(repository, f"refs/heads/{branch_of(slug)}")
         _refuse_unfinished(project, slug, state)
         if state["merged"] and state["archived"]:
             return {"project": project, "task": slug, "commit": state["merged"], "changed": False, "left": []}
-        _refuse_checked_out(ground, repository, integration)
+        refuse_checked_out(ground, repository, integration)
+        _park_moved(ground, project, slug, state, tip)
         if tip is None or ground.world.git.contains(repository, integration, tip):
             elsewhere = astray(ground, project, slug, repository, integration) or _unsaved(ground, project, slug)
             if tip is None and (state["archived"] or (state["status"] == "done" and not elsewhere)):
                 raise _without_branch(project, slug)
             if elsewhere or tip is None:
-                raise _parked(ground, project, slug, state, elsewhere or f"there is no branch worker/{slug}")
+                park_task(ground, project, slug, state, elsewhere or f"there is no branch {branch_of(slug)}")
+                raise _unmergeable(project, slug, elsewhere or f"there is no branch {branch_of(slug)}")
             return _merged(ground, project, slug, base) | {"changed": False}
         order = order_for(ground, project, slug, repository, (integration, base, tip))
         return _finish(ground, order, tip, state)
+
+
+def _park_moved(ground: Ground, project: str, slug: str, state: Row, tip: str | None) -> None:
+    """Send a task whose branch is not at its named commit back to review: nobody has looked at what is there now."""
+    try:
+        refuse_moved(ground, project, slug, state, tip)
+    except WorkMoved as error:
+        park_task(ground, project, slug, state, str(error), stage="review")
+        raise
 
 
 def astray(ground: Ground, project: str, slug: str, repository: str, integration: str) -> str:
@@ -60,7 +75,7 @@ def astray(ground: Ground, project: str, slug: str, repository: str, integration
     if trees is None:
         raise GitRefused(what=f"say what the worktree of {slug} has", why="it does not list the worktrees")
     for tree in trees:
-        if os.path.realpath(tree.path) != os.path.realpath(path) or tree.branch == f"worker/{slug}":
+        if os.path.realpath(tree.path) != os.path.realpath(path) or tree.branch == branch_of(slug):
             continue
         commits = ground.world.git.commits(repository, f"refs/heads/{integration}", tree.head)
         if commits is None:
@@ -85,15 +100,6 @@ def _unsaved(ground: Ground, project: str, slug: str) -> str:
     )
 
 
-def _refuse_checked_out(ground: Ground, repository: str, integration: str) -> None:
-    """A branch is not moved under a person's feet."""
-    for tree in ground.world.git.worktrees(repository) or ():
-        if tree.branch == integration:
-            raise Refused(
-                what=f"{integration} is checked out in {tree.path}; check out another branch there, then merge"
-            )
-
-
 def _without_branch(project: str, slug: str) -> NotMergeable:
     """It is done, and stays so."""
     advice = f"it was done without an agent, or its branch is gone: `fleet task show {slug} -p {project}`"
@@ -101,22 +107,25 @@ def _without_branch(project: str, slug: str) -> NotMergeable:
     return NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
-def _parked(ground: Ground, project: str, slug: str, was: Row, why: str) -> NotMergeable:
-    """The task waits for a person, so that the next one can be merged."""
+def _unmergeable(project: str, slug: str, why: str) -> NotMergeable:
+    advice = f"bring its work onto {branch_of(slug)}, then `fleet task retry {slug} -p {project}`"
+    return NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
+
+
+def park_task(ground: Ground, project: str, slug: str, was: Row, why: str, *, stage: str = "finisher") -> None:
+    """Block a task with the reason, at the stage that can go on with it, so that the next one can be merged."""
 
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
         place = {"project": project, "slug": slug}
         same = is_as(tasks.state(tx, **place), was)
-        if same and tx.run(q.PARK_TASK, **place, was=was["status"], stage="finisher", reason=why, at=tx.at):
+        if same and tx.run(q.PARK_TASK, **place, was=was["status"], stage=stage, reason=why, at=tx.at):
             tasks.tell_dependents(tx, **place, before=was["status"], after="blocked")
             tasks.say(tx, **place, message=f"not merged: {why}")
         tx.note(reason=why)
         return {"parked": same}
 
     ground.commit(Change(f"{project}/{slug} cannot be merged", work))
-    advice = f"bring its work onto worker/{slug}, then `fleet task retry {slug}`"
-    return NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
 def _refuse_unfinished(project: str, slug: str, state: Row) -> None:
@@ -140,7 +149,7 @@ def _finish(ground: Ground, order: Order, tip: str, was: Row) -> dict[str, Any]:
         acquire(ground, [claim], order)
         made = merge_and_verify(ground, order, claim, tip)
         _refuse_changed(ground, project, slug, was)
-        if not ground.world.git.set_branch(order.repository, order.integration, new=made, old=order.base or ""):
+        if not ground.world.proofs.move_and_keep(order.repository, order.integration, new=made, old=order.base or ""):
             raise Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
     except KeyboardInterrupt:
         processes = ground.world.processes
@@ -156,7 +165,7 @@ def _finish(ground: Ground, order: Order, tip: str, was: Row) -> dict[str, Any]:
         raise
     ground.commit(end_finisher(order, "done", None))
     reclaim(ground, order.dispatch)
-    return _merged(ground, project, slug, made)
+    return _merged(ground, project, slug, made, order)
 
 
 def _refuse_changed(ground: Ground, project: str, slug: str, was: Row) -> None:
@@ -168,20 +177,21 @@ def _refuse_changed(ground: Ground, project: str, slug: str, was: Row) -> None:
 
 def is_as(now: Row, was: Row) -> bool:
     """Whether nobody has decided about a task meanwhile."""
-    return all(now[name] == was[name] for name in ("status", "stage", "assignee"))
+    return all(now[name] == was[name] for name in ("status", "stage", "assignee", "work"))
 
 
 def order_for(ground: Ground, project: str, slug: str, repository: str, refs: tuple[str, str, str]) -> Order:
     """What a finisher needs made for it."""
-    integration, base, _tip = refs
+    integration, base, work = refs
     return Order(
         dispatch=ground.world.ids.dispatch(),
         kind="finisher",
         project=project,
         slug=slug,
         repository=repository,
-        branch=f"worker/{slug}",
+        branch=branch_of(slug),
         base=base,
+        work=work,
         integration=integration,
         git_limit=duration(ground.setting("git_limit")) / SECOND,
     )
@@ -225,30 +235,31 @@ def begin(ground: Ground, order: Order, claim: Claim) -> Change:
     return Change(f"merge {order.project}/{order.slug} as {order.dispatch}", work)
 
 
-def merge_and_verify(ground: Ground, order: Order, claim: Claim, tip: str) -> str:
-    """Merge in a finisher's tree, and let the verify command pass there. The commit that was made."""
+def merge_and_verify(ground: Ground, order: Order, claim: Claim, work: str) -> str:
+    """Merge a commit in a finisher's tree, and let the verify command pass there. Return the commit that the merge made."""
     lock = ground.world.effect_lock(claim.id)
     handle = lock.take()
     try:
-        conflict = ground.world.git.merge(claim.name, tip, f"Merge {order.slug}", lock=handle)
+        conflict = ground.world.git.merge(claim.name, work, f"Merge {order.slug}", lock=handle)
         if conflict is not None:
             why = f"conflict in {', '.join(conflict)}"
             advice = f"`fleet task retry {order.slug}` lets an agent bring it up to date"
             raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage="rebase")
-        _verify(ground, order, claim.name)
+        made = merge_commit(ground, order, claim.name, work)
+        hidden = ground.world.proofs.hidden_files(claim.name)
+        if _verify(ground, order, claim.name):
+            refuse_changed_tree(ground, order, claim.name, made, hidden)
     finally:
         lock.give()
-    made = ground.world.git.resolve_in(claim.name, "HEAD")
-    if made is None:
-        raise FleetError(what="git does not say what was merged")
     return made
 
 
-def _verify(ground: Ground, order: Order, path: str) -> None:
+def _verify(ground: Ground, order: Order, path: str) -> bool:
+    """Run the verify command on the merged tree; a red one is NotMergeable. False when there is none."""
     task = ground.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=order.project, slug=order.slug)) or {}
     told = task.get("verify") or ground.setting("verify", order.project)
     if not told:
-        return
+        return False
     limit = duration(ground.setting("verify_limit", order.project)) / SECOND
     # It carries the finisher's mark: if that one is killed, a sweep finds what it left at work.
     env = {**os.environ, "FLEET_HOME": ground.world.home, "FLEET_DISPATCH_ID": order.dispatch}
@@ -258,6 +269,7 @@ def _verify(ground: Ground, order: Order, path: str) -> None:
         said = f"verify is red ({told!r} gave {done.status}):\n{output}"
         advice = f"`fleet task retry {order.slug}` lets an agent mend it"
         raise NotMergeable(project=order.project, slug=order.slug, why=said, advice=advice, stage="fix")
+    return True
 
 
 def end_finisher(
@@ -277,6 +289,7 @@ def end_finisher(
             "report": None,
             "asked_for": None,
             "exit_status": None,
+            "work": order.work or None,
             "at": tx.at,
         }
         ended = tx.run(q.END_DISPATCH, **common, after=state, reason=reason)
@@ -301,13 +314,15 @@ def _too_often(tx: Tx, order: Order, why: str, most: int) -> str | None:
     return "finisher" if count["n"] >= most else None
 
 
-def _merged(ground: Ground, project: str, slug: str, commit: str) -> dict[str, Any]:
-    """Git says so: write it down, archive the task, let its worktree go."""
+def _merged(ground: Ground, project: str, slug: str, commit: str, order: Order | None = None) -> dict[str, Any]:
+    """Git says so: write it down, archive the task, let its worktree go. `order` is that of the finisher that moved the branch."""
 
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)["status"]
         moved = tx.run(q.MERGE_TASK, project=project, slug=slug, commit=commit, was=was, at=tx.at)
+        if moved and order is not None:
+            _record(tx, project, slug, commit, order)
         freed = tasks.tell_dependents(tx, project, slug, before=was, after="done") if moved else []
         archived = tx.run(q.ARCHIVE_TASK, project=project, slug=slug, at=tx.at)
         tx.note(merged=commit, archived=archived == 1, ready=freed)
@@ -321,12 +336,17 @@ def _merged(ground: Ground, project: str, slug: str, commit: str) -> dict[str, A
     return {"project": project, "task": slug, "commit": commit, "changed": True, "left": left}
 
 
-def is_merged_by_git(ground: Ground, row: Row) -> bool:
-    """Whether git says that a task's branch is in the integration branch."""
+def _record(tx: Tx, project: str, slug: str, made: str, order: Order) -> None:
+    """Record the merge, so that whoever opens the project can see whether it is still there."""
+    facts = {"integration": order.integration, "made": made, "work": order.work, "base": order.base or ""}
+    tx.run(q.ADD_MERGE, seq=tx.seq, project=project, slug=slug, at=tx.at, **facts)
+
+
+def _is_merged_by_git(ground: Ground, row: Row, work: str | None) -> bool:
+    """Whether git says that a task's commit is in the integration branch."""
     repository = ground.project(row["project"])["path"]
     integration = ground.setting("integration", row["project"])
-    tip = ground.world.git.resolve(repository, f"refs/heads/worker/{row['slug']}")
-    return tip is not None and ground.world.git.contains(repository, integration, tip) is True
+    return work is not None and ground.world.git.contains(repository, integration, work) is True
 
 
 def carry_on(ground: Ground, row: Row) -> None:
@@ -335,13 +355,17 @@ def carry_on(ground: Ground, row: Row) -> None:
         return
     project, slug = row["project"], row["slug"]
     state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-    if not (_is_finished(state) and is_merged_by_git(ground, row)):
+    repository, integration = ground.project(project)["path"], ground.setting("integration", project)
+    work = state["work"] or ground.world.git.resolve(repository, f"refs/heads/{branch_of(slug)}")
+    if not (_is_finished(state) and _is_merged_by_git(ground, row, work)):
         return
-    if not astray(ground, project, slug, ground.project(project)["path"], ground.setting("integration", project)):
-        note_merged(ground, project, slug)
+    if astray(ground, project, slug, repository, integration):
+        return
+    _name, tip = integration_branch(ground, project, repository)
+    order = order_for(ground, project, slug, repository, (integration, row["base"] or "", work or tip))
+    _merged(ground, project, slug, tip, order)
 
 
-def note_merged(ground: Ground, project: str, slug: str, *, commit: str | None = None) -> dict[str, Any]:
-    """It was merged by a finisher that died after it had moved the branch, or elsewhere as that commit: carry on from there."""
-    repository = ground.project(project)["path"]
-    return _merged(ground, project, slug, commit or integration_branch(ground, project, repository)[1])
+def note_merged(ground: Ground, project: str, slug: str, *, commit: str) -> dict[str, Any]:
+    """It was merged elsewhere, as that commit."""
+    return _merged(ground, project, slug, commit)

@@ -14,6 +14,7 @@ from fleet.engines import prompt, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.errors import BadInput, NoSuchTask, NotReady
 from fleet.model import times
+from fleet.model.branch_marks import mark_of
 from fleet.model.dispatches import KINDS as DISPATCH_KINDS
 from fleet.model.pipeline import KIND_AT
 from fleet.model.times import SECOND, duration
@@ -141,6 +142,7 @@ def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str,
         repository=repository,
         branch=branch,
         base=base,
+        branch_mark=mark_of(world.tmux.home_id, ground.project(wanted.project)),
         integration=integration,
         words=(world.fleet_program, "launch", ident),
         server=str(server(ground)),

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Contested, FleetError, IllegalStep, NotPulled
+from fleet.errors import Contested, FleetError, IllegalStep, NotPulled, WorkMoved
 from fleet.model.times import SECOND
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.branches import integration_branch, target_branch
 from fleet.verbs.merge import astray, is_as, note_merged
+from fleet.verbs.named_work import refuse_moved
 from fleet.world.forge import LIMIT, forge
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def tend(ground: Ground, project: str) -> list[dict[str, Any]]:
             _remember(ground, project, seen, row["slug"])
             try:
                 told.append(_tended(ground, project, row["slug"], opened=bool(row["pull_request"])))
-            except (Contested, NotPulled) as error:
+            except (Contested, NotPulled, WorkMoved) as error:
                 why = str(error)
                 told.append(_told(project, row["slug"], row["pull_request"], "unknown", changed=False, why=why))
     return told
@@ -163,6 +164,8 @@ def _push(ground: Ground, project: str, slug: str, repository: str, remote: str)
     tip = git.resolve(repository, f"refs/heads/{branch}")
     if tip is None:
         raise _refused(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
+    state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    refuse_moved(ground, project, slug, state, tip)
     elsewhere = astray(ground, project, slug, repository, ground.setting("integration", project))
     if elsewhere:
         raise _refused(project, slug, elsewhere, f"bring its work onto {branch}, then say it again")
@@ -177,7 +180,7 @@ def _push(ground: Ground, project: str, slug: str, repository: str, remote: str)
         raise _refused(project, slug, f"{branch} on {remote} has commits that are not fleet's", advice)
     if now != tip:
         try:
-            git.push(repository, remote, branch, old=now, limit=LIMIT)
+            git.push(repository, remote, branch, commit=tip, old=now, limit=LIMIT)
         except FleetError as error:
             raise _refused(project, slug, str(error), "see that you can push there, then say it again") from error
     git.note_pushed(repository, remote, branch, tip)
@@ -193,7 +196,7 @@ def _follow(ground: Ground, project: str, slug: str, repository: str, remote: st
         return False
     if there is not None:
         _move_integration(ground, project, repository, there)
-    note_merged(ground, project, slug, commit=there or tip)
+    note_merged(ground, project, slug, commit=there or tip or "")
     git.forget_pushed(repository, remote, f"worker/{slug}")
     return True
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors import FleetError, NotMergeable
 from fleet.resources import KINDS
 from fleet.verbs.acquire import acquire, intent
-from fleet.verbs.branches import integration_branch
+from fleet.verbs.branches import branch_of, integration_branch
 from fleet.verbs.merge import begin, end_finisher, merge_and_verify, order_for
 from fleet.verbs.reclaim import reclaim
 
@@ -21,9 +21,9 @@ def rehearse(ground: Ground, project: str, slug: str) -> dict[str, Any]:
     with ground.world.project_gate(project, "merge"):
         repository = ground.project(project)["path"]
         integration, base = integration_branch(ground, project, repository)
-        tip = ground.world.git.resolve(repository, f"refs/heads/worker/{slug}")
+        tip = ground.world.git.resolve(repository, f"refs/heads/{branch_of(slug)}")
         if tip is None:
-            return {"ok": False, "says": "it has no branch"}
+            return {"ok": False, "says": "it has no branch", "commit": None}
         order = order_for(ground, project, slug, repository, (integration, base, tip))
         return _tried(ground, order, tip)
 
@@ -34,9 +34,9 @@ def _tried(ground: Ground, order: Order, tip: str) -> dict[str, Any]:
     try:
         acquire(ground, [claim], order)
         merge_and_verify(ground, order, claim, tip)
-        found = {"ok": True, "says": "it merges, and verify passes on the merged tree"}
+        found = {"ok": True, "says": "it merges, and verify passes on the merged tree", "commit": tip}
     except NotMergeable as error:
-        found = {"ok": False, "says": str(error.facts["why"])}
+        found = {"ok": False, "says": str(error.facts["why"]), "commit": tip}
     except (FleetError, OSError) as error:
         ground.commit(end_finisher(order, "failed", str(error)))
         reclaim(ground, order.dispatch)

@@ -14,19 +14,21 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
 
 
-def done(*, project: str, slug: str, message: str | None = None, override: bool = False) -> Change:
-    """The work is done."""
-    return _end("done", project, slug, message=message, override=override)
+def done(
+    *, project: str, slug: str, message: str | None = None, work: str | None = None, override: bool = False
+) -> Change:
+    """The work is done. `work` is the commit that it is at, None when that is not known."""
+    return _end("done", project, slug, message=message, commit=work, override=override)
 
 
-def fail(*, project: str, slug: str, reason: str, override: bool = False) -> Change:
+def fail(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change:
     """The work failed."""
-    return _end("fail", project, slug, reason=reason, override=override)
+    return _end("fail", project, slug, reason=reason, commit=work, override=override)
 
 
-def block(*, project: str, slug: str, reason: str, override: bool = False) -> Change:
+def block(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change:
     """The work cannot go on."""
-    return _end("block", project, slug, reason=reason, override=override)
+    return _end("block", project, slug, reason=reason, commit=work, override=override)
 
 
 def abandon(*, project: str, slug: str, reason: str | None = None, override: bool = False) -> Change:
@@ -35,7 +37,14 @@ def abandon(*, project: str, slug: str, reason: str | None = None, override: boo
 
 
 def _end(
-    event: str, project: str, slug: str, *, reason: str | None = None, message: str | None = None, override: bool
+    event: str,
+    project: str,
+    slug: str,
+    *,
+    reason: str | None = None,
+    message: str | None = None,
+    commit: str | None = None,
+    override: bool,
 ) -> Change:
     names.project(project)
     names.slug(slug)
@@ -48,13 +57,13 @@ def _end(
         outcome = fence.OUTCOME[event]
         attempt = _attempt(tx, project, slug, was)
         if attempt is not None:
-            return _report(tx, attempt, outcome, why, said)
+            return _report(tx, attempt, (outcome, why, commit), said)
         if fence.is_repeated(project, slug, was, event, tx.caller):
             tx.note(repeated=True, **_said(tx, project, slug, said))
             return _result(project, slug, outcome, changed=False, logged=said)
         fence.check_person(project, slug, was, tx.caller, override=override)
         after = fence.step(project, slug, was, event)
-        freed = tasks.end(tx, project, slug, was, status=after, reason=why)
+        freed = tasks.end(tx, project, slug, was, status=after, reason=why, work=commit if event == "done" else None)
         _said(tx, project, slug, said)
         tx.note(status=after, was=was["status"], reason=why, message=said, ready=freed, superseded=_superseded(was, tx))
         return _result(project, slug, after, changed=True, logged=said, ready=freed)
@@ -71,8 +80,12 @@ def _attempt(tx: Tx, project: str, slug: str, was: Row) -> Row | None:
     return row if row is not None and row["exec_state"] in UNFINISHED else None
 
 
-def _report(tx: Tx, attempt: Row, word: str, reason: str | None, said: str | None) -> Row:
-    """A report is a word, not yet an end: the agent may still be writing. The first one counts."""
+def _report(tx: Tx, attempt: Row, told: tuple[str, str | None, str | None], said: str | None) -> Row:
+    """Record the agent's word, its reason and the commit it speaks of. It ends nothing: the agent may still be writing.
+
+    The first report counts.
+    """
+    word, reason, commit = told
     project, slug = attempt["project"], attempt["slug"]
     if attempt["report"] is not None:
         if attempt["report"] != word:
@@ -80,8 +93,8 @@ def _report(tx: Tx, attempt: Row, word: str, reason: str | None, said: str | Non
             raise Superseded(who=f"dispatch {attempt['id']}", project=project, slug=slug, now=now)
         tx.note(repeated=True, **_said(tx, project, slug, said))
         return _result(project, slug, f"reported {word}", changed=False, logged=said)
-    tx.run(q.REPORT_DISPATCH, id=attempt["id"], report=word, reason=reason, at=tx.at)
-    tx.note(report=word, reason=reason, **_said(tx, project, slug, said))
+    tx.run(q.REPORT_DISPATCH, id=attempt["id"], report=word, reason=reason, work=commit, at=tx.at)
+    tx.note(report=word, reason=reason, commit=commit, **_said(tx, project, slug, said))
     return _result(project, slug, f"reported {word}", changed=True, logged=said)
 
 

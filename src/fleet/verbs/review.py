@@ -29,15 +29,15 @@ def verdicts(rows: Rows, project: str, slug: str) -> list[dict[str, Any]]:
     return [{**row, "at": iso(row["at"])} for row in rows.all(q.VERDICTS_OF, project=project, slug=slug)]
 
 
-def judge(*, project: str, slug: str, verdict: str, comments: str = "") -> Change:
-    """A verdict, by a person or by the task's reviewer. The first counts; the same again is fine."""
+def judge(*, project: str, slug: str, verdict: str, comments: str = "", work: str | None = None) -> Change:
+    """Give a verdict on a commit (`work`), as a person or as the task's reviewer. The first counts; the same again is fine."""
     names.project(project)
     names.slug(slug)
     said = texts.maybe("comments", comments.strip(), most=texts.MESSAGE)
     if verdict == SEND_BACK and not said:
         raise BadInput(what="to send work back, say what is to be done: --comments TEXT")
 
-    def work(tx: Tx) -> Row:
+    def write(tx: Tx) -> Row:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         reviewer = _reviewer(tx, project, slug, was)
@@ -46,13 +46,13 @@ def judge(*, project: str, slug: str, verdict: str, comments: str = "") -> Chang
             tx.note(repeated=True)
             return _result(project, slug, verdict, status, stage, changed=False)
         _refuse_elsewhere(project, slug, was, tx)
-        _write(tx, project, slug, was, (verdict, said, status, stage))
+        _write(tx, (project, slug), was, (verdict, said, status, stage), work)
         if reviewer is not None:
-            tx.run(q.REPORT_DISPATCH, id=reviewer["id"], report="done", reason=None, at=tx.at)
-        tx.note(verdict=verdict, comments=said, status=status, stage=stage)
+            tx.run(q.REPORT_DISPATCH, id=reviewer["id"], report="done", reason=None, work=work, at=tx.at)
+        tx.note(verdict=verdict, comments=said, status=status, stage=stage, commit=work)
         return _result(project, slug, verdict, status, stage, changed=True)
 
-    return Change(f"{verdict} {project}/{slug}", work, said)
+    return Change(f"{verdict} {project}/{slug}", write, said)
 
 
 def _reviewer(tx: Tx, project: str, slug: str, was: Row) -> Row | None:
@@ -87,7 +87,8 @@ def _refuse_elsewhere(project: str, slug: str, was: Row, tx: Tx) -> None:
         raise Contested(what=f"{project}/{slug} is with agent {who}; wait for it, or end it with `fleet stop {who}`")
 
 
-def _write(tx: Tx, project: str, slug: str, was: Row, judged: tuple[str, str, str, str]) -> None:
+def _write(tx: Tx, task: tuple[str, str], was: Row, judged: tuple[str, str, str, str], work: str | None) -> None:
+    project, slug = task
     verdict, said, status, stage = judged
     place = {"project": project, "slug": slug}
     tx.run(
@@ -98,9 +99,11 @@ def _write(tx: Tx, project: str, slug: str, was: Row, judged: tuple[str, str, st
         reason=said if verdict == SEND_BACK else None,
         was=was["status"],
         assignee=was["assignee"],
+        work=work,
         at=tx.at,
     )
-    tx.run(q.ADD_VERDICT, **place, seq=tx.seq, at=tx.at, actor=tx.caller.actor, verdict=verdict, comments=said)
+    said_of = {"actor": tx.caller.actor, "verdict": verdict, "comments": said, "work": work}
+    tx.run(q.ADD_VERDICT, **place, seq=tx.seq, at=tx.at, **said_of)
     tasks.say(tx, project, slug, f"{_TOLD[verdict]}{f': {said}' if said else ''}")
 
 

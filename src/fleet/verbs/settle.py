@@ -5,11 +5,11 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import NoSuchDispatch
+from fleet.errors import GitRefused, NoSuchDispatch
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
-from fleet.model.pipeline import after_work
+from fleet.model.pipeline import WORKING, after_work
 from fleet.model.settling import INTERRUPTED, STOPPED, Evidence, Outcome, outcome
 from fleet.model.times import HOUR, duration
 from fleet.resources.tmux_session import TmuxSession
@@ -72,8 +72,9 @@ def _ended(ground: Ground, row: Row, why: str) -> str:
         return str(row["exec_state"])
     pane = _last_look(ground, row)
     _keep_output(ground, row, pane)
-    found = outcome(_evidence(ground, row, pane, why))
-    return found.exec_state if ground.commit(_end(row, found, pane, ground))["settled"] else ""
+    work = _work(ground, row)
+    found = outcome(_evidence(ground, row, pane, why, work))
+    return found.exec_state if ground.commit(_end(row, found, pane, ground, work))["settled"] else ""
 
 
 def why_alive(ground: Ground, row: Row, listing: Listing) -> str:
@@ -149,7 +150,7 @@ def _last_look(ground: Ground, row: Row) -> Pane | None:
     return pane
 
 
-def _evidence(ground: Ground, row: Row, pane: Pane | None, why: str) -> Evidence:
+def _evidence(ground: Ground, row: Row, pane: Pane | None, why: str, work: str | None) -> Evidence:
     process = Identity.parse(row["process"] or "")
     return Evidence(
         launched=row["exec_state"] == "in_flight",
@@ -159,7 +160,7 @@ def _evidence(ground: Ground, row: Row, pane: Pane | None, why: str) -> Evidence
         asked_for=row["asked_for"],
         asked_reason=row["asked_reason"],
         other_boot=process is not None and process.boot != ground.world.host.boot,
-        work=_has_work(ground, row),
+        work=_has_work(ground, row, work),
         why_not_launched=why or "it was never launched",
     )
 
@@ -170,7 +171,18 @@ def _pane(ground: Ground, row: Row, listing: Listing) -> Pane | None:
     return pane if ours else None
 
 
-def _has_work(ground: Ground, row: Row) -> bool:
+def _work(ground: Ground, row: Row) -> str | None:
+    """Return the commit that the task's branch is at now that its agent is dead; None when there is none, or git does not say."""
+    if row["slug"] is None:
+        return None
+    branch = f"worker/{row['slug']}"
+    try:
+        return ground.world.git.branches(ground.project(row["project"])["path"], branch).get(branch)
+    except GitRefused:
+        return None
+
+
+def _has_work(ground: Ground, row: Row, work: str | None) -> bool:
     """New commits on the task's branch, or artifacts that this dispatch registered."""
     if row["slug"] is None:
         return False
@@ -178,7 +190,7 @@ def _has_work(ground: Ground, row: Row) -> bool:
     if any(each["actor"] == row["id"] for each in made):
         return True
     repository = ground.project(row["project"])["path"]
-    return bool(row["base"] and ground.world.git.commits(repository, row["base"], f"refs/heads/worker/{row['slug']}"))
+    return bool(row["base"] and work and ground.world.git.commits(repository, row["base"], work))
 
 
 def _keep_output(ground: Ground, row: Row, pane: Pane | None) -> None:
@@ -191,14 +203,14 @@ def _keep_output(ground: Ground, row: Row, pane: Pane | None) -> None:
         ground.world.files.publish(f"logs/{row['id']}.log", (f"{kept}\n" if kept else "").encode()[-LOG_BYTES:])
 
 
-def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground) -> Change:
+def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground, work: str | None) -> Change:
     ident = row["id"]
     status = pane.status if pane and pane.dead else None
     most = ground.setting("limits.failed_spawns")
     cooldown = duration(ground.setting("spawn_cooldown"))
     review = ground.setting("review", row["project"])
 
-    def work(tx: Tx) -> Row:
+    def write(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.dispatch = ident
         ended = tx.run(
@@ -210,21 +222,22 @@ def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground) -> Change:
             asked_for=row["asked_for"],
             exit_status=status,
             reason=found.reason,
+            work=work,
             at=tx.at,
         )
         if not ended:
             return {"settled": False}
         tx.run(q.ARCHIVE_AGENT, id=ident, at=tx.at)
-        freed = _settle_task(tx, row, found, (most, cooldown), review)
-        tx.note(exec_state=found.exec_state, reason=found.reason, asked_for=row["asked_for"], ready=freed)
+        freed = _settle_task(tx, row, found, (most, cooldown, review), work)
+        tx.note(exec_state=found.exec_state, reason=found.reason, asked_for=row["asked_for"], commit=work, ready=freed)
         return {"settled": True}
 
-    return Change(f"settle {ident}: {found.exec_state}{f' ({found.reason})' if found.reason else ''}", work)
+    return Change(f"settle {ident}: {found.exec_state}{f' ({found.reason})' if found.reason else ''}", write)
 
 
-def _settle_task(tx: Tx, row: Row, found: Outcome, spawns: tuple[int, int], review: str | None) -> list[str]:
+def _settle_task(tx: Tx, row: Row, found: Outcome, told: tuple[int, int, str | None], work: str | None) -> list[str]:
     """What becomes of the task, if this attempt still has it. Those that are ready now."""
-    most, cooldown = spawns
+    most, cooldown, review = told
     if row["slug"] is None or row["kind"] == "finisher":
         return []
     if row["exec_state"] == "pending" and row["handoffs"]:
@@ -242,6 +255,7 @@ def _settle_task(tx: Tx, row: Row, found: Outcome, spawns: tuple[int, int], revi
         stage=stage,
         assignee=None if status == "open" else row["id"],
         reason=reason,
+        work=work if found.exec_state == "done" and row["kind"] in WORKING else None,
         not_before=tx.at + cooldown if status == "open" else None,
         ended_at=tx.at if status == "failed" else None,
         at=tx.at,

@@ -9,6 +9,7 @@ from fleet.model.pipeline import KIND_AT, MENDING
 from fleet.store import queries as q
 from fleet.verbs import dispatch as dispatching
 from fleet.verbs.ordering import Wanted
+from fleet.verbs.recorded_merges import describe_missing
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row
@@ -20,7 +21,14 @@ _NOT_OURS = frozenset({"finisher", "review"})
 
 
 def advance(ground: Ground, project: str, troubles: list[str]) -> list[str]:
-    """Start whatever can be started now, within the limits. What was started."""
+    """Start whatever can be started now, within the limits. What was started.
+
+    Nothing is, while merged work is missing: agents would build on a branch without it.
+    """
+    missing = describe_missing(ground, project)
+    if missing:
+        troubles.append(missing)
+        return []
     said = _merge_next(ground, project)
     review = ground.setting("review", project)
     waiting = ground.store.read(lambda rows: rows.all(q.WAITING_STAGES, project=project))

@@ -57,14 +57,14 @@ class Git:
 
     def worktrees(self, repository: str) -> list[Worktree] | None:
         """Every worktree git knows of; None when it does not say."""
-        done = self._run("worktree list", repository, "worktree", "list", "--porcelain", "-z")
+        done = self.run("worktree list", repository, "worktree", "list", "--porcelain", "-z")
         if not done.ok:
             return None
         return [_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")]
 
     def resolve(self, repository: str, name: str) -> str | None:
         """The commit that a name stands for; None when it stands for none."""
-        done = self._run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        done = self.run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return _answer(done, f"say what {name} of {repository} is")
 
     def branches(self, repository: str, *names: str) -> dict[str, str]:
@@ -73,7 +73,7 @@ class Git:
         if known is not None:
             return known
         asked = [f"refs/heads/{name}" for name in names]
-        done = self._run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *asked)
+        done = self.run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *asked)
         if not done.ok:
             raise GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=_said(done))
         pairs = (line.split(" ") for line in done.out.splitlines())
@@ -81,33 +81,33 @@ class Git:
 
     def resolve_in(self, path: str, name: str) -> str | None:
         """The commit that a name stands for in a worktree of fleet's."""
-        done = self._run_in("rev-parse", path, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        done = self.run_in("rev-parse", path, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return done.out.strip() if done.ok else None
 
     def titles(self, repository: str, since: str, until: str, *, merges: bool = False) -> list[str]:
         """The first lines of the commits of one and not of the other, newest first; of merges only if wanted."""
         which = [] if merges else ["--no-merges"]
-        done = self._run("log", repository, "log", *which, "--format=%h %s", f"{since}..{until}")
+        done = self.run("log", repository, "log", *which, "--format=%h %s", f"{since}..{until}")
         return done.out.splitlines()
 
     def changed_files(self, repository: str, since: str, until: str) -> list[str]:
         """Which files one has changed since it left the other, each with how."""
-        done = self._run("diff", repository, "diff", "--name-status", "--no-renames", f"{since}...{until}")
+        done = self.run("diff", repository, "diff", "--name-status", "--no-renames", f"{since}...{until}")
         return [line.replace("\t", " ", 1) for line in done.out.splitlines()]
 
     def head_branch(self, repository: str) -> str | None:
         """The branch that the main checkout is on."""
-        done = self._run("symbolic-ref", repository, "symbolic-ref", "--quiet", "--short", "HEAD")
+        done = self.run("symbolic-ref", repository, "symbolic-ref", "--quiet", "--short", "HEAD")
         return _answer(done, f"say which branch of {repository} is checked out")
 
     def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
         """Compare and set of a branch of fleet's; an old of zeros means it must not exist."""
         words = ["update-ref", f"refs/heads/{branch}", new, old]
-        return git_locks.past(lambda: self._run("update-ref", repository, *words), repository).ok
+        return git_locks.past(lambda: self.run("update-ref", repository, *words), repository).ok
 
     def note_followed(self, repository: str, branch: str) -> None:
         """Remember, in a ref of fleet's own, which branch the integration branch is made from."""
-        self._run("symbolic-ref", repository, "symbolic-ref", _FOLLOWED, f"refs/heads/{branch}")
+        self.run("symbolic-ref", repository, "symbolic-ref", _FOLLOWED, f"refs/heads/{branch}")
 
     def followed(self, repository: str) -> str:
         """That branch; empty when nothing is remembered."""
@@ -119,12 +119,12 @@ class Git:
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
         """Make a ref that is not there yet."""
-        return self._run("update-ref", repository, "update-ref", ref, new, "0" * 40).ok
+        return self.run("update-ref", repository, "update-ref", ref, new, "0" * 40).ok
 
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
         """Delete a branch, if it still is where it was."""
         words = ["update-ref", "-d", f"refs/heads/{branch}", old]
-        return git_locks.past(lambda: self._run("update-ref -d", repository, *words), repository).ok
+        return git_locks.past(lambda: self.run("update-ref -d", repository, *words), repository).ok
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
         """Whether a commit is merged into a branch; None when git does not say."""
@@ -132,37 +132,37 @@ class Git:
 
     def commits(self, repository: str, since: str, until: str) -> list[str] | None:
         """The commits of one and not of the other, newest first."""
-        done = self._run("rev-list", repository, "rev-list", f"{since}..{until}")
+        done = self.run("rev-list", repository, "rev-list", f"{since}..{until}")
         return done.out.split() if done.ok else None
 
     def diff(self, repository: str, since: str, until: str, *, stat: bool = False, colour: bool = False) -> str:
         """What one branch has changed since it left the other; nothing when it is not there."""
         flags = (["--stat"] if stat else []) + (["--color=always"] if colour else [])
         between = f"refs/heads/{since}...refs/heads/{until}"  # in full: a tag of that name would come first
-        done = self._run("diff", repository, "diff", *flags, between, "--")
+        done = self.run("diff", repository, "diff", *flags, between, "--")
         if not done.ok and until in self.branches(repository, until):
             raise GitRefused(what=f"compare {until} with {since}", why=_said(done))
         return done.out
 
     def file_at(self, repository: str, commit: str, path: str) -> str | None:
         """What a file holds at a commit; None when it is not there."""
-        done = self._run("show", repository, "show", f"{commit}:{path}")
+        done = self.run("show", repository, "show", f"{commit}:{path}")
         return done.out if done.ok else None
 
     def address_of(self, repository: str, remote: str) -> str | None:
         """Where a remote is."""
-        done = self._run("remote get-url", repository, "remote", "get-url", remote)
+        done = self.run("remote get-url", repository, "remote", "get-url", remote)
         return done.out.strip() if done.ok else None
 
     def remote_branch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
         """The commit that a branch has over there; empty when it is not there, None when nobody answers."""
-        done = self._run("ls-remote", repository, "ls-remote", remote, f"refs/heads/{branch}", limit=limit)
+        done = self.run("ls-remote", repository, "ls-remote", remote, f"refs/heads/{branch}", limit=limit)
         return (done.out.split() or [""])[0] if done.ok else None
 
-    def push(self, repository: str, remote: str, branch: str, *, old: str, limit: float) -> None:
-        """Bring a branch of fleet's over there, if it still is where it was (empty: not there)."""
+    def push(self, repository: str, remote: str, branch: str, *, commit: str, old: str, limit: float) -> None:
+        """Push a commit to a branch of fleet's over there, if that still is where it was (empty: not there)."""
         ref = f"refs/heads/{branch}"
-        words = ["push", "--quiet", f"--force-with-lease={ref}:{old}", remote, f"{ref}:{ref}"]
+        words = ["push", "--quiet", f"--force-with-lease={ref}:{old}", remote, f"{commit}:{ref}"]
         self._must("push", repository, *words, limit=limit, lock=None)
 
     def fetch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
@@ -170,19 +170,19 @@ class Git:
         ref = f"refs/fleet/remote/{remote}/{branch}"
         quietly = ["--quiet", "--no-tags", "--no-write-fetch-head", "--refmap="]
         words = ["fetch", *quietly, remote, f"+refs/heads/{branch}:{ref}"]
-        return self.resolve(repository, ref) if self._run("fetch", repository, *words, limit=limit).ok else None
+        return self.resolve(repository, ref) if self.run("fetch", repository, *words, limit=limit).ok else None
 
     def note_pushed(self, repository: str, remote: str, branch: str, commit: str) -> None:
         """Remember what was brought over there."""
-        self._run("update-ref", repository, "update-ref", f"refs/fleet/remote/{remote}/{branch}", commit)
+        self.run("update-ref", repository, "update-ref", f"refs/fleet/remote/{remote}/{branch}", commit)
 
     def forget_pushed(self, repository: str, remote: str, branch: str) -> None:
         """It is merged over there, and will not be brought there again."""
-        self._run("update-ref -d", repository, "update-ref", "-d", f"refs/fleet/remote/{remote}/{branch}")
+        self.run("update-ref -d", repository, "update-ref", "-d", f"refs/fleet/remote/{remote}/{branch}")
 
     def is_in(self, repository: str, commit: str, later: str) -> bool | None:
         """Whether one commit is among the ancestors of another; None when git does not say."""
-        done = self._run("merge-base", repository, "merge-base", "--is-ancestor", commit, later)
+        done = self.run("merge-base", repository, "merge-base", "--is-ancestor", commit, later)
         return {0: True, 1: False}.get(done.status if done.status is not None else -1)
 
     def add_worktree(
@@ -222,40 +222,40 @@ class Git:
 
     def _write(self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None) -> None:
         """In a worktree of fleet's, past the locks that a killed git has left."""
-        done = git_locks.past(lambda: self._run_in(effect, path, *words, limit=limit, lock=lock), path)
+        done = git_locks.past(lambda: self.run_in(effect, path, *words, limit=limit, lock=lock), path)
         if not done.ok:
             raise GitRefused(what=f"git {effect}", why=_said(done))
 
     def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
         """Whether a worktree has uncommitted work, files that are missing left out if wanted; None when git does not say."""
-        done = self._run_in("status", path, "status", "--porcelain", "--untracked-files=all", limit=_LONG)
+        done = self.run_in("status", path, "status", "--porcelain", "--untracked-files=all", limit=_LONG)
         found = [line for line in done.out.splitlines() if not (but_missing and line.startswith(" D"))]
         return bool(found) if done.ok else None
 
     def uncommitted(self, path: str) -> list[str]:
         """The files of a worktree that have uncommitted work, as git's short status lists them."""
-        return self._run_in("status", path, "status", "--porcelain", "--untracked-files=all").out.splitlines()
+        return self.run_in("status", path, "status", "--porcelain", "--untracked-files=all").out.splitlines()
 
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
         """Remove a clean worktree. Never forced: git itself refuses while there is uncommitted work."""
-        self._run("worktree unlock", repository, "worktree", "unlock", path)
-        done = self._run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
+        self.run("worktree unlock", repository, "worktree", "unlock", path)
+        done = self.run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
         if not done.ok:
-            self._run("worktree lock", repository, "worktree", "lock", "--reason", reason, path)
+            self.run("worktree lock", repository, "worktree", "lock", "--reason", reason, path)
             raise GitRefused(what=f"remove {path}", why=_said(done))
 
     def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
         """Remove a worktree in which only git and a verify command ever wrote."""
-        self._run("worktree unlock", repository, "worktree", "unlock", path)
+        self.run("worktree unlock", repository, "worktree", "unlock", path)
         words = ["worktree", "remove", "--force", path]
-        done = self._run("worktree remove", repository, *words, limit=_LONG, lock=lock)
+        done = self.run("worktree remove", repository, *words, limit=_LONG, lock=lock)
         if not done.ok:
             raise GitRefused(what=f"remove {path}", why=_said(done))
 
     def forget(self, repository: str, path: str) -> None:
         """Forget one worktree whose directory is gone. Others, on a disk that is not there just now, stay."""
-        self._run("worktree unlock", repository, "worktree", "unlock", path)
-        self._run("worktree forget", repository, "worktree", "remove", path)
+        self.run("worktree unlock", repository, "worktree", "unlock", path)
+        self.run("worktree forget", repository, "worktree", "remove", path)
 
     def restore_missing(self, path: str) -> None:
         """Bring back the files that a removal which did not come to its end has deleted. What is there is not touched."""
@@ -277,9 +277,9 @@ class Git:
             number += 1
         ref = f"refs/fleet/kept/{slug}/{number}"
         self._write(path, "add", "--all", effect="add", limit=_LONG, lock=None)
-        tree = self._run_in("write-tree", path, "write-tree").out.strip()
+        tree = self.run_in("write-tree", path, "write-tree").out.strip()
         words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
-        commit = self._run_in("commit-tree", path, *words).out.strip()
+        commit = self.run_in("commit-tree", path, *words).out.strip()
         if not commit or not self.set_ref(repository, ref, commit):
             raise GitRefused(what=f"keep the work in {path}", why="no commit was made")
         self._write(path, "reset", "--hard", "--quiet", effect="reset", limit=_LONG, lock=None)
@@ -288,11 +288,11 @@ class Git:
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
         """Merge into a worktree of fleet's own. None: merged. Else the files in conflict, and nothing half-merged is left."""
         words = ["merge", "--no-ff", "--no-edit", "--quiet", "-m", message, commit]
-        done = self._run_in("merge", path, *words, limit=_LONG, lock=lock)
+        done = self.run_in("merge", path, *words, limit=_LONG, lock=lock)
         if done.ok:
             return None
-        files = self._run_in("diff", path, "diff", "--name-only", "--diff-filter=U").out.split("\n")
-        self._run_in("merge --abort", path, "merge", "--abort")
+        files = self.run_in("diff", path, "diff", "--name-only", "--diff-filter=U").out.split("\n")
+        self.run_in("merge --abort", path, "merge", "--abort")
         if not any(files):
             raise GitRefused(what=f"merge {commit[:12]}", why=_said(done))
         return [name for name in files if name]
@@ -306,11 +306,11 @@ class Git:
         lock: int | None,
         meanwhile: Meanwhile = None,
     ) -> None:
-        done = self._run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
+        done = self.run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
         if not done.ok:
             raise GitRefused(what=f"git {effect}", why=_said(done))
 
-    def _run(
+    def run(
         self,
         effect: str,
         repository: str,
@@ -318,15 +318,21 @@ class Git:
         limit: float = _LIMIT,
         lock: int | None = None,
         meanwhile: Meanwhile = None,
+        given: str | None = None,
     ) -> Done:
-        """In the repository itself, not in its checkout."""
+        """Run git on the repository itself, not in its checkout. `given` is its standard input."""
         asked = ["git", *_QUIET, f"--git-dir={git_dir(repository)}", *words]
         return self._programs.run(
-            f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_env(), meanwhile=meanwhile
+            f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_env(), meanwhile=meanwhile, given=given
         )
 
-    def _run_in(self, effect: str, path: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
-        """In a worktree of fleet's."""
+    def write_refs(self, repository: str, commands: str) -> Done:
+        """Change several refs together or none of them, past the locks that a killed git has left."""
+        words = ["update-ref", "--stdin"]
+        return git_locks.past(lambda: self.run("update-ref", repository, *words, given=commands), repository)
+
+    def run_in(self, effect: str, path: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
+        """Run git in a worktree of fleet's."""
         asked = ["git", *_QUIET, "-C", path, *words]
         return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_env(path))
 

@@ -13,6 +13,7 @@ from fleet.world.clock import Clock
 from fleet.world.files import Files
 from fleet.world.gates import Gate
 from fleet.world.git import Git
+from fleet.world.git_proofs import GitProofs
 from fleet.world.host import Host
 from fleet.world.ids import Ids
 from fleet.world.machine import Machine
@@ -46,6 +47,7 @@ class World:
         self.children = Children(funnel)
         self.processes = Processes(self.host, funnel, home, socket_of(home))
         self.git = Git(self.programs)
+        self.proofs = GitProofs(self.git)
         self.fleet_program = fleet_program()
         self.tmux = Tmux(
             home, files=self.files, programs=self.programs, processes=self.processes, fleet=self.fleet_program

@@ -118,10 +118,6 @@ SELECT * FROM claims WHERE kind = 'coord_prompt_inbox' AND state = 'live' AND da
 -- name: all_bundles
 SELECT * FROM bundles;
 
--- name: branch_is_ours
--- The branch of this task was made by fleet.
-UPDATE bundles SET branch_is_ours = 1 WHERE project = :project AND slug = :slug;
-
 -- name: unmade_of_bundle
 -- Things of a bundle whose making failed.
 SELECT * FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NULL AND state = 'failed_alloc'

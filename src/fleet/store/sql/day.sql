@@ -8,16 +8,20 @@ ORDER BY priority DESC, changed_at, project, slug;
 
 -- name: add_verdict
 -- What a reviewer said.
-INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments)
-VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments);
+INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work)
+VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work);
+
+-- name: accepted_work
+-- Whether a commit of a task's work was accepted.
+SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work LIMIT 1;
 
 -- name: verdicts_of
 -- What was said of a task's work, oldest first.
-SELECT at, actor, verdict, comments FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq;
+SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq;
 
 -- name: judge_task
--- Compare and set: a verdict moves work that is under review on, or back.
-UPDATE tasks SET status = :status, stage = :stage, reason = :reason, changed_at = :at
+-- Compare and set: a verdict moves work that is under review on, or back. It names the commit that it speaks of.
+UPDATE tasks SET status = :status, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work), changed_at = :at
 WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was
   AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '');
 

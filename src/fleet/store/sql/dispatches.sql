@@ -54,7 +54,7 @@ WHERE id = :id AND exec_state = 'pending' AND asked_for IS NULL;
 
 -- name: report_dispatch
 -- The first report counts.
-UPDATE dispatches SET report = :report, report_reason = :reason, reported_at = :at, updated_at = :at
+UPDATE dispatches SET report = :report, report_reason = :reason, reported_commit = :work, reported_at = :at, updated_at = :at
 WHERE id = :id AND report IS NULL AND exec_state IN ('pending', 'in_flight');
 
 -- name: ask_dispatch
@@ -66,7 +66,8 @@ WHERE id = :id AND exec_state IN ('pending', 'in_flight')
 
 -- name: end_dispatch
 -- Compare and set: the outcome, committed only by settle.
-UPDATE dispatches SET exec_state = :after, exit_status = :exit_status, blocked_reason = :reason, ended_at = :at, updated_at = :at
+UPDATE dispatches SET exec_state = :after, exit_status = :exit_status, blocked_reason = :reason, settled_commit = :work,
+                      ended_at = :at, updated_at = :at
 WHERE id = :id AND exec_state = :before AND COALESCE(report, '') = COALESCE(CAST(:report AS TEXT), '')
   AND COALESCE(asked_for, '') = COALESCE(CAST(:asked_for AS TEXT), '');
 
@@ -143,8 +144,8 @@ SELECT job FROM tasks WHERE project = :project AND slug = :slug AND job IS NOT N
 UPDATE dispatches SET resumes = :resumes WHERE id = :id AND exec_state = 'pending';
 
 -- name: settle_task
--- What became of a task, by the attempt that still has it.
-UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), assignee = :assignee, reason = :reason,
+-- What became of a task, by the attempt that still has it; and the commit that its work is at now, if there is work.
+UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), work = COALESCE(CAST(:work AS TEXT), work), assignee = :assignee, reason = :reason,
                  not_before = COALESCE(CAST(:not_before AS BIGINT), not_before), ended_at = :ended_at, changed_at = :at
 WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id;
 

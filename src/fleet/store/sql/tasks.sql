@@ -12,7 +12,7 @@ SELECT 1 AS yes FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: task_state
 -- What the table of steps and the fence need to know of a task, and whether somebody is at work on it.
-SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged,
+SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, work,
        EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
                AND d.exec_state IN ('pending', 'in_flight')) AS attempted
 FROM tasks WHERE project = :project AND slug = :slug;
@@ -41,18 +41,21 @@ UPDATE tasks SET status = 'in_progress', assignee = :actor, attempts = attempts 
 WHERE project = :project AND slug = :slug AND status = 'open';
 
 -- name: end_task
--- A report or a person's word, fenced by the status and assignee it was decided on.
-UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, ended_at = :at, changed_at = :at
+-- A report or a person's word, fenced by the status and assignee it was decided on; done speaks of the commit that is there.
+UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work),
+                 ended_at = :at, changed_at = :at
 WHERE project = :project AND slug = :slug AND status = :was
   AND COALESCE(assignee, '') = COALESCE(CAST(:was_assignee AS TEXT), '');
 
 -- name: reopen_task
 -- Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one;
--- anything else begins anew.
+-- anything else begins anew. The commit of its work is forgotten, unless somebody accepted it.
 UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL,
                  merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END,
                  stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END,
-                 reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END
+                 reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END,
+                 work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v
+                   WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END
 WHERE project = :project AND slug = :slug AND status = :was;
 
 -- name: shift_blockers

@@ -19,7 +19,7 @@ _TEMPLATE = """
 # A line like `src/login.py:12 name this differently` is about that line of the work.
 """
 _MARKER = "# What is to be done about "
-_KEYS = {"a": "accept", "s": "send back", "d": "diff", "v": "verify", "k": "skip", "q": "quit"}
+_KEYS = {"a": "accept", "s": "send back", "d": "diff", "n": "new since", "v": "verify", "k": "skip", "q": "quit"}
 
 
 @click.command("review")
@@ -32,6 +32,9 @@ _KEYS = {"a": "accept", "s": "send back", "d": "diff", "v": "verify", "k": "skip
     "--comments",
     metavar="TEXT",
     help="what is to be done, also as lines `FILE:LINE text`; - reads standard input",
+)
+@click.option(
+    "--commit", metavar="COMMIT", help="the commit you looked at; refused when the branch is elsewhere by now"
 )
 @click.option(
     "--verify", is_flag=True, help="try first whether it merges and verify passes, in a worktree of fleet's own"
@@ -47,6 +50,7 @@ def review(slug: str | None, **given: Any) -> None:
       fleet review
       fleet review fix-login --verify
       fleet review fix-login --accept
+      fleet review fix-login --accept --commit 3c4d6223acca
       fleet review fix-login --send-back --comments "src/login.py:12 name this differently"
       fleet review --list --json
     """
@@ -79,9 +83,8 @@ def _judge(fleet: Fleet, project: str | None, slug: str | None, given: dict[str,
     if given["verify"]:
         _try_first(fleet, project or "", slug or "", given["verdict"])
     comments = from_stdin(given["comments"]) or ""
-    done = fleet.judge(
-        project=project or "", slug=slug or "", verdict=given["verdict"], comments=comments, key=given["key"]
-    )
+    told = {"verdict": given["verdict"], "comments": comments, "commit": given["commit"], "key": given["key"]}
+    done = fleet.judge(project=project or "", slug=slug or "", **told)
     terminal.say_json(done) if given["json"] else _judged(done)
 
 
@@ -157,10 +160,12 @@ def _one(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool:
         choice = _asked()
         if choice == "d":
             click.echo_via_pager(work["diff"])
+        elif choice == "n":
+            click.echo_via_pager(work["since"]["diff"] if work["since"] else "it was not looked at before\n")
         elif choice == "v":
             tried = fleet.rehearse(project=project, slug=slug)
             terminal.say(_verified(tried))
-        elif choice in "as" and not _decided(fleet, project, slug, choice):
+        elif choice in "as" and not _decided(fleet, work, choice):
             continue
         else:
             return choice != "q"
@@ -171,10 +176,11 @@ def _asked() -> str:
     return str(click.prompt(shown, type=click.Choice(list(_KEYS)), show_choices=False, prompt_suffix="? "))
 
 
-def _decided(fleet: Fleet, project: str, slug: str, choice: str) -> bool:
-    """Give the verdict. False: the person thought better of it."""
+def _decided(fleet: Fleet, work: dict[str, Any], choice: str) -> bool:
+    """Give the verdict on the commit that was shown. False: the person thought better of it."""
+    project, slug = work["project"], work["slug"]
     if choice == "a":
-        _judged(fleet.judge(project=project, slug=slug, verdict=ACCEPT))
+        _judged(fleet.judge(project=project, slug=slug, verdict=ACCEPT, commit=work["commit"]))
         return True
     said = _comments(f"{project}/{slug}")
     if not said:
@@ -205,6 +211,11 @@ def _head(work: dict[str, Any]) -> None:
         terminal.say(f"  {terminal.paint('commit', 'dim')} {each}")
     if work["verify"]:
         terminal.say(_verified(work["verify"]))
+    if work["moved"]:
+        moved = f"the branch moved since it was reported: {work['reported'][:12]} then, {work['commit'][:12]} now"
+        terminal.say(terminal.paint(moved, "red"))
+    if work["since"]:
+        terminal.say(f"\nnew since {work['since']['commit'][:12]}:\n{work['since']['stat'] or 'nothing'}")
     terminal.say(f"\n{work['stat']}" if work["stat"] else "\nit changes nothing")
 
 

@@ -57,6 +57,7 @@ PLUMBING = (
     Entry("diff", "agents", "What a task's branch changes."),
     Entry("kill", "dispatching", "End an attempt."),
     Entry("merge", "work", "Merge a task's work."),
+    Entry("merges", "merges", "What was merged, and whether it is still there."),
     Entry("rc", "remote", "Whether a coordinator may be controlled from afar."),
     Entry("dispatches", "journals", "The journals of attempts."),
     Entry("claims", "claims", "What is held, and by whom."),

@@ -12,12 +12,14 @@ from fleet.model import items
 from fleet.model.dispatches import UNFINISHED
 from fleet.resources import KINDS
 from fleet.store import queries as q
+from fleet.store import tasks
 from fleet.verbs.acquire import acquire, intent
-from fleet.verbs.branches import integration_branch
+from fleet.verbs.branches import branch_of, integration_branch
 from fleet.verbs.job import book
 from fleet.verbs.job.attempts import branch
 from fleet.verbs.keep import keep
 from fleet.verbs.merge import astray, begin, end_finisher, order_for
+from fleet.verbs.merged_tree import merge_commit
 from fleet.verbs.reclaim import reclaim, release_bundle
 from fleet.verbs.settle import settle
 
@@ -50,13 +52,14 @@ def merge(ground: Ground, job: Row, item: str) -> str | None:
     slug, name = items.slug(job["id"], item), branch(job)
     repository, git = ground.project(job["project"])["path"], ground.world.git
     _settle_finisher(ground, job, slug)
-    tip, base = git.resolve(repository, f"refs/heads/worker/{slug}"), git.resolve(repository, f"refs/heads/{name}")
+    tip, base = git.resolve(repository, f"refs/heads/{branch_of(slug)}"), git.resolve(repository, f"refs/heads/{name}")
+    _refuse_moved(ground, job, slug, tip)
     if base is None:
         raise GitRefused(what=f"find the branch {name}", why="somebody has deleted it")
     if tip is None or tip == base or git.contains(repository, name, tip):
         elsewhere = astray(ground, job["project"], slug, repository, name)
         if elsewhere:
-            advice = f"bring its work onto worker/{slug}, or try the item again"
+            advice = f"bring its work onto {branch_of(slug)}, or try the item again"
             raise NotMergeable(project=job["project"], slug=slug, why=elsewhere, advice=advice, stage="finisher")
     if tip is None or tip == base:
         return None
@@ -67,6 +70,16 @@ def merge(ground: Ground, job: Row, item: str) -> str | None:
             raise Refused(what=f"the branch {name} moved meanwhile; try again")
         return tip
     return _in_a_tree(ground, order_for(ground, job["project"], slug, repository, (name, base, tip)), tip)
+
+
+def _refuse_moved(ground: Ground, job: Row, slug: str, tip: str | None) -> None:
+    """Refuse an item whose branch is not at the commit that its steps ended with: what is there now, no step has made."""
+    state = ground.store.read(lambda rows: tasks.state(rows, job["project"], slug))
+    if tip is None or state["work"] in {None, tip}:
+        return
+    why = f"{branch_of(slug)} moved since the item's steps ended: it was at {state['work'][:12]}, and is at {tip[:12]}"
+    advice = f"put the branch back (`git branch -f {branch_of(slug)} {state['work'][:12]}`), or try the item again"
+    raise NotMergeable(project=job["project"], slug=slug, why=why, advice=advice, stage="finisher")
 
 
 def _has_work(ground: Ground, job: Row, slug: str, tip: str) -> bool:
@@ -109,10 +122,7 @@ def _merged(ground: Ground, order: Order, claim: Claim, tip: str) -> str:
         why = f"conflict with what was merged before, in {', '.join(conflict)}"
         advice = f"merge worker/{order.slug} into {order.integration} yourself, or try the item again"
         raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage="rebase")
-    made = ground.world.git.resolve_in(claim.name, "HEAD")
-    if made is None:
-        raise FleetError(what="git does not say what was merged")
-    return made
+    return merge_commit(ground, order, claim.name, tip)
 
 
 def let_go(ground: Ground, job: Row, item: str, *, status: str = "done", reason: str | None = None) -> list[str]:

@@ -125,7 +125,7 @@ def _report(job: Row, item: Row, dispatch: str, at: str, result: Came) -> Change
         told = {"verdict": verdict, "reason": reason, "signature": alike, "dispatch": dispatch}
         judged = tx.run(q.JUDGE_ITEM, job=job["id"], id=item["id"], **told)
         first = reason.splitlines()[0] if reason else None
-        tx.run(q.REPORT_DISPATCH, id=dispatch, report=report, reason=first, at=tx.at)
+        tx.run(q.REPORT_DISPATCH, id=dispatch, report=report, reason=first, work=None, at=tx.at)
         tx.note(job=job["id"], item=item["id"], verdict=verdict, reason=reason)
         return {"judged": judged == 1}
 
