@@ -344,3 +344,32 @@ def test_a_persons_branch_made_while_the_worktree_is_being_made_is_not_adopted(s
             scene.dispatch(fleet, "a", engine="scripted", script=SCRIPT.format(slug="a"))
         fleet.world.funnel.watcher = None
         assert scene.git("rev-parse", "worker/a") == scene.git("rev-parse", "main")
+
+
+@pytest.mark.req("ADO-10")
+def test_a_leftover_mark_does_not_make_a_persons_new_branch_fleets(scene):
+    with scene.fleet() as fleet:
+        finish(scene, fleet, "a")
+        mark = scene.git("config", "branch.worker/a.fleet")
+        fleet.merge(project="p", slug="a")
+        assert "worker" not in Path(scene.repository, ".git", "config").read_text()
+        scene.git("branch", "worker/a", "fleet/main")
+        scene.git("config", "branch.worker/a.fleet", mark)  # as a release that was killed behind the branch leaves it
+        fleet.retry(project="p", slug="a")
+        with pytest.raises(WorktreeRefused, match="not provably of this project's agents"):
+            scene.dispatch(fleet, "a", engine="scripted")
+
+
+@pytest.mark.req("ADO-10", "ADO-12")
+def test_a_dispatch_that_dies_before_its_branch_is_marked_is_made_again(scene):
+    with scene.fleet() as fleet:
+        fleet.add(project="p", title="a", slug="a", description=SCRIPT.format(slug="a"))
+    dispatcher = scene.halted("before", "git config", "dispatch", "a")
+    dispatcher.kill()
+    dispatcher.wait(60)
+    with scene.fleet() as fleet:
+        scene.swept(fleet)
+        raw(fleet, "UPDATE tasks SET not_before = NULL WHERE slug = 'a'")
+        scene.dispatch(fleet, "a", engine="scripted")
+        scene.ended(fleet)
+        assert fleet.merge(project="p", slug="a")["changed"]

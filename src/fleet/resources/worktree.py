@@ -79,7 +79,7 @@ class Worktree:
     def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         known = world.git.worktrees(order.repository)
         found = self._judge(claim, known, world)
-        if found == "ours" and self._is_completed(claim, order, world, lock, _registered(claim, known or [])):
+        if found == "ours" and self._is_completed(claim, order, world, lock):
             return
         if found in {"foreign", "unknown"}:
             raise _refusal(claim, found, _registered(claim, known or []), world)
@@ -93,43 +93,45 @@ class Worktree:
         folders.make(os.path.dirname(claim.name))
         repository, limit, rest = order.repository, order.git_limit, order.meanwhile
         reason = half_made.reason(claim, order.dispatch, world)
-        if self._is_branch_there(claim, order, world, None):
+        if self._is_branch_there(claim, order, world):
             world.git.add_worktree(
                 repository, claim.name, order.branch, reason=reason, limit=limit, lock=lock, meanwhile=rest
             )
         else:
             at = order.base or "HEAD"
             world.git.add_detached(repository, claim.name, at, reason=reason, limit=limit, lock=lock, meanwhile=rest)
-            world.git.begin_branch(claim.name, order.branch, limit=limit, lock=lock)
+            self._begin_branch(claim, order, world, lock)
             self._mark(claim, order, world)
 
+    def _begin_branch(self, claim: Claim, order: Order, world: World, lock: int) -> None:
+        """Make the branch, with this claim as its maker: if the mark does not follow, that proves whose it is."""
+        world.git.begin_branch(claim.name, order.branch, maker=_maker(claim), limit=order.git_limit, lock=lock)
+
     def _mark(self, claim: Claim, order: Order, world: World) -> None:
-        """Mark the branch that was just made, with the commit that it began at. Killed before, the claim's own tree proves it."""
+        """Mark the branch that this claim made, with the commit that it began at."""
         base = order.base or world.git.resolve_in(claim.name, "HEAD") or ""
         world.proofs.mark_branch(order.repository, order.branch, f"{order.branch_mark}{base}")
 
-    def _is_completed(self, claim: Claim, order: Order, world: World, lock: int, here: Listed | None) -> bool:
+    def _is_completed(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
         """Fill it, and put it on its branch if its maker did not come that far; False if too little of it is there."""
-        there = self._is_branch_there(claim, order, world, here)
-        put = world.git.switch if there else world.git.begin_branch
+        there = self._is_branch_there(claim, order, world)
         try:
             world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
-            put(claim.name, order.branch, limit=order.git_limit, lock=lock)
+            if there:
+                world.git.switch(claim.name, order.branch, limit=order.git_limit, lock=lock)
+            else:
+                self._begin_branch(claim, order, world, lock)
             if not claim.data.get("branch_was_there", True):
                 self._mark(claim, order, world)
         except GitRefused:
             return False
         return True
 
-    def _is_branch_there(self, claim: Claim, order: Order, world: World, here: Listed | None) -> bool:
-        """Whether the task's branch exists. Refused when it is not provably this project's.
-
-        `here` is the half-made tree that this claim has: a branch that it is on, and that was not there before, is its own.
-        """
+    def _is_branch_there(self, claim: Claim, order: Order, world: World) -> bool:
+        """Whether the task's branch exists. Refused when it is not provably this project's."""
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
-        made_here = here is not None and here.branch == order.branch and not claim.data.get("branch_was_there", True)
-        if not made_here and not _is_marked(order, world):
+        if not _is_marked(order, world) and not _made(claim, order.repository, order.branch, world):
             advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
             why = f"branch {order.branch} exists and is not provably of this project's agents"
             raise WorktreeRefused(path=claim.name, why=why, advice=advice)
@@ -163,15 +165,35 @@ class Worktree:
         commit = world.git.resolve(repository, f"refs/heads/{branch}")
         if not (commit and integration and world.git.contains(repository, integration, commit)):
             return
-        is_ours = world.proofs.branch_mark(repository, branch).startswith(owner)
-        if is_ours and world.git.drop_branch(repository, branch, old=commit):
+        maker = world.proofs.branch_maker(repository, branch)
+        marked = world.proofs.branch_mark(repository, branch).startswith(owner) and _is_fleets(maker)
+        if (marked or maker == _maker(claim)) and world.git.drop_branch(repository, branch, old=commit):
             world.proofs.unmark_branch(repository, branch)
+
+
+_MAKER = "fleet "
+
+
+def _maker(claim: Claim) -> str:
+    return f"{_MAKER}{claim.id}"
+
+
+def _is_fleets(maker: str) -> bool:
+    """Whether a branch may be fleet's by what its reflog says of its maker. An old reflog does not say any more."""
+    return maker == "" or maker.startswith(_MAKER)
+
+
+def _made(claim: Claim, repository: str, branch: str, world: World) -> bool:
+    """Whether this very claim made the branch, and was killed before it was marked."""
+    return world.proofs.branch_maker(repository, branch) == _maker(claim)
 
 
 def _is_marked(order: Order, world: World) -> bool:
     """Whether the branch bears this project's mark, and still contains the commit that the mark says it began at."""
     found = world.proofs.branch_mark(order.repository, order.branch)
     base = base_in(found)
+    if not _is_fleets(world.proofs.branch_maker(order.repository, order.branch)):
+        return False  # it was deleted, and somebody made another one; the mark is a leftover
     if not order.branch_mark or not found.startswith(order.branch_mark) or not base:
         return False
     return world.git.is_in(order.repository, base, f"refs/heads/{order.branch}") is True

@@ -204,9 +204,13 @@ class Git:
         words = [*_ADD, "--reason", reason, "--detach", path, commit]
         self._must("worktree add", repository, *words, limit=limit, lock=lock)
 
-    def begin_branch(self, path: str, branch: str, *, limit: float, lock: int) -> None:
-        """A new branch at the commit of a worktree, and its files. Refused when there is one of that name."""
-        self._write(path, *_MANY, "checkout", "--quiet", "-b", branch, limit=limit, lock=lock)
+    def begin_branch(self, path: str, branch: str, *, maker: str, limit: float, lock: int) -> None:
+        """Make a new branch at the commit of a worktree, and its files. Refused when there is one of that name.
+
+        The branch's reflog begins with the maker's name, so that whoever finds the branch knows who made it.
+        """
+        words = [*_MANY, "-c", "core.logAllRefUpdates=true", "checkout", "--quiet", "-b", branch]
+        self._write(path, *words, limit=limit, lock=lock, committer=maker)
 
     def switch(self, path: str, branch: str, *, limit: float, lock: int) -> None:
         """Put a worktree that nobody has worked in yet on a branch."""
@@ -220,9 +224,13 @@ class Git:
         """Put a worktree of fleet's at a commit. What was there has been kept before."""
         self._write(path, "reset", "--hard", "--quiet", commit, limit=_LONG, lock=None)
 
-    def _write(self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None) -> None:
+    def _write(
+        self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
+    ) -> None:
         """In a worktree of fleet's, past the locks that a killed git has left."""
-        done = git_locks.past(lambda: self.run_in(effect, path, *words, limit=limit, lock=lock), path)
+        done = git_locks.past(
+            lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path
+        )
         if not done.ok:
             raise GitRefused(what=f"git {effect}", why=_said(done))
 
@@ -331,10 +339,19 @@ class Git:
         words = ["update-ref", "--stdin"]
         return git_locks.past(lambda: self.run("update-ref", repository, *words, given=commands), repository)
 
-    def run_in(self, effect: str, path: str, *words: str, limit: float = _LIMIT, lock: int | None = None) -> Done:
-        """Run git in a worktree of fleet's."""
+    def run_in(
+        self,
+        effect: str,
+        path: str,
+        *words: str,
+        limit: float = _LIMIT,
+        lock: int | None = None,
+        committer: str = "",
+    ) -> Done:
+        """Run git in a worktree of fleet's. `committer` is whom its reflogs name, if that is to be somebody of fleet's."""
         asked = ["git", *_QUIET, "-C", path, *words]
-        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_env(path))
+        named = {"GIT_COMMITTER_NAME": committer, "GIT_COMMITTER_EMAIL": "fleet@localhost"} if committer else {}
+        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_env(path) | named)
 
 
 def _env(tree: str = "") -> dict[str, str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fleet.world.programs import Done
 
 _MARK = "fleet"
+_CREATED = "branch: Created from "
 _ENTRY_START = 3  # "XY " before the path in git's short status
 # `git ls-files -v`: a small letter is assume-unchanged, S is skip-worktree.
 _SKIPPED = "S"
@@ -41,6 +42,13 @@ class GitProofs:
         """Return the branch's mark; empty when it has none."""
         done = self._git.run("config --get", repository, "config", "--get", f"branch.{branch}.{_MARK}")
         return done.out.strip() if done.ok else ""
+
+    def branch_maker(self, repository: str, branch: str) -> str:
+        """Return who made the branch, as its reflog says; empty when it does not say so any more. git deletes it with the branch."""
+        words = ["log", "--walk-reflogs", "--format=%gn%x00%gs", f"refs/heads/{branch}", "--"]
+        entries = self._git.run("log", repository, *words).out.splitlines()
+        maker, _, what = (entries or [""])[-1].partition("\0")
+        return maker if what.startswith(_CREATED) else ""
 
     def unmark_branch(self, repository: str, branch: str) -> None:
         """Remove the configuration of a branch that was deleted by `update-ref`, as `git branch -d` would."""
