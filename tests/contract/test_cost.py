@@ -10,7 +10,7 @@ HOT_QUERIES = (
     (q.TASK_STATE, {"project": "p", "slug": "t1"}),
     (q.CLAIM_TASK, {"project": "p", "slug": "t1", "actor": "a", "at": 1}),
     (q.END_TASK, {"project": "p", "slug": "t1", "status": "done", "assignee": "a", "reason": None, "at": 1,
-                  "was": "open", "was_assignee": None}),
+                  "work": None, "was": "open", "was_assignee": None}),
     (q.SHIFT_BLOCKERS, {"project": "p", "slug": "t1", "change": -1}),
     (q.FREED_BY, {"project": "p", "slug": "t1", "most": 10}),
     (q.ADD_LOG, {"project": "p", "slug": "t1", "seq": 1, "at": 1, "actor": "a", "message": "m"}),

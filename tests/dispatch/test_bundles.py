@@ -260,7 +260,7 @@ def test_a_branch_that_already_exists_is_refused_every_time_and_stays_as_it_was(
     with scene.fleet() as fleet:
         fleet.add(project="p", title="T", slug="t")
         for _ in range(2):
-            with pytest.raises(WorktreeRefused, match="not fleet's"):
+            with pytest.raises(WorktreeRefused, match="not provably of this project's agents"):
                 fleet.dispatch(wanted())
             assert status_of(fleet, "t")[0] == "open"
         fleet.abandon(project="p", slug="t")

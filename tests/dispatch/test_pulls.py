@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.errors import FleetError, IllegalStep, NotPulled
+from fleet.errors import FleetError, IllegalStep, NotPulled, WorkMoved
 from fleet.testing.scenarios import until
 from fleet.verbs import pull
 from fleet.verbs.ordering import Wanted
@@ -89,6 +89,14 @@ def ours(scene) -> tuple:
         scene.git("status", "--porcelain"),
         scene.git("stash", "list"),
     )
+
+
+def amend(scene, fleet, message: str) -> None:
+    """A person rewrites the commit, is told that nobody has reviewed that, and accepts it."""
+    scene.git("commit", "--quiet", "--amend", f"--message={message}", cwd=str(scene.tree("t")))
+    with pytest.raises(WorkMoved):
+        fleet.pull(**TASK)
+    fleet.judge(**TASK, verdict="accept", commit=scene.git("rev-parse", "worker/t"))
 
 
 @pytest.mark.req("MERGE-7")
@@ -202,15 +210,14 @@ def test_what_somebody_else_pushed_onto_the_branch_is_not_overwritten(either):
         worked(either, fleet)
         either.git("push", "--quiet", "origin", "main:refs/heads/worker/t")
         fleet.pull(**TASK)  # a branch that has nothing of its own is simply moved forward
-        tree = str(either.tree("t"))
-        either.git("commit", "--quiet", "--amend", "--message=rewritten", cwd=tree)
+        amend(either, fleet, "rewritten")
         assert fleet.pull(**TASK)["changed"] is False
         assert forge.branch("worker/t") == either.git("rev-parse", "worker/t"), (
             "what fleet put there, fleet may replace"
         )
         theirs = either.git("commit-tree", "main^{tree}", "-p", "main", "-m", "theirs")
         either.git("push", "--quiet", "--force", "origin", f"{theirs}:refs/heads/worker/t")
-        either.git("commit", "--quiet", "--amend", "--message=again", cwd=tree)
+        amend(either, fleet, "again")
         with pytest.raises(NotPulled, match="not fleet's"):
             fleet.pull(**TASK)
         assert forge.branch("worker/t") == theirs

@@ -46,7 +46,7 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
         if state["merged"] and state["archived"]:
             return {"project": project, "task": slug, "commit": state["merged"], "changed": False, "left": []}
         refuse_checked_out(ground, repository, integration)
-        _park_moved(ground, project, slug, state, tip)
+        park_moved(ground, project, slug, state, tip)
         if tip is None or ground.world.git.contains(repository, integration, tip):
             elsewhere = astray(ground, project, slug, repository, integration) or _unsaved(ground, project, slug)
             if tip is None and (state["archived"] or (state["status"] == "done" and not elsewhere)):
@@ -59,7 +59,7 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
         return _finish(ground, order, tip, state)
 
 
-def _park_moved(ground: Ground, project: str, slug: str, state: Row, tip: str | None) -> None:
+def park_moved(ground: Ground, project: str, slug: str, state: Row, tip: str | None) -> None:
     """Send a task whose branch is not at its named commit back to review: nobody has looked at what is there now."""
     try:
         refuse_moved(ground, project, slug, state, tip)

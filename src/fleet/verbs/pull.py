@@ -15,8 +15,7 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.branches import integration_branch, target_branch
-from fleet.verbs.merge import astray, is_as, note_merged
-from fleet.verbs.named_work import refuse_moved
+from fleet.verbs.merge import astray, is_as, note_merged, park_moved
 from fleet.world.forge import LIMIT, forge
 
 if TYPE_CHECKING:
@@ -165,7 +164,7 @@ def _push(ground: Ground, project: str, slug: str, repository: str, remote: str)
     if tip is None:
         raise _refused(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
     state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-    refuse_moved(ground, project, slug, state, tip)
+    park_moved(ground, project, slug, state, tip)
     elsewhere = astray(ground, project, slug, repository, ground.setting("integration", project))
     if elsewhere:
         raise _refused(project, slug, elsewhere, f"bring its work onto {branch}, then say it again")
