@@ -183,8 +183,9 @@ def test_land_prints_the_command_for_a_target_that_is_checked_out_and_moves_one_
         done_task(scene, fleet)
         fleet.merge(project="p", slug="t")
         before = checkout(scene)
-        said = scene.program("land", "-p", "p")
+        said = answer(scene.start(FLEET, "land", "-p", "p", cwd=scene.root))
         assert f"git -C {scene.repository} merge --ff-only fleet/main" in said.out
+        assert said.code == 14, "not touched"
         assert checkout(scene) == before
         scene.git("checkout", "--quiet", "-b", "elsewhere")
         Path(scene.repository, "fleet.toml").write_text('target = "main"\n')

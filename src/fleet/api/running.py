@@ -201,9 +201,9 @@ class Running(Planning, Session):
         """Tasks that are done and not merged."""
         return [row["slug"] for row in self.store.read(lambda rows: rows.all(q.MERGEABLE_TASKS, project=project))]
 
-    def land(self, *, project: str, dry: bool = False) -> Document:
-        """Move the target to the integration branch."""
-        return land.land(self.ground, project, dry=dry)
+    def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Document:
+        """Move the target to the integration branch; also in the checkout that a person calls it in, but not for an agent."""
+        return land.land(self.ground, project, dry=dry, here=None if self.speaker else here)
 
     def merges(self, *, project: str) -> list[Document]:
         """Every recorded merge, newest first, and whether it is missing."""

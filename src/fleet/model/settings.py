@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import BadName, BadTime
 from fleet.model import names
+from fleet.model.disposable import DISPOSABLE
+from fleet.model.sizes import size
 from fleet.model.times import duration
 
 if TYPE_CHECKING:
@@ -119,6 +121,14 @@ def _is_duration(value: object) -> bool:
         return False
 
 
+def _is_size(value: object) -> bool:
+    return isinstance(value, str) and size(value) is not None
+
+
+def _is_patterns(value: object) -> bool:
+    return isinstance(value, list) and all(_is_line(each) and each.strip("/") not in {"", "*", "**"} for each in value)
+
+
 SETTINGS = (
     Setting(
         name="store",
@@ -207,6 +217,22 @@ SETTINGS = (
         expects='a duration like "10m"',
         accepts=_is_duration,
         help="how long git may take to make a worktree",
+    ),
+    Setting(
+        name="trash.keep",
+        file=HOME_FILE,
+        default="7d",
+        expects='a duration like "7d"',
+        accepts=_is_duration,
+        help="how long ignored files of a removed worktree are kept in the trash",
+    ),
+    Setting(
+        name="trash.limit",
+        file=HOME_FILE,
+        default="5GB",
+        expects='a size like "5GB"',
+        accepts=_is_size,
+        help="how much the trash may hold; a worktree whose ignored files do not fit is kept",
     ),
     Setting(
         name="handoff.ask_percent",
@@ -343,6 +369,14 @@ SETTINGS = (
         expects="a command on one line",
         accepts=_is_line,
         help="run in a worktree before it is removed; it cannot hold the removal up",
+    ),
+    Setting(
+        name="worktree.disposable",
+        file=PROJECT_FILE,
+        default=list(DISPOSABLE),
+        expects='a list of names or patterns like ["node_modules", "*.pyc"]',
+        accepts=_is_patterns,
+        help="ignored files and folders that can be made again; others are put into the trash before their worktree goes",
     ),
     Setting(
         name="task.verify",

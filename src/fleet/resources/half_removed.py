@@ -18,7 +18,7 @@ LEAVING = frozenset({"releasing", "releasing_blocked"})
 
 def has_lost_its_pointer(claim: Claim) -> bool:
     """Whether the removal has taken away by what git knows the tree: then git does not see it any more."""
-    return claim.state in LEAVING and os.path.isdir(claim.name) and not scraps.is_pointed(claim.name)
+    return claim.state in LEAVING and os.path.isdir(claim.name) and scraps.has_no_pointer(claim.name)
 
 
 def is_known(claim: Claim, here: Worktree) -> bool:

@@ -7,13 +7,17 @@ its branch goes only when it is merged.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import GitRefused, WorktreeRefused
 from fleet.model.branch_marks import base_in
+from fleet.model.trees import Aside, Keep
 from fleet.resources import half_made, half_removed
 from fleet.resources.half_made import UNMADE, mark
+from fleet.resources.worktree_verdict import may_go
 from fleet.world import folders
+from fleet.world.checkouts import branch_in_hand
 
 if TYPE_CHECKING:
     from fleet.model.claim import Claim, Look
@@ -150,8 +154,7 @@ class Worktree:
                 half_made.discard(claim, world)
             elif found == "ours":
                 half_removed.restore(claim, world)
-                if world.git.is_dirty(claim.name) is not False:
-                    raise GitRefused(what=f"remove {claim.name}", why="it has uncommitted work")
+                _refuse_losing(claim, world)
                 reason = f"{mark(world)}released"
                 world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
             if claim.state not in UNMADE or not claim.data.get("branch_was_there", True):
@@ -160,14 +163,18 @@ class Worktree:
             gate.give()
 
     def _drop_branch(self, claim: Claim, repository: str, branch: str, world: World) -> None:
-        """Delete the branch if it is merged and bears this project's mark; claims from before there were marks say nothing of one."""
+        """Delete the branch if it is merged, bears this project's mark and nobody has it in hand.
+
+        Claims from before there were marks say nothing of one.
+        """
         integration, owner = claim.data.get("integration", ""), claim.data.get("branch_mark", "")
         commit = world.git.resolve(repository, f"refs/heads/{branch}")
         if not (commit and integration and world.git.contains(repository, integration, commit)):
             return
         maker = world.proofs.branch_maker(repository, branch)
         marked = world.proofs.branch_mark(repository, branch).startswith(owner) and _is_fleets(maker)
-        if (marked or maker == _maker(claim)) and world.git.drop_branch(repository, branch, old=commit):
+        ours = (marked or maker == _maker(claim)) and not branch_in_hand(world.git, repository, branch)
+        if ours and world.git.drop_branch(repository, branch, old=commit):
             world.proofs.unmark_branch(repository, branch)
 
 
@@ -197,6 +204,16 @@ def _is_marked(order: Order, world: World) -> bool:
     if not order.branch_mark or not found.startswith(order.branch_mark) or not base:
         return False
     return world.git.is_in(order.repository, base, f"refs/heads/{order.branch}") is True
+
+
+def _refuse_losing(claim: Claim, world: World) -> None:
+    """Ask once more, right before the removal: somebody may have written into the tree since it was found to be clean."""
+    whole = replace(claim, state="live")  # what a removal before this one took away is there again
+    found = may_go(whole, world, disposable=claim.data.get("disposable", ()))
+    if isinstance(found, Keep):
+        raise GitRefused(what=f"remove {claim.name}", why=found.reason)
+    if isinstance(found, Aside):
+        raise GitRefused(what=f"remove {claim.name}", why=f"it has {found.files} new ignored files; try again")
 
 
 def _refusal(claim: Claim, found: Look, here: Listed | None, world: World) -> WorktreeRefused:

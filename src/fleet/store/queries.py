@@ -1865,3 +1865,52 @@ ANCESTORS = Query(
     'WITH RECURSIVE above (slug) AS ( SELECT needs FROM edges WHERE project = :project AND slug = :slug UNION SELECT e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = :project ) SELECT slug, needs FROM edges WHERE project = :project AND (slug = :slug OR slug IN (SELECT slug FROM above)) ORDER BY slug, needs',
     'WITH RECURSIVE above (slug) AS ( SELECT needs FROM edges WHERE project = %(project)s AND slug = %(slug)s UNION SELECT e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = %(project)s ) SELECT slug, needs FROM edges WHERE project = %(project)s AND (slug = %(slug)s OR slug IN (SELECT slug FROM above)) ORDER BY slug, needs',
 )
+
+# The intent to put ignored files of a worktree aside.
+ADD_TRASH = Query(
+    'add_trash',
+    'INSERT INTO trash (id, project, slug, claim, home, name, path, why, files, bytes, at, until) VALUES (:id, :project, :slug, :claim, :home, :name, :path, :why, :files, :bytes, :at, :until) ON CONFLICT DO NOTHING',
+    'INSERT INTO trash (id, project, slug, claim, home, name, path, why, files, bytes, at, until) VALUES (%(id)s, %(project)s, %(slug)s, %(claim)s, %(home)s, %(name)s, %(path)s, %(why)s, %(files)s, %(bytes)s, %(at)s, %(until)s) ON CONFLICT DO NOTHING',
+)
+
+# All its files are there.
+NOTE_TRASH_MOVED = Query(
+    'note_trash_moved',
+    'UPDATE trash SET moved_at = :at WHERE id = :id AND moved_at IS NULL AND gone_at IS NULL',
+    'UPDATE trash SET moved_at = %(at)s WHERE id = %(id)s AND moved_at IS NULL AND gone_at IS NULL',
+)
+
+# It was deleted, or its files went back.
+END_TRASH = Query(
+    'end_trash',
+    'UPDATE trash SET gone_at = :at WHERE id = :id AND gone_at IS NULL',
+    'UPDATE trash SET gone_at = %(at)s WHERE id = %(id)s AND gone_at IS NULL',
+)
+
+# What a home has put aside and not deleted yet, first to expire first; whether its worktree's claim is still open.
+KEPT_TRASH = Query(
+    'kept_trash',
+    "SELECT t.*, CASE WHEN EXISTS (SELECT 1 FROM claims c WHERE c.id = t.claim AND c.state <> 'released') THEN 1 ELSE 0 END AS held FROM trash t WHERE t.home = :home AND t.gone_at IS NULL ORDER BY t.until, t.id",
+    "SELECT t.*, CASE WHEN EXISTS (SELECT 1 FROM claims c WHERE c.id = t.claim AND c.state <> 'released') THEN 1 ELSE 0 END AS held FROM trash t WHERE t.home = %(home)s AND t.gone_at IS NULL ORDER BY t.until, t.id",
+)
+
+# What was put aside of one worktree that is not gone yet.
+TRASH_OF_CLAIM = Query(
+    'trash_of_claim',
+    'SELECT * FROM trash WHERE claim = :claim AND home = :home AND gone_at IS NULL ORDER BY at, id',
+    'SELECT * FROM trash WHERE claim = %(claim)s AND home = %(home)s AND gone_at IS NULL ORDER BY at, id',
+)
+
+# What was put aside of a task's worktrees.
+TRASH_OF_TASK = Query(
+    'trash_of_task',
+    'SELECT * FROM trash WHERE project = :project AND slug = :slug AND home = :home AND gone_at IS NULL ORDER BY at, id',
+    'SELECT * FROM trash WHERE project = %(project)s AND slug = %(slug)s AND home = %(home)s AND gone_at IS NULL ORDER BY at, id',
+)
+
+# How much a home has put aside.
+TRASH_SIZE = Query(
+    'trash_size',
+    'SELECT COALESCE(SUM(bytes), 0) AS n FROM trash WHERE home = :home AND gone_at IS NULL',
+    'SELECT COALESCE(SUM(bytes), 0) AS n FROM trash WHERE home = %(home)s AND gone_at IS NULL',
+)

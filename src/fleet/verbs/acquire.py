@@ -6,6 +6,7 @@ later acts only when its actor is dead and nobody is at it any more. What we mak
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -112,7 +113,7 @@ def release(ground: Ground, claim: Claim) -> Left:
         row = ground.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=claim.id))  # noqa: B023 - read at once
         if row is None or row["dispatch"] != claim.dispatch:
             return ""  # it is gone, or somebody else's by now
-        claim = Claim.of(row)
+        claim = replace(Claim.of(row), data=claim.data | json.loads(row["data"]))
 
 
 def _released(ground: Ground, claim: Claim) -> Left | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import GateHeld, GitRefused, Refused
 from fleet.verbs.recorded_merges import refuse_missing
+from fleet.world.checkouts import branch_in_hand
 
 if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
@@ -49,12 +50,10 @@ def branch_of(slug: str) -> str:
 
 
 def refuse_checked_out(ground: Ground, repository: str, branch: str) -> None:
-    """Refuse to move a branch that somebody has checked out."""
-    for tree in ground.world.git.worktrees(repository) or ():
-        if tree.branch == branch:
-            raise Refused(
-                what=f"{branch} is checked out in {tree.path}; check out another branch there, then try again"
-            )
+    """Refuse to move a branch that somebody has in hand: checked out, or in the middle of a rebase or a bisect."""
+    why = branch_in_hand(ground.world.git, repository, branch)
+    if why:
+        raise Refused(what=f"{why}; check out another branch there, then try again")
 
 
 def target_branch(ground: Ground, project: str, repository: str) -> str:
@@ -97,8 +96,7 @@ def follow(ground: Ground, project: str, repository: str) -> str:
     tip = git.branches(repository, target).get(target) if target else None
     if tip is None or tip == commit or git.is_in(repository, commit, tip) is not True:
         return commit
-    trees = git.worktrees(repository)
-    free = trees is not None and all(each.branch != name for each in trees)
+    free = not branch_in_hand(git, repository, name)
     return tip if free and git.set_branch(repository, name, new=tip, old=commit) else commit
 
 

@@ -27,7 +27,7 @@ from fleet.store import bundles, seating, tasks
 from fleet.store import queries as q
 from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
-from fleet.verbs import holding, prompts
+from fleet.verbs import holding, prompts, trash
 from fleet.verbs.acquire import acquire, intent, is_free, make, walk
 from fleet.verbs.limits import refuse_held
 from fleet.verbs.ordering import prepare
@@ -165,6 +165,8 @@ def _seen(ground: Ground, claim: Claim) -> Seen:
     free = is_free(ground, claim)
     if claim.kind == "worktree" and claim.state in half_removed.LEAVING and look == "ours" and free:
         _restore(ground, claim)
+    if claim.kind == "worktree" and look == "ours":
+        trash.bring_back(ground, claim)  # its removal was given up after its ignored files had been put aside
     if claim.state == "live" and look in {"foreign", "unknown"}:
         advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
         raise WorktreeRefused(path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice)

@@ -43,5 +43,8 @@ def acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callabl
         told = outcome["why"] if outcome else "it does not answer"
         return Finding(what=what, why=why, proof=proof, action=f"could not {action}: {told}", standing=True)
     left = outcome.get("left") if isinstance(outcome, dict) else outcome if isinstance(outcome, list) else None
-    said = f"did: {action}" + (f"; left: {'; '.join(left)}" if left else "")
+    aside = outcome.get("aside") if isinstance(outcome, dict) else None
+    said = (
+        f"did: {action}" + "".join(f"; {each}" for each in aside or ()) + (f"; left: {'; '.join(left)}" if left else "")
+    )
     return Finding(what=what, why=why, proof=proof, action=said, done=not left, standing=bool(left))

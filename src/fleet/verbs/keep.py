@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Absent
+from fleet.errors import Absent, GitRefused
 from fleet.model.claim import Claim
+from fleet.model.trees import Keep
 from fleet.resources import half_removed
 from fleet.resources.worktree import GATE_WAIT
 from fleet.store import queries as q
 from fleet.verbs.holding import gate_to_let_go
-from fleet.verbs.reclaim import is_disposable, reclaim, release_bundle, uncommitted
+from fleet.verbs.reclaim import is_disposable, reclaim, release_bundle, verdict
+from fleet.verbs.trash import announced
 
 if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
@@ -19,23 +21,29 @@ _WAIT = 10.0
 
 
 def dirty(ground: Ground) -> list[dict[str, Any]]:
-    """Worktrees of archived tasks that are kept because of uncommitted work."""
-    claims = [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
+    """Worktrees of archived tasks that are kept, each with the reason and whether what it has can be committed to a ref."""
     return [
         {"project": claim.project, "task": claim.slug, "path": claim.name}
-        for claim in claims
-        if uncommitted(ground, claim)
+        | {"why": found.reason, "committable": found.committable}
+        for claim, found in _kept_claims(ground)
     ]
 
 
+def _kept_claims(ground: Ground) -> list[tuple[Claim, Keep]]:
+    claims = [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
+    judged = [(claim, verdict(ground, claim)) for claim in claims]
+    return [(claim, found) for claim, found in judged if isinstance(found, Keep)]
+
+
 def _kept(ground: Ground, project: str, slug: str, repository: str) -> str:
-    mine = [each for each in dirty(ground) if (each["project"], each["task"]) == (project, slug)]
+    mine = [each for each in _kept_claims(ground) if (each[0].project, each[0].slug) == (project, slug)]
     if not mine or not is_disposable(ground, project, slug):
         raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
-    for claim in (Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))):
-        if claim.name == mine[0]["path"]:
-            half_removed.restore(claim, ground.world)  # what a removal has begun with is nobody's work
-    return ground.world.git.keep_dirty(repository, mine[0]["path"], slug)
+    claim, found = mine[0]
+    if not found.committable:
+        raise GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=found.reason)
+    half_removed.restore(claim, ground.world)  # what a removal has begun with is nobody's work
+    return ground.world.git.keep_dirty(repository, claim.name, slug)
 
 
 def keep(ground: Ground, project: str, slug: str) -> dict[str, Any]:
@@ -53,4 +61,4 @@ def keep(ground: Ground, project: str, slug: str) -> dict[str, Any]:
     last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
     if last is not None:
         reclaim(ground, last["id"])
-    return {"project": project, "task": slug, "ref": ref, "left": left}
+    return {"project": project, "task": slug, "ref": ref, "left": left, "aside": announced(ground, project, slug)}

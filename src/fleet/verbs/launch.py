@@ -20,12 +20,14 @@ from fleet.model import jsontext
 from fleet.model.claim import Claim
 from fleet.model.identity import Identity
 from fleet.model.proof import VARIABLE, hashed
+from fleet.resources.worktree_verdict import copies_file
 from fleet.store import queries as q
 from fleet.store import seating
 from fleet.store.transaction import Change
 from fleet.verbs import conversation, inject
 from fleet.world import folders
 from fleet.world.checkout import commit_dirs, committer
+from fleet.world.ignored import digest
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -204,14 +206,25 @@ def _comfort(ground: Ground, row: Row, repository: str, cwd: str) -> None:
     marker = f"projects/{row['project']}/workers/{row['slug']}/set-up"
     if os.path.exists(f"{ground.world.home}/{marker}"):
         return
-    for name in included(ground, repository):
+    names = [name for name in included(ground, repository) if not os.path.lexists(os.path.join(cwd, name))]
+    _note_copies(ground, row, repository, names)
+    for name in names:
         target = os.path.join(cwd, name)
-        if not os.path.lexists(target):
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):  # it went meanwhile
-                shutil.copy2(os.path.join(repository, name), target, follow_symlinks=False)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+            shutil.copy2(os.path.join(repository, name), target, follow_symlinks=False)
     run_hook(ground, row["project"], "worktree.setup", cwd)
     ground.world.files.publish(marker, b"done\n")
+
+
+def _note_copies(ground: Ground, row: Row, repository: str, names: list[str]) -> None:
+    """Write down what is about to be copied: a copy that nobody changes is reproducible, and goes with its worktree."""
+    if not names:
+        return
+    path = copies_file(row["project"], row["slug"])
+    before = json.loads(ground.world.files.read(path)) if os.path.exists(f"{ground.world.home}/{path}") else {}
+    copies = before | {name: digest(os.path.join(repository, name)) for name in names}
+    ground.world.files.publish(path, json.dumps(copies).encode())
 
 
 def included(ground: Ground, repository: str) -> list[str]:

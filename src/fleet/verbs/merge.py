@@ -17,6 +17,7 @@ from fleet.resources.kind import Order
 from fleet.store import bundles, tasks
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.verbs import trash
 from fleet.verbs.acquire import acquire, intent
 from fleet.verbs.branches import branch_of, follow, integration_branch, refuse_checked_out
 from fleet.verbs.merged_tree import merge_commit, refuse_changed_tree
@@ -44,7 +45,8 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
         tip = ground.world.git.resolve(repository, f"refs/heads/{branch_of(slug)}")
         _refuse_unfinished(project, slug, state)
         if state["merged"] and state["archived"]:
-            return {"project": project, "task": slug, "commit": state["merged"], "changed": False, "left": []}
+            known = {"project": project, "task": slug, "commit": state["merged"]}
+            return known | {"changed": False, "left": [], "aside": []}
         refuse_checked_out(ground, repository, integration)
         park_moved(ground, project, slug, state, tip)
         if tip is None or ground.world.git.contains(repository, integration, tip):
@@ -333,7 +335,8 @@ def _merged(ground: Ground, project: str, slug: str, commit: str, order: Order |
     last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
     if last is not None:
         left = reclaim(ground, last["id"]) or left
-    return {"project": project, "task": slug, "commit": commit, "changed": True, "left": left}
+    aside = trash.announced(ground, project, slug)
+    return {"project": project, "task": slug, "commit": commit, "changed": True, "left": left, "aside": aside}
 
 
 def _record(tx: Tx, project: str, slug: str, made: str, order: Order) -> None:

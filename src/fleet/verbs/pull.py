@@ -16,6 +16,7 @@ from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.branches import integration_branch, target_branch
 from fleet.verbs.merge import astray, is_as, note_merged, park_moved
+from fleet.world.checkouts import branch_in_hand
 from fleet.world.forge import LIMIT, forge
 
 if TYPE_CHECKING:
@@ -204,9 +205,7 @@ def _move_integration(ground: Ground, project: str, repository: str, there: str)
     """By fast-forward only, and never under somebody's feet."""
     git = ground.world.git
     integration, old = integration_branch(ground, project, repository)
-    trees = git.worktrees(repository)
-    taken = trees is None or any(each.branch == integration for each in trees)
-    if old != there and not taken and git.is_in(repository, old, there):
+    if old != there and git.is_in(repository, old, there) and not branch_in_hand(git, repository, integration):
         git.set_branch(repository, integration, new=there, old=old)
 
 

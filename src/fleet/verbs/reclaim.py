@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, assert_never
 
 from fleet.errors import GateHeld
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.settling import HANDED_OFF
+from fleet.model.sizes import shown_size, size
 from fleet.model.times import iso, iso_or_none
+from fleet.model.trees import Aside, Go, Keep
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
 from fleet.resources.half_made import UNMADE
-from fleet.resources.half_removed import has_lost_its_pointer
+from fleet.resources.worktree_verdict import may_go
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.verbs import trash
 from fleet.verbs.acquire import release
 from fleet.verbs.holding import gate_to_let_go
-from fleet.world import scraps
 
 if TYPE_CHECKING:
+    from fleet.model.trees import Verdict
     from fleet.store.transaction import Row, Rows, Tx
     from fleet.verbs.ground import Ground
 
@@ -90,6 +94,13 @@ def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
         gate.give()
 
 
+def _with_disposable(ground: Ground, claim: Claim) -> Claim:
+    """The claim of a worktree with what its project calls disposable: whoever removes it asks once more whether it may go."""
+    if claim.kind != "worktree":
+        return claim
+    return replace(claim, data={**claim.data, "disposable": _disposable(ground, claim)})
+
+
 def _needed(project: str, slug: str) -> list[str]:
     return [f"the bundle of {project}/{slug} is needed again: somebody opened its task meanwhile"]
 
@@ -99,40 +110,59 @@ def _release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
     claims = sorted(map(Claim.of, held), key=lambda claim: -_PLACE.get(claim.kind, 0))
     left: list[str] = []
     for claim in claims:
-        why = _why_kept(ground, claim)
+        why = _make_ready(ground, claim)
         if not is_disposable(ground, project, slug):
-            return _needed(project, slug)
-        why = why or release(ground, claim)
+            return [*_needed(project, slug), *trash.bring_back(ground, claim)]
+        why = why or release(ground, _with_disposable(ground, claim))
         if why:
-            left.append(why)
+            left += [why, *trash.bring_back(ground, claim)]
             break  # the directory stays with the tree
     if not left and claims:
         ground.commit(_bundle_gone(project, slug))
     return left
 
 
-def _why_kept(ground: Ground, claim: Claim) -> str:
-    """Uncommitted work stays, and its claim is not even touched; else the tree is made ready to go."""
+def _make_ready(ground: Ground, claim: Claim) -> str:
+    """Make a worktree ready to go: tear it down, put aside what may not be reproducible. Why it stays; its claim is not touched then."""
     if claim.kind != "worktree" or claim.state in UNMADE:
         return ""
-    work = uncommitted(ground, claim)
-    if not work:
-        _tear_down(ground, claim)
-    return work
+    why = why_kept(ground, claim)
+    if why:
+        return why
+    _tear_down(ground, claim)
+    found = verdict(ground, claim)  # once more: the teardown may have left something
+    match found:
+        case Keep():
+            return found.reason
+        case Aside():
+            return trash.put_aside(ground, claim, found)
+        case Go():
+            return ""
+        case _:
+            assert_never(found)
 
 
-def uncommitted(ground: Ground, claim: Claim) -> str:
-    """Why a worktree must not go: work that is nowhere else. In one that was never whole nobody can have worked."""
-    if claim.kind != "worktree" or claim.state in UNMADE or not os.path.isdir(claim.name):
-        return ""
-    if has_lost_its_pointer(claim):
-        return ""  # it was clean when its removal began; whoever goes on with that restores it, and asks again
-    if scraps.has_submodules(claim.name):
-        return f"{claim.name} has submodules, whose own commits may be nowhere else"
-    dirty = ground.world.git.is_dirty(claim.name, but_missing=claim.state != "live")
-    if dirty is None:
-        return f"git does not say whether {claim.name} has uncommitted work"
-    return f"{claim.name} has uncommitted work" if dirty else ""
+def why_kept(ground: Ground, claim: Claim) -> str:
+    """Why a worktree must not go; empty when it may, perhaps after some ignored files were put aside."""
+    found = verdict(ground, claim)
+    return found.reason if isinstance(found, Keep) else ""
+
+
+def verdict(ground: Ground, claim: Claim) -> Verdict:
+    """Whether a worktree may go, by the settings of its project and with the room that the trash has."""
+    if claim.kind != "worktree":
+        return Go()
+    found = may_go(claim, ground.world, disposable=_disposable(ground, claim))
+    limit = ground.setting("trash.limit")
+    if isinstance(found, Aside) and not trash.has_room(ground, found.size, size(limit) or 0):
+        what = f"{claim.name} has {found.files} ignored files ({shown_size(found.size)}) that may not be reproducible"
+        advice = "move them away, name them in worktree.disposable, or raise trash.limit"
+        return Keep(reason=f"{what}, and the trash holds no more than {limit}: {advice}", files=found.paths)
+    return found
+
+
+def _disposable(ground: Ground, claim: Claim) -> list[str]:
+    return list(ground.setting("worktree.disposable", claim.project))
 
 
 def _tear_down(ground: Ground, claim: Claim) -> None:

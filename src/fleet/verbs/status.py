@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.model.times import iso, iso_or_none
 from fleet.store import queries as q
-from fleet.verbs import review
+from fleet.verbs import review, trash
 from fleet.verbs.agents import agents
 from fleet.verbs.hinder import hindrances
 from fleet.verbs.overview import overview
@@ -33,6 +33,7 @@ def status(ground: Ground) -> Document:
         "needs_you": [*(_asks(each) for each in asked), *_silent(at_work, {each["dispatch"] for each in asked})],
         "in_the_way": hindrances(ground, found["projects"]),
         **found,
+        "reclaim": [*found["reclaim"], *trash.expiring(ground)],
         "merging": [
             *(_merging(row) for row in on_hand if row["stage"] == "finisher" and not row["attempted"]),
             *(_merging(row) for row in unmerged),

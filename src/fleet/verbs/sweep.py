@@ -16,16 +16,17 @@ from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
 from fleet.model.settling import HANDED_OFF
 from fleet.model.times import SECOND, age, duration
+from fleet.model.trees import Aside
 from fleet.resources import KINDS
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
-from fleet.verbs import prune, stray, unseated
+from fleet.verbs import prune, stray, trash, unseated
 from fleet.verbs.acquire import is_free, release
 from fleet.verbs.end import end, kill_processes
 from fleet.verbs.finding import Finding, about, acted
 from fleet.verbs.job.sweeping import litter
 from fleet.verbs.merge import carry_on
-from fleet.verbs.reclaim import archive, is_disposable, is_handed_over, reclaim, release_bundle, uncommitted
+from fleet.verbs.reclaim import archive, is_disposable, is_handed_over, reclaim, release_bundle, verdict, why_kept
 from fleet.verbs.reconcile import reconcile
 from fleet.verbs.reopen import archive_long_ended
 from fleet.verbs.settle import settle, why_alive
@@ -55,6 +56,7 @@ def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding
         found += litter(ground, kill=kill)
         found += _bundles(ground, kill=kill)
         found += _gone_bundles(ground, kill=kill)
+        found += trash.findings(ground, kill=kill)
         found += _ended(ground, kill=kill)
     if "reconcile-derived" in phases:
         found += _derived(ground, kill=kill)
@@ -247,8 +249,19 @@ def _bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
         if stuck:
             yield Finding(what=what, why="; ".join(stuck), proof=proof, action="kept", standing=True)
         else:
-            yield acted(what, "nobody needs it any more", proof, "release it", kill,
-                        lambda: release_bundle(ground, project, slug))  # fmt: skip # noqa: B023
+            yield acted(what, "nobody needs it any more", proof, f"release it{_put_aside_first(ground, mine)}", kill,
+                        lambda: _release(ground, project, slug))  # fmt: skip # noqa: B023
+
+
+def _put_aside_first(ground: Ground, claims: list[Claim]) -> str:
+    """How many ignored files will be put aside, in words; empty when there are none."""
+    counts = [found.files for found in (verdict(ground, claim) for claim in claims) if isinstance(found, Aside)]
+    return f", {sum(counts)} ignored files put aside before" if counts else ""
+
+
+def _release(ground: Ground, project: str, slug: str) -> dict[str, list[str]]:
+    left = release_bundle(ground, project, slug)
+    return {"left": left, "aside": [] if left else trash.announced(ground, project, slug)}
 
 
 def _gone_bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
@@ -261,7 +274,7 @@ def _gone_bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
 
 
 def _why_kept(ground: Ground, claim: Claim, listing: Listing) -> str:
-    return _why_stuck(ground, claim, listing) or uncommitted(ground, claim)
+    return _why_stuck(ground, claim, listing) or why_kept(ground, claim)
 
 
 def _derived(ground: Ground, *, kill: bool) -> Iterator[Finding]:

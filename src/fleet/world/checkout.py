@@ -22,6 +22,12 @@ def main_checkout(programs: Programs, path: str) -> str:
     return _text(os.path.realpath(common if bare == "true" else _top(programs, path, own, common)))
 
 
+def top_of(programs: Programs, path: str) -> str | None:
+    """The top of the checkout or worktree that a path lies in; None when it lies in none."""
+    found = _ask(programs, path, "--show-toplevel")
+    return os.path.realpath(found[0]) if found else None
+
+
 def commit_dirs(programs: Programs, path: str) -> tuple[str, ...]:
     """The directories outside a linked worktree that a commit in it writes to.
 

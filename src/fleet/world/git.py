@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.errors import GitRefused
-from fleet.world import git_locks, refs
+from fleet.world import git_locks, git_status, refs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +47,7 @@ class Worktree:
     head: str
     locked: str | None
     prunable: bool
+    bare: bool = False
 
 
 class Git:
@@ -234,15 +235,38 @@ class Git:
         if not done.ok:
             raise GitRefused(what=f"git {effect}", why=_said(done))
 
+    def status(self, path: str) -> git_status.Status | None:
+        """What a worktree has that its branch does not have; None when git does not say."""
+        return git_status.read(self._exactly, path)
+
     def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
         """Whether a worktree has uncommitted work, files that are missing left out if wanted; None when git does not say."""
-        done = self.run_in("status", path, "status", "--porcelain", "--untracked-files=all", limit=_LONG)
-        found = [line for line in done.out.splitlines() if not (but_missing and line.startswith(" D"))]
-        return bool(found) if done.ok else None
+        found = self.status(path)
+        if found is None:
+            return None
+        return bool(found.hidden) or any(not (but_missing and code == " D") for code, _name in found.changed)
 
     def uncommitted(self, path: str) -> list[str]:
         """The files of a worktree that have uncommitted work, as git's short status lists them."""
-        return self.run_in("status", path, "status", "--porcelain", "--untracked-files=all").out.splitlines()
+        found = self.status(path)
+        lines = [*found.changed, *((" M", name) for name in found.hidden)] if found else []
+        return [shown(f"{code} {name}") for code, name in lines]
+
+    def place_of(self, path: str) -> tuple[str, str] | None:
+        """The top of the worktree at a path and the directory of its repository, as git says there; None when it does not."""
+        done = self._exactly("rev-parse", path, "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+        top, _, common = done.out.rstrip("\n").partition("\n")
+        return (os.path.realpath(top), os.path.realpath(common)) if done.ok and common else None
+
+    def has_own_commits(self, directory: str) -> bool:
+        """Whether a repository that is not ours has commits that none of its remotes has; also when git does not say.
+
+        Its configuration is a stranger's: git is kept from running anything that it names.
+        """
+        quiet = (*_QUIET, "-c", "protocol.allow=never", f"--git-dir={directory}")
+        words = ["git", *quiet, "rev-list", "--max-count=1", "--all", "--not", "--remotes"]
+        done = self._programs.run("git rev-list", words, limit=_LIMIT, cwd="/", env=_env())
+        return not done.ok or bool(done.out.strip())
 
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
         """Remove a clean worktree. Never forced: git itself refuses while there is uncommitted work."""
@@ -273,9 +297,10 @@ class Git:
         if not done.ok:
             raise GitRefused(what=f"restore {path}", why=_said(done))
 
-    def _exactly(self, effect: str, path: str, *words: str, given: str | None = None) -> Done:
-        """In a worktree of fleet's, with names of files that may be in no known writing."""
-        asked = ["git", *_QUIET, "-C", path, effect, *words]
+    def _exactly(self, effect: str, path: str, *words: str, given: str | None = None, index: str = "") -> Done:
+        """In a worktree of fleet's, with names of files that may be in no known writing; with another index if one is named."""
+        first = ["env", f"GIT_INDEX_FILE={index}"] if index else []
+        asked = [*first, "git", *_QUIET, "-C", path, effect, *words]
         return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
 
     def keep_dirty(self, repository: str, path: str, slug: str) -> str:
@@ -284,6 +309,9 @@ class Git:
         while self.resolve(repository, f"refs/fleet/kept/{slug}/{number}") is not None:
             number += 1
         ref = f"refs/fleet/kept/{slug}/{number}"
+        hidden = git_status.hidden_edits(self._exactly, path)
+        if hidden is None or (hidden and not git_status.clear_flags(self._exactly, path, hidden)):
+            raise GitRefused(what=f"keep the work in {path}", why="git does not say which edits are hidden from it")
         self._write(path, "add", "--all", effect="add", limit=_LONG, lock=None)
         tree = self.run_in("write-tree", path, "write-tree").out.strip()
         words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
@@ -292,6 +320,15 @@ class Git:
             raise GitRefused(what=f"keep the work in {path}", why="no commit was made")
         self._write(path, "reset", "--hard", "--quiet", effect="reset", limit=_LONG, lock=None)
         return ref
+
+    def fast_forward(self, checkout: str, commit: str) -> str:
+        """Move the branch of a person's checkout, and its files, as that person asked for. Empty: done; else why git refused.
+
+        Nothing of the person's is overwritten: no local change, staged or not, and no untracked or ignored file.
+        """
+        words = ["merge", "--ff-only", "--no-overwrite-ignore", "--quiet", commit]
+        done = self.run_in("merge --ff-only", checkout, *words, limit=_LONG)
+        return "" if done.ok else _said(done)
 
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
         """Merge into a worktree of fleet's own. None: merged. Else the files in conflict, and nothing half-merged is left."""
@@ -360,6 +397,11 @@ def _env(tree: str = "") -> dict[str, str]:
     return {**os.environ, "LANGUAGE": "en", **above}
 
 
+def shown(name: str) -> str:
+    """The name of a file for people, with a sign for each byte that is no UTF-8."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def git_dir(repository: str) -> str:
     """Where a repository keeps what git knows of it; for a project that is itself a worktree, the one it belongs to."""
     own = f"{repository}/.git"
@@ -392,4 +434,5 @@ def _worktree(lines: list[str]) -> Worktree:
         head=fields.get("HEAD", ""),
         locked=fields.get("locked"),
         prunable="prunable" in fields,
+        bare="bare" in fields,
     )

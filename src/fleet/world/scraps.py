@@ -34,15 +34,19 @@ def is_filled(path: str) -> bool:
     return bool(entry) and os.path.exists(f"{entry}/index")
 
 
-def is_pointed(path: str) -> bool:
-    """Whether a tree says which entry of its repository it belongs to; a removal may take that away first."""
-    return _entry_of(path) != ""
+def has_no_pointer(path: str) -> bool:
+    """Whether a tree does not say which entry of its repository it belongs to: a removal may take that away first.
+
+    A `.git` folder or link that somebody has made there is not overwritten.
+    """
+    own = f"{path}/.git"
+    return not os.path.lexists(own) or (os.path.isfile(own) and not os.path.islink(own) and os.path.getsize(own) == 0)
 
 
 def repoint(git_dir: str, path: str) -> None:
     """Say it again, for a tree whose entry is there and names it."""
     entries = [each for each in _entries(git_dir) if _text(f"{each}/gitdir") and _names(each, path)]
-    if len(entries) == 1 and not is_pointed(path):
+    if len(entries) == 1 and has_no_pointer(path):
         with open(f"{path}/.git", "w", encoding="utf-8") as file:
             file.write(f"gitdir: {entries[0]}\n")
 

@@ -78,20 +78,26 @@ CREATE INDEX claims_by_dispatch ON claims (dispatch) WHERE dispatch IS NOT NULL;
 CREATE INDEX claims_by_bundle ON claims (project, slug) WHERE slug IS NOT NULL;
 CREATE INDEX claims_by_job ON claims (job) WHERE job IS NOT NULL;
 
--- What was put aside instead of being deleted: worktrees with files that git cannot bring back.
+-- What was put aside instead of being deleted: ignored files of worktrees, which git cannot bring back.
 CREATE TABLE trash (
   id TEXT PRIMARY KEY,
   project TEXT NOT NULL,
   slug TEXT NOT NULL,
+  -- The claim of the worktree. While it is open, the files may have to go back.
+  claim TEXT NOT NULL,
   home TEXT,
-  -- The folder below the home, and where it was.
+  -- The folder below the home, and the worktree that its files are from.
   name TEXT NOT NULL,
   path TEXT NOT NULL,
   why TEXT NOT NULL,
+  files INTEGER NOT NULL,
   bytes INTEGER NOT NULL,
   at INTEGER NOT NULL,
-  -- When it may be deleted, and when it was.
+  -- When all files were there; missing while they are being moved.
+  moved_at INTEGER,
+  -- When it may be deleted, and when it was deleted or went back.
   until INTEGER NOT NULL,
   gone_at INTEGER
 ) STRICT;
 CREATE INDEX trash_kept ON trash (until) WHERE gone_at IS NULL;
+CREATE INDEX trash_of_claim ON trash (claim) WHERE gone_at IS NULL;

@@ -12,6 +12,8 @@ from fleet.model.settings import Value
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import reading
 
+_LISTED = 3
+
 
 @click.group("config")
 def config() -> None:
@@ -49,6 +51,8 @@ def show(**given: Any) -> None:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join([*value[:_LISTED], *(["…"] if len(value) > _LISTED else [])]) or "—"
     return "—" if value is None else str(value)
 
 

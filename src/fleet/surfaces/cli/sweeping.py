@@ -143,14 +143,18 @@ def _is_wanted(found: list[Finding], count: int) -> bool:
 
 
 def _offer(fleet: Fleet) -> None:
-    """Each worktree that nobody needs any more but that has uncommitted work."""
+    """Each worktree that nobody needs any more but that is kept because of what is in it."""
     for tree in fleet.kept_trees():
-        terminal.say(f"{tree['path']} has uncommitted work of {tree['project']}/{tree['task']}, which is archived.")
-        said = "commit it to a ref of its own and remove the worktree, keep it, or open it (its path is printed)"
-        chosen = click.prompt(said, type=click.Choice(["commit", "keep", "open"]), default="keep")
+        terminal.say(f"{tree['why']} ({tree['project']}/{tree['task']}, which is archived)")
+        choices = ["commit", "keep", "open"] if tree["committable"] else ["keep", "open"]
+        commit = "commit it to a ref of its own and remove the worktree, " if tree["committable"] else ""
+        said = f"{commit}keep it, or open it (its path is printed)"
+        chosen = click.prompt(said, type=click.Choice(choices), default="keep")
         if chosen == "commit":
             done = fleet.keep(project=tree["project"], slug=tree["task"])
             terminal.say(f"kept as {done['ref']}; `git show {done['ref']}` shows it")
+            for each in [*done["aside"], *done["left"]]:
+                terminal.say(each)
         elif chosen == "open":
             terminal.say(f"cd {tree['path']}")
 

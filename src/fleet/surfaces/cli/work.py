@@ -7,8 +7,10 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.errors import Refused
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import Slug, acting
+from fleet.world.home import here
 
 
 @click.command("merge")
@@ -34,26 +36,35 @@ def merge(slug: str, **given: Any) -> None:
         f"is merged as {done['commit'][:12]}" if done["changed"] else "had nothing that was not merged; it is archived"
     )
     terminal.say(f"{done['project']}/{slug} {said}{left}")
+    for each in done["aside"]:
+        terminal.say(each)
 
 
 @click.command("land")
 @click.option("--dry-run", is_flag=True, help="only show what would land")
 @acting
-def land(**given: Any) -> None:
+def land(**given: Any) -> int:
     """Move your target branch to the integration branch, by fast-forward.
 
-    A target that you have checked out is not touched: the command to run is printed instead.
+    A target that is checked out is moved only when you call this in that checkout, nothing is in progress there and nothing of
+    yours would be overwritten. Else it is not touched, the command to run is printed, and the exit code is 14.
 
     \b
     Examples:
+      fleet land
       fleet land --dry-run
       fleet land -p web
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.land(project=fleet.project_here(given["project"]), dry=given["dry_run"])
+        done = fleet.land(project=fleet.project_here(given["project"]), dry=given["dry_run"], here=here())
     if given["json"]:
         terminal.say_json(done)
-        return
+    else:
+        _show_landing(done)
+    return Refused.code if done["run"] else 0
+
+
+def _show_landing(done: dict[str, Any]) -> None:
     if not done["commits"]:
         terminal.say(f"nothing to land: {done['target']} has all of {done['integration']}")
         return
@@ -64,7 +75,7 @@ def land(**given: Any) -> None:
     if done["moved"]:
         terminal.say(f"{done['target']} is now at {done['integration']} ({done['commits']} commits)")
     elif done["run"]:
-        terminal.say(f"{done['target']} is checked out, so it was not touched; to land, run:\n  {done['run']}")
+        terminal.say(f"{done['why']}, so it was not touched; to land, run:\n  {done['run']}")
     else:
         terminal.say(f"{done['commits']} commits of {done['integration']} would land on {done['target']}")
 

@@ -22,6 +22,7 @@ from fleet.verbs.merge import astray, begin, end_finisher, order_for
 from fleet.verbs.merged_tree import merge_commit
 from fleet.verbs.reclaim import reclaim, release_bundle
 from fleet.verbs.settle import settle
+from fleet.world.checkouts import branch_in_hand
 
 if TYPE_CHECKING:
     from fleet.model.claim import Claim
@@ -65,6 +66,9 @@ def merge(ground: Ground, job: Row, item: str) -> str | None:
         return None
     if git.contains(repository, name, tip):
         return base if _has_work(ground, job, slug, tip) else None
+    taken = branch_in_hand(git, repository, name)
+    if taken:
+        raise GitRefused(what=f"move the branch {name}", why=taken)
     if git.commits(repository, tip, base) == []:  # nothing happened here meanwhile: the branch just moves on
         if not git.set_branch(repository, name, new=tip, old=base):
             raise Refused(what=f"the branch {name} moved meanwhile; try again")

@@ -1,0 +1,71 @@
+"""Ignored files of a worktree: which of them are left when everything reproducible is taken away."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Test = Callable[[str], bool]
+
+_CHUNK = 1 << 20
+
+
+class Remains:
+    """What is left of ignored files: the largest folders and files in which nothing is reproducible, and how much that is."""
+
+    def __init__(self, top: str, is_reproducible: Test) -> None:
+        self.paths: list[str] = []
+        self.files = 0
+        self.size = 0
+        self._top = top
+        self._is_reproducible = is_reproducible
+
+    def add(self, names: Iterable[str]) -> Remains:
+        """Look at ignored files and folders. OSError when one cannot be read."""
+        for name in names:
+            paths, _spared = self._look(name.rstrip("/"))
+            self.paths += paths
+        return self
+
+    def _look(self, name: str, *, whole: bool = False) -> tuple[list[str], bool]:
+        """What is left of a file or folder, and whether anything in it is reproducible. A repository is left as a whole."""
+        found = os.lstat(f"{self._top}/{name}")
+        if not whole and self._is_reproducible(name):
+            return [], True
+        if not stat.S_ISDIR(found.st_mode):
+            return self._count(name, found)
+        whole = whole or os.path.lexists(f"{self._top}/{name}/.git")
+        parts = [self._look(f"{name}/{each}", whole=whole) for each in sorted(os.listdir(f"{self._top}/{name}"))]
+        left = [path for paths, _spared in parts for path in paths]
+        spared = any(each for _paths, each in parts)
+        return (left, True) if spared else ([name] if left else [], False)
+
+    def _count(self, name: str, found: os.stat_result) -> tuple[list[str], bool]:
+        """A socket, pipe or device has no content that could be lost."""
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
+            return [], True
+        self.files += 1
+        self.size += found.st_size
+        return [name], False
+
+
+def digest(path: str) -> str:
+    """What a file holds, or where a link leads: size and hash. Empty when it is neither, or cannot be read."""
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            return f"link {hashlib.sha256(os.fsencode(os.readlink(path))).hexdigest()}"
+        if not stat.S_ISREG(mode):
+            return ""
+        made = hashlib.sha256()
+        with open(path, "rb") as file:
+            while chunk := file.read(_CHUNK):
+                made.update(chunk)
+            return f"{file.tell()} {made.hexdigest()}"
+    except OSError:
+        return ""
