@@ -11,7 +11,8 @@ from fleet.model.settings import HOME_FILE, PROJECT_FILE, SETTINGS, merged
 from fleet.model.settings_text import read
 
 EXAMPLES = {
-    str: ['"7d"', '"make test"', '"sqlite"', '"full"', '"any"', '"person"', '"pr"'],
+    str: ['"7d"', '"make test"', '"sqlite"', '"full"', '"any"', '"person"', '"pr"', '"5GB"'],
+    list: ['["node_modules", "*.pyc"]'],
     int: ["3"],
     float: ["2.5"],
 }
@@ -34,7 +35,8 @@ def test_every_setting_is_typed_has_help_and_a_default_that_it_accepts(setting):
     assert setting.default is None or setting.accepts(setting.default)
     assert setting.file in {HOME_FILE, PROJECT_FILE}
     assert not setting.accepts(object())
-    assert not setting.accepts([])
+    assert not setting.accepts([]) or isinstance(setting.default, list)
+    assert not setting.accepts([1])
     assert not setting.accepts(True)  # noqa: FBT003
 
 
@@ -111,3 +113,16 @@ def test_whatever_a_file_holds_the_answer_is_values_or_a_line(text):
     except BadSetting as error:
         lines.append(error.facts["line"])
     assert all(1 <= line <= text.count("\n") + 1 for line in lines)
+
+
+@pytest.mark.req("CONF-1")
+@pytest.mark.parametrize("text", ['["*"]', '["/"]', '[""]', "[1]", '"node_modules"'])
+def test_what_is_disposable_is_a_list_of_names_and_never_everything(text):
+    with pytest.raises(BadSetting, match=r"worktree\.disposable"):
+        read("fleet.toml", f"[worktree]\ndisposable = {text}", PROJECT_FILE)
+
+
+@pytest.mark.parametrize("text", ['"5"', '"GB"', '"5XB"', '"-1GB"', "5"])
+def test_a_size_has_a_number_and_a_unit(text):
+    with pytest.raises(BadSetting, match=r"trash\.limit"):
+        read("config.toml", f"[trash]\nlimit = {text}", HOME_FILE)
