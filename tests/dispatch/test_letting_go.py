@@ -82,7 +82,7 @@ def test_a_session_that_a_living_process_could_not_release_is_released_by_the_ne
         either.without_hint(fleet)
         ident = either.dispatch(fleet, "t", "true")
         either.exited(fleet, ident)
-        broken = either.shim("tmux", "kill-session")
+        broken = either.shim("tmux", "kill-pane")
         first = either.halted("end", "", "settle", ident, PATH=broken)
         assert (claim_of(fleet, "tmux_session", ident).state, is_alive(first.pid)) == ("releasing", True)
         fleet.sweep(kill=True)

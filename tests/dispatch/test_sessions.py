@@ -87,7 +87,7 @@ def test_a_session_that_lost_our_mark_is_foreign_and_left_alone(scene):
         scene.without_hint(fleet)
         ident = scene.dispatch(fleet, "t", "true")
         scene.exited(fleet, ident)
-        scene.tmux("set-option", "-t", f"=fleet-{ident}:", "@fleet_home", "somebody")
+        scene.tmux("set-option", "-p", "-t", f"=fleet-{ident}:", "@fleet_home", "somebody")
         assert look(fleet, ident) == "foreign"
         fleet.sweep(kill=True)
         assert fleet.world.tmux.listing().pane(f"fleet-{ident}") is not None
@@ -229,7 +229,7 @@ def test_who_settles_second_waits_for_the_release_that_is_under_way_but_not_for_
         ident = either.dispatch(fleet, "t", "true")
         who = either.launched(fleet, ident)
         until(lambda: not is_alive(who.pid))
-        first = either.halted("before", "tmux kill-session", "settle", ident)
+        first = either.halted("before", "tmux kill-pane", "settle", ident)
         fleet.world.clock = Continuing(first.pid)
         left = fleet.settle(ident)["left"]
         os.kill(first.pid, signal.SIGCONT)

@@ -212,7 +212,7 @@ def test_three_failed_releases_block_the_reclamation_visibly_until_it_works(scen
         ident = scene.dispatch(fleet, "t", "true")
         scene.exited(fleet, ident)
         with monkeypatch.context() as patch:
-            patch.setenv("PATH", scene.shim("tmux", "kill-session"))
+            patch.setenv("PATH", scene.shim("tmux", "kill-pane"))
             until(
                 lambda: fleet.sweep(kill=True) and claim_of(fleet, "tmux_session", ident).state == "releasing_blocked"
             )

@@ -167,13 +167,13 @@ class Running(Planning, Session):
 
     def attach_words(self, ident: str) -> list[str]:
         """The command that attaches a terminal to an agent."""
-        if self._pane(ident) is None:
+        pane = self._pane(ident)
+        if pane is None:
             raise Absent(what=f"session of {ident}; `fleet logs {ident}` shows what it left")
-        return self.world.tmux.attach_words(f"fleet-{ident}")
+        return self.world.tmux.attach_words(pane)
 
     def _pane(self, ident: str) -> Pane | None:
-        pane = self.world.tmux.listing().pane(f"fleet-{ident}")
-        return pane if pane is not None and pane.dispatch == ident and pane.home == self.world.tmux.home_id else None
+        return self.world.tmux.listing().pane_of(ident)
 
     def diff(self, *, project: str, slug: str, stat: bool = False, colour: bool = False) -> str:
         """What a task's branch changes, against the integration branch."""

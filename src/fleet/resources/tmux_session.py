@@ -1,4 +1,7 @@
-"""tmux_session: the session of one dispatch, on the home's own server."""
+"""tmux_session: the session that is made for one dispatch, on the home's own server.
+
+Ours is the pane that was made with it, wherever a person has moved it. Other panes in the session are a person's or another agent's.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import TmuxRefused
 from fleet.model.identity import Identity
+from fleet.resources.half_made import UNMADE
 
 if TYPE_CHECKING:
     from fleet.model.claim import Claim, Look
     from fleet.resources.kind import Order
-    from fleet.world.tmux import Listing
+    from fleet.world.tmux import Listing, Pane
     from fleet.world.world import World
 
 
@@ -33,16 +37,17 @@ class TmuxSession:
         return {"server": order.server, "socket": world.tmux.socket}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """By the server's answer, its identity, and the mark."""
+        """By the server's answer, its identity, and the stamps of the pane."""
         return self.judge(claim, world.tmux.listing(), world)
 
     def judge(self, claim: Claim, listing: Listing, world: World) -> Look:
         """The same, from a listing that was asked for once for all."""
-        pane = listing.pane(claim.name)
+        pane = listing.pane_of(claim.dispatch or "")
         if pane is not None:
-            if pane.home == world.tmux.home_id and pane.dispatch == claim.dispatch:
-                return "ours"
-            return "unknown" if claim.state == "allocating" and not pane.home else "foreign"
+            return "foreign" if _is_respawned(claim, pane, world) else "ours"
+        named = listing.pane(claim.name)
+        if named is not None and (named.dispatch == claim.dispatch or claim.state in UNMADE):
+            return "unknown" if claim.state == "allocating" and not named.home else "foreign"
         made_on = Identity.parse(claim.data.get("server", ""))
         if listing.server is not None and (made_on is None or listing.server == made_on):
             return "absent"
@@ -84,11 +89,19 @@ class TmuxSession:
             return None
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Kill it, by its id, if it is ours. Its processes were proven dead before."""
+        """End our pane, by its id. Its processes were proven dead before. The session goes with its last pane."""
         listing = world.tmux.listing()
-        pane = listing.pane(claim.name)
+        pane = listing.pane_of(claim.dispatch or "")
         found = self.judge(claim, listing, world)
         if found == "ours" and pane is not None and not world.tmux.kill(pane):
-            raise TmuxRefused(what=f"kill session {claim.name}", why="no answer")
+            raise TmuxRefused(what=f"end the pane of {claim.name}", why="no answer")
         if found in {"unknown", "foreign"}:
-            raise TmuxRefused(what=f"kill session {claim.name}", why=f"it is {found}")
+            raise TmuxRefused(what=f"end the pane of {claim.name}", why=f"it is {found}")
+
+
+def _is_respawned(claim: Claim, pane: Pane, world: World) -> bool:
+    """Whether a person has started something else in the pane of an agent that is dead."""
+    process = Identity.parse(claim.data.get("process", ""))
+    if process is None or pane.dead or pane.pid == process.pid:
+        return False
+    return world.processes.life(process) == "dead"

@@ -147,7 +147,7 @@ def _by_file(engine: Engine, who: Identity) -> State | None:
 
 
 def _by_screen(ground: Ground, row: Row, engine: Engine, listing: Listing) -> State | None:
-    pane = listing.pane(f"fleet-{row['id']}")
+    pane = listing.pane_of(row["id"])
     text = ground.world.tmux.capture(pane, history=False) if pane else None
     state, question = state_of(engine, text or "")
     if state == "unknown":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row
     from fleet.verbs.ground import Ground
-    from fleet.world.tmux import Listing, Pane
+    from fleet.world.tmux import Listing
 
 # How long the hook beside an idle agent is given before the text is typed after all.
 _WAKING = 15 * SECOND
@@ -67,8 +67,8 @@ def _busy(known: Row) -> str:
 
 
 def _typed(ground: Ground, dispatch: str, engine: Engine, listing: Listing, *, hooked: bool) -> str:
-    pane = _pane(ground, dispatch, listing)
-    if pane is None:
+    pane = listing.pane_of(dispatch)
+    if pane is None or pane.dead:
         return f"tmux does not show its session; {INBOX}"
     screen = ground.world.tmux.capture(pane, history=False) or ""
     if not has_box(engine, screen):
@@ -81,9 +81,3 @@ def _typed(ground: Ground, dispatch: str, engine: Engine, listing: Listing, *, h
     if taken and not hooked:  # else the hook of its prompt acknowledges what really arrived
         ground.commit(messages.acknowledge(dispatch, [taken[0]["id"]]))
     return "more waits; one at a time is typed" if _waiting(ground, dispatch) else ""
-
-
-def _pane(ground: Ground, dispatch: str, listing: Listing) -> Pane | None:
-    pane = listing.pane(f"fleet-{dispatch}")
-    ours = pane is not None and pane.dispatch == dispatch and pane.home == ground.world.tmux.home_id and not pane.dead
-    return pane if ours else None

@@ -144,18 +144,19 @@ def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str,
         base=base,
         branch_mark=mark_of(world.tmux.home_id, ground.project(wanted.project)),
         integration=integration,
-        words=(world.fleet_program, "launch", ident),
+        words=("env", *_mark(wanted, ident), world.fleet_program, "launch", ident),
         server=str(server(ground)),
         git_limit=duration(ground.setting("git_limit")) / SECOND,
-        env={
-            "FLEET_HOME": world.home,
-            "FLEET_PROJECT": wanted.project,
-            "FLEET_DISPATCH_ID": ident,
-            **({"FLEET_TASK": wanted.slug} if wanted.slug else {}),
-        },
+        env={"FLEET_HOME": world.home},
     )
     cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else repository
     return replace(order, cwd=cwd, prompt=_prompt(ground, order, task, wanted.handoff))
+
+
+def _mark(wanted: Wanted, ident: str) -> list[str]:
+    """What marks a process as the dispatch's. Given to its command, not to its session: a pane that a person splits off has none."""
+    task = [f"FLEET_TASK={wanted.slug}"] if wanted.slug else []
+    return [f"FLEET_DISPATCH_ID={ident}", f"FLEET_PROJECT={wanted.project}", *task]
 
 
 def _prompt(ground: Ground, order: Order, task: Row, handoff: str) -> str:

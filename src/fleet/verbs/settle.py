@@ -110,9 +110,9 @@ def _why_starting(ground: Ground, row: Row, listing: Listing) -> str:
     if busy:
         return f"{busy[0]} is still being made"
     session = next((claim for claim in held if claim.kind == "tmux_session" and claim.state == "live"), None)
-    seen = _pane(ground, row, listing) is not None or not (over or session)
+    seen = listing.pane_of(row["id"]) is not None or not (over or session)
     fresh = listing if seen else ground.world.tmux.listing()
-    pane = _pane(ground, row, fresh)
+    pane = fresh.pane_of(row["id"])
     if pane is not None and not pane.dead and _is_noticed(ground, fresh, pane):
         return "its session is starting"
     if session is not None:
@@ -142,7 +142,7 @@ def _last_look(ground: Ground, row: Row) -> Pane | None:
     """
     for _ in range(_LOOKS):
         listing = ground.world.tmux.listing()
-        pane = _pane(ground, row, listing)
+        pane = listing.pane_of(row["id"])
         if pane is None or pane.status is not None or listing.server is None or row["exec_state"] != "in_flight":
             return pane
         ground.world.processes.signal(listing.server, signal.SIGCHLD)
@@ -163,12 +163,6 @@ def _evidence(ground: Ground, row: Row, pane: Pane | None, why: str, work: str |
         work=_has_work(ground, row, work),
         why_not_launched=why or "it was never launched",
     )
-
-
-def _pane(ground: Ground, row: Row, listing: Listing) -> Pane | None:
-    pane = listing.pane(f"fleet-{row['id']}")
-    ours = pane is not None and pane.home == ground.world.tmux.home_id and pane.dispatch == row["id"]
-    return pane if ours else None
 
 
 def _work(ground: Ground, row: Row) -> str | None:

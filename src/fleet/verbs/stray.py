@@ -29,17 +29,19 @@ _LATE = 168 * HOUR
 
 
 def sessions(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Finding]:
-    """Sessions on our server: ours whose dispatch has ended; those that only look like ours are listed."""
+    """Panes on our server: agents' whose dispatch has ended. Sessions that have our name and no pane of ours are listed."""
     held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    ours = {pane.session for pane in listing.panes if pane.home == ground.world.tmux.home_id}
     for pane in listing.panes:
         what = f"tmux session {pane.session}"
         if pane.home != ground.world.tmux.home_id:
-            if _SESSION.fullmatch(pane.session):
+            if _SESSION.fullmatch(pane.session) and pane.session not in ours:
                 yield Finding(what=what, why="it has our name but not our mark", proof=f"its mark is {pane.home or 'missing'}",
                               action="listed only", standing=True)  # fmt: skip
             continue
         row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=pane.dispatch))  # noqa: B023
-        if row is not None and (row["exec_state"] in UNFINISHED or pane.session in held):
+        what = f"the pane of dispatch {pane.dispatch} in tmux session {pane.session}" if pane.stamped else what
+        if row is not None and (row["exec_state"] in UNFINISHED or f"fleet-{pane.dispatch}" in held):
             continue  # its dispatch releases it by its claim
         if row is None and archived(ground, pane.dispatch) is None:
             yield Finding(what=what, why="it bears our mark, but its dispatch is in neither tables nor archive",
@@ -57,7 +59,7 @@ def _killed(ground: Ground, pane: Pane, seen: Listing) -> bool:
     now = ground.world.tmux.listing()
     if now.server is None:  # a server goes with its last session
         return ground.world.processes.life(seen.server) == "dead"
-    return now.pane(pane.session) is None
+    return now.pane_of(pane.dispatch) is None
 
 
 def processes(ground: Ground, *, kill: bool) -> Iterator[Finding]:

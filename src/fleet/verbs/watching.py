@@ -52,7 +52,7 @@ def _watched(ground: Ground, row: Row) -> Engine | None:
 
 
 def _look(ground: Ground, row: Row, engine: Engine, listing: Listing) -> str:
-    pane = listing.pane(f"fleet-{row['dispatch']}")
+    pane = listing.pane_of(row["dispatch"])
     text = ground.world.tmux.capture(pane, history=False) if pane else None
     state, words = state_of(engine, text or "")
     said = " ".join(words.split())

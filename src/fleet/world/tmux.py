@@ -1,7 +1,9 @@
 """tmux: a private server for each fleet home, asked with time limits, answering in three values.
 
 A session that is not listed is absent only if the *same* server says so. An unreachable, stopped or replaced server says
-nothing. Sessions are stamped in the very call that creates them, and are killed by their id and stamp, never by their name.
+nothing. The agent's pane is stamped in the very call that creates its session; the stamp goes with the pane when a person moves
+it to another window or session. A pane is ended by its id and only while it has the stamp. Panes without one are a person's, and
+no session is ended as a whole.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ _COLUMNS = (
     "#{pane_dead_signal}",
     "#{@fleet_dispatch}",
     "#{@fleet_home}",
+    "#{@fleet_pane}",
     "#{session_attached}",
     "#{pane_id}",
     "#{pane_title}",
@@ -57,7 +60,6 @@ set-option -s exit-empty off
 set-hook -g session-created "set-option -s exit-empty on ; set-hook -gu session-created"
 set-option -s escape-time 10
 set-option -s focus-events on
-set-option -g remain-on-exit on
 set-option -g history-limit 50000
 set-option -g mouse on
 set-option -g default-terminal screen-256color
@@ -70,17 +72,17 @@ bind-key -n C-q detach-client
 """
 
 
-# A hint that an agent has exited; the tick and the sweep are the truth. The session's variables are taken away, so that the hint
-# itself is not taken for a process of the agent.
+# A hint that an agent has exited; the tick and the sweep are the truth. It names the dispatch by the stamp of the pane that died:
+# the pane may have been moved to another session. The variables are unset for sessions that an older fleet made, which had them.
 HOOK = """\
 set-hook -g pane-died "run-shell -b 'unset FLEET_DISPATCH_ID FLEET_TASK FLEET_PROJECT; exec {fleet} settle --hint \
-#{session_name} >/dev/null 2>&1'"
+fleet-#{@fleet_dispatch} >/dev/null 2>&1'"
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pane:
-    """One session's pane, as the server lists it."""
+    """One pane, as the server lists it, with the session that it is in now."""
 
     session: str
     session_id: str
@@ -90,6 +92,8 @@ class Pane:
     status: int | None
     dispatch: str
     home: str
+    # Whether the stamps are the pane's own. An older fleet stamped the session, and so every pane in it.
+    stamped: bool
     attached: bool
     title: str
 
@@ -101,11 +105,21 @@ class Listing:
     server: Identity | None
     panes: tuple[Pane, ...] = ()
     why: str = ""
+    # The home whose server it is.
+    home: str = ""
 
     def pane(self, session: str) -> Pane | None:
-        """The agent's pane of a session, by its exact name: the first one made; a person may have split it."""
-        mine = (pane for pane in self.panes if pane.session == session)
-        return min(mine, key=lambda pane: pane.number, default=None)
+        """The first pane that was made of those that are in a session now, whoever made it."""
+        there = (pane for pane in self.panes if pane.session == session)
+        return min(there, key=lambda pane: pane.number, default=None)
+
+    def pane_of(self, dispatch: str) -> Pane | None:
+        """The pane of a dispatch's agent, by its stamps, wherever a person has moved it. None: it is not there.
+
+        In a session that an older fleet stamped as a whole it is the first pane.
+        """
+        mine = [pane for pane in self.panes if (pane.home, pane.dispatch) == (self.home, dispatch)]
+        return min(mine, key=lambda pane: (not pane.stamped, pane.number), default=None)
 
 
 class Tmux:
@@ -134,7 +148,7 @@ class Tmux:
         server = self._processes.identify(int(first.split()[1]))
         if server is None:
             return Listing(server=None, why="its process cannot be seen from here: is this a sandbox?")
-        return Listing(server=server, panes=tuple(_pane(line) for line in lines))
+        return Listing(server=server, panes=tuple(_pane(line) for line in lines), home=self.home_id)
 
     def ensure_server(self) -> Identity:
         """The server's identity; started if there is none. Refuses to start a second one while the first may live."""
@@ -166,11 +180,14 @@ class Tmux:
         words: Sequence[str],
         lock: int,
     ) -> Identity | None:
-        """Make a stamped session that runs the words, and say on which server. This never starts a server."""
+        """Make a session whose pane is stamped and runs the words, and say on which server. This never starts a server.
+
+        Only this pane stays when its process has ended, with the exit status; a pane that a person opens beside it does not.
+        """
         given = [part for name, value in env.items() for part in ("-e", f"{name}={value}")]
-        exact = f"={session}:"
-        stamps = [";", "set-option", "-t", exact, "@fleet_dispatch", dispatch]
-        stamps += [";", "set-option", "-t", exact, "@fleet_home", self.home_id]
+        set_option = [";", "set-option", "-p", "-t", f"={session}:"]
+        stamps = [*set_option, "@fleet_dispatch", dispatch, *set_option, "@fleet_home", self.home_id]
+        stamps += [*set_option, "-F", "@fleet_pane", "#{pane_id}", *set_option, "remain-on-exit", "on"]
         make = ["new-session", "-d", "-P", "-F", "#{pid}", "-s", session, "-n", about, "-x", "200", "-y", "50"]
         done = self._ask("new-session", *make, "-c", cwd, *given, "--", *words, *stamps, lock=lock)
         if not done.ok:
@@ -178,10 +195,17 @@ class Tmux:
         return self._processes.identify(int(done.out)) if done.out.strip().isdigit() else None
 
     def kill(self, pane: Pane) -> bool:
-        """Kill a session by its id, if it still is the one that was listed: ids begin anew with each server."""
-        stamps = f"#{{&&:#{{==:#{{@fleet_dispatch}},{pane.dispatch}}},#{{==:#{{@fleet_home}},{pane.home}}}}}"
-        then, otherwise = f"kill-session -t '{pane.session_id}'", "display-message -p another"
-        done = self._ask("kill-session", "if-shell", "-F", "-t", f"{pane.session_id}:", stamps, then, otherwise)
+        """End an agent's pane by its id, if it still is the one that was listed: ids begin anew with each server.
+
+        A session ends with its last pane. One that an older fleet stamped is ended only while it has no other pane.
+        """
+        target = f"%{pane.number}"
+        own = (
+            _is("@fleet_pane", target) if pane.stamped else _both(_is("session_windows", "1"), _is("window_panes", "1"))
+        )
+        same = _both(_is("@fleet_dispatch", pane.dispatch), _is("@fleet_home", pane.home))
+        then, otherwise = f"kill-pane -t {target}", "display-message -p another"
+        done = self._ask("kill-pane", "if-shell", "-F", "-t", target, _both(same, own), then, otherwise)
         return done.ok and not done.out
 
     def capture(self, pane: Pane, *, history: bool) -> str | None:
@@ -206,9 +230,9 @@ class Tmux:
             return False
         return self._ask("exit-empty", "set-option", "-s", "exit-empty", "on").ok
 
-    def attach_words(self, session: str) -> list[str]:
-        """The command that attaches a terminal."""
-        return ["tmux", "-N", "-S", self.socket, "attach-session", "-t", f"={session}:"]
+    def attach_words(self, pane: Pane) -> list[str]:
+        """The command that attaches a terminal to the session in which a pane is now, with the pane selected."""
+        return ["tmux", "-N", "-S", self.socket, "attach-session", "-t", f"={pane.session}:.%{pane.number}"]
 
     def _start(self) -> None:
         hook = HOOK.replace("{fleet}", _quoted(self._fleet))
@@ -223,6 +247,14 @@ class Tmux:
         """In UTF-8, whatever the locale: else tmux would not print what separates its columns."""
         asked = ["tmux", "-u", "-N", "-S", self.socket, *words]
         return self._programs.run(f"tmux {what}", asked, limit=LIMIT, lock=lock)
+
+
+def _is(name: str, value: str) -> str:
+    return f"#{{==:#{{{name}}},{value}}}"
+
+
+def _both(one: str, other: str) -> str:
+    return f"#{{&&:{one},{other}}}"
 
 
 def _quoted(path: str) -> str:
@@ -253,7 +285,7 @@ def socket_of(home: str) -> str:
 
 
 def _pane(line: str) -> Pane:
-    name, ident, pid, dead, status, signal, dispatch, home, attached, number, title = line.split(
+    name, ident, pid, dead, status, signal, dispatch, home, stamp, attached, number, title = line.split(
         "\t", len(_COLUMNS) - 1
     )
     ended = int(status) if status.isdigit() else (128 + int(signal) if signal.isdigit() else None)
@@ -266,6 +298,7 @@ def _pane(line: str) -> Pane:
         status=ended if dead == "1" else None,
         dispatch=dispatch,
         home=home,
+        stamped=stamp == number,
         attached=attached not in {"", "0"},
         title=title,
     )

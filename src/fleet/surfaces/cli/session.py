@@ -32,7 +32,9 @@ def launch(ident: str) -> None:
 
 
 def settle_soon(given: str) -> None:
-    """Settle a dispatch whose agent is just exiting, in the background."""
+    """Settle a dispatch whose agent is just exiting, in the background. A pane without a stamp is no agent's."""
+    if given == "fleet-":
+        return
     ident = DispatchId(given.removeprefix("fleet-"), source="the session's name")
     if not detached():
         with Session.open() as session:
