@@ -30,6 +30,7 @@
     │   ├── ReplaceInProgress          a candidate is proving itself
     │   ├── TickInProgress
     │   ├── BundleHeld                 somebody works in the task's worktree
+    │   ├── WorktreeBusy               a process works in it that is perhaps a dead agent's
     │   ├── ThingHeld                  a thing has one owner
     │   └── StoreBusy                  the writer's lock did not come free in time
     ├── Superseded                13   the caller is no longer the one
@@ -328,6 +329,13 @@ class BundleHeld(Contested):
 
     says = "the worktree of {project}/{slug} is held by {holder}"
     hint = "wait for it to end, or look at it with `fleet ps`"
+
+
+class WorktreeBusy(Contested):
+    """A process works in the worktree of a dead agent, and may be that agent's."""
+
+    says = "the worktree of {project}/{slug} is not handed on: {who} works in it, and fleet cannot tell whose it is"
+    hint = "look at the process; when it is ended, or its directory is elsewhere, try again"
 
 
 class ThingHeld(Contested):

@@ -70,7 +70,7 @@ def test_how_the_agent_ended_is_what_its_own_pane_says(scene):
         assert fleet.task(project="p", slug="t")["reason"] == "exit status 3, without a report"
 
 
-@pytest.mark.req("EXC-4", "SWEEP-3", "AGENT-7")
+@pytest.mark.req("EXC-9", "SWEEP-3", "AGENT-7")
 def test_a_persons_editor_in_a_split_outlives_the_agent(scene):
     with scene.fleet() as fleet:
         ident, agent = at_work(scene, fleet, "t")
@@ -86,7 +86,7 @@ def test_a_persons_editor_in_a_split_outlives_the_agent(scene):
         close(scene, editor)
 
 
-@pytest.mark.req("EXC-4", "EXC-8", "SWEEP-3")
+@pytest.mark.req("EXC-9", "EXC-8", "SWEEP-3")
 @pytest.mark.parametrize("ends", ["the one whose session it is", "the one that was moved"])
 def test_an_agent_whose_pane_was_joined_to_anothers_ends_alone(scene, ends):
     with scene.fleet() as fleet:
@@ -131,7 +131,7 @@ def test_attach_goes_to_where_the_agents_pane_is(scene):
         ]
 
 
-@pytest.mark.req("EXC-4", "EXC-9")
+@pytest.mark.req("EXC-9")
 def test_what_a_person_started_in_a_dead_agents_pane_is_theirs(scene):
     scene.forgiven = {"session", "journal", "claim tmux_session", "lock"}
     with scene.fleet() as fleet:
@@ -146,7 +146,7 @@ def test_what_a_person_started_in_a_dead_agents_pane_is_theirs(scene):
         assert is_alive(theirs)
 
 
-@pytest.mark.req("EXC-4", "SWEEP-3")
+@pytest.mark.req("EXC-9", "SWEEP-3")
 @pytest.mark.parametrize("split_by_a_person", [False, True])
 def test_a_session_that_an_older_fleet_stamped_is_ended_only_while_it_has_one_pane(scene, split_by_a_person):
     with scene.fleet() as fleet:
@@ -170,7 +170,7 @@ def test_a_session_that_an_older_fleet_stamped_is_ended_only_while_it_has_one_pa
         assert fleet.world.tmux.listing().pane_of(ident) is None
 
 
-@pytest.mark.req("EXC-4")
+@pytest.mark.req("EXC-9")
 def test_a_pane_that_lost_its_stamp_since_it_was_listed_is_not_ended(scene):
     with scene.fleet() as fleet:
         ident, agent = at_work(scene, fleet, "t")
@@ -181,7 +181,7 @@ def test_a_pane_that_lost_its_stamp_since_it_was_listed_is_not_ended(scene):
         scene.tmux("set-option", "-p", "-t", f"=fleet-{ident}:", "@fleet_home", listed.home)
 
 
-@pytest.mark.req("EXC-4")
+@pytest.mark.req("EXC-9")
 def test_a_hint_of_a_pane_that_is_no_agents_does_nothing(scene):
     said = scene.program("settle", "--hint", "fleet-")
     assert (said.code, said.out, said.err) == (0, "", "")

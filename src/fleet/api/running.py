@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.api.planning import Planning
 from fleet.api.session import Session
 from fleet.engines import reader
-from fleet.errors import Absent, FleetError, NoSuchDispatch
+from fleet.errors import Absent, FleetError, NoSuchDispatch, WorktreeBusy
 from fleet.model.claim import Claim
 from fleet.model.times import iso_or_none
 from fleet.resources import KINDS, class_of
@@ -61,7 +61,9 @@ class Running(Planning, Session):
         """An agent that ended without anybody noticing is not at work."""
         attempt = self.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
         if attempt is not None and attempt["id"] != self.speaker:
-            settle.settle(self.ground, attempt["id"])
+            done = settle.settle(self.ground, attempt["id"])
+            if done.get("strangers"):
+                raise WorktreeBusy(project=project, slug=slug, who=done["strangers"])
 
     def check_start(self, wanted: Wanted) -> None:
         """Refuse what could not start anyway."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet.resources.cgroup import Cgroup
 from fleet.resources.coord_prompt_inbox import CoordPromptInbox
 from fleet.resources.merge_tree import MergeTree
 from fleet.resources.tmux_session import TmuxSession
@@ -22,8 +23,9 @@ from fleet.resources.worktree import Worktree
 if TYPE_CHECKING:
     from fleet.resources.kind import Kind
 
-# The tree goes before the session that works in it, the prompt before the agent that reads it.
-ORDER: tuple[Kind, ...] = (WorkerDir(), Worktree(), MergeTree(), CoordPromptInbox(), TmuxSession())
+CGROUP = Cgroup()
+# The tree goes before the session that works in it, the prompt before the agent that reads it, the group before who joins it.
+ORDER: tuple[Kind, ...] = (WorkerDir(), Worktree(), MergeTree(), CoordPromptInbox(), CGROUP, TmuxSession())
 KINDS: dict[str, Kind] = {kind.name: kind for kind in ORDER}
 
 # Kinds that live in the database itself, and need no claim; shown among the claims of their dispatch.

@@ -876,6 +876,13 @@ SET_RESUMES = Query(
     "UPDATE dispatches SET resumes = %(resumes)s WHERE id = %(id)s AND exec_state = 'pending'",
 )
 
+# Processes that descend from an agent and may outlive it unmarked.
+NOTE_DESCENDANTS = Query(
+    'note_descendants',
+    "UPDATE dispatches SET descendants = :descendants WHERE id = :id AND exec_state = 'in_flight'",
+    "UPDATE dispatches SET descendants = %(descendants)s WHERE id = %(id)s AND exec_state = 'in_flight'",
+)
+
 # What became of a task, by the attempt that still has it; and the commit that its work is at now, if there is work.
 SETTLE_TASK = Query(
     'settle_task',

@@ -83,6 +83,7 @@ class Scene:
                 f"claim {claim['kind']} {claim['state']}" for claim in fleet.claims() if claim["kind"] in _OUTSIDE
             ]
             found += [f"journal {each['id']} {each['exec_state']}" for each in fleet.dispatches()]
+            found += [f"cgroup {path}" for path in world.cgroups.all_of_home(os.getpid())]
             found += [f"lock {name}" for name in world.files.names("locks/effects")]
             for folder in ("workers", "worktrees", "merges"):
                 found += [f"{folder}/{name}" for name in world.files.names(f"projects/{PROJECT}/{folder}")]
@@ -123,7 +124,7 @@ class Scene:
         self.git("commit", "--quiet", "--message=first")
 
 
-_OUTSIDE = ("tmux_session", "worktree", "worker_dir", "coord_prompt_inbox", "merge_tree")
+_OUTSIDE = ("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_inbox", "merge_tree")
 
 
 class _Database:

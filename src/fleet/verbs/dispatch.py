@@ -21,7 +21,7 @@ from fleet.errors import (
 from fleet.model import fence, times
 from fleet.model.dispatches import owner
 from fleet.model.pipeline import MENDING, STAGE_OF
-from fleet.resources import KINDS, half_removed
+from fleet.resources import CGROUP, KINDS, half_removed
 from fleet.resources.worktree import GATE_WAIT
 from fleet.store import bundles, seating, tasks
 from fleet.store import queries as q
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 _LOOK_AGAIN = 0.05
 _BUNDLE = ("worker_dir", "worktree")
-_OWN = ("coord_prompt_inbox", "tmux_session")
 
 
 def dispatch(ground: Ground, wanted: Wanted) -> dict[str, Any]:
@@ -118,8 +117,15 @@ def _has_live_attempt(ground: Ground, order: Order) -> bool:
     return ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place)) is not None
 
 
+def _own_kinds(ground: Ground, order: Order) -> tuple[str, ...]:
+    """What a dispatch has for itself, in the order in which it is made: the session, which uses the rest, last."""
+    cgroup = ("cgroup",) if CGROUP.is_available(order, ground.world) else ()
+    return ("coord_prompt_inbox", *cgroup, "tmux_session")
+
+
 def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
-    fresh = {name: intent(ground, KINDS[name], order) for name in ((*_BUNDLE, *_OWN) if order.slug else _OWN)}
+    own = _own_kinds(ground, order)
+    fresh = {name: intent(ground, KINDS[name], order) for name in ((*_BUNDLE, *own) if order.slug else own)}
     before = _bundle_now(ground, order)
     inbox = prompts.left_inbox(ground, wanted.predecessor) if wanted.handoff else None
     told = ground.settings(None)
@@ -138,7 +144,7 @@ def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, 
             made.extend(_adopt(tx, ground, order, fresh, before))
         taken = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None
         made.extend([taken] if taken else [])
-        for name in _OWN if taken is None else _OWN[1:]:
+        for name in own if taken is None else own[1:]:
             bundles.add_claim(tx, fresh[name])
             made.append(fresh[name])
         tx.note(kind=order.kind, engine=journal["engine"], session=f"fleet-{order.dispatch}")

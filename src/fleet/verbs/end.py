@@ -12,6 +12,7 @@ from fleet.model.identity import Identity
 from fleet.model.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.verbs import remains
 from fleet.verbs.find import archived
 from fleet.verbs.settle import settle
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
 
 _DEATH_WAIT = 5.0
+_PASSES = 3
 _LOOKS = 5
 _BETWEEN_LOOKS = 0.05
 
@@ -54,6 +56,7 @@ def _journal(ground: Ground, ident: str) -> Row:
 def press(ground: Ground, row: Row, *, asked_for: str, reason: str) -> str:
     """The same for whoever comes back: ask, and go; later, when the grace is over, kill and settle. Never waits for the agent."""
     process = Identity.parse(row["process"] or "")
+    remains.record(ground, row)
     if row["asked_for"] is None or row["asked_for"] == "report" != asked_for:
         ground.commit(_ask(row, asked_for, reason))
         if process is not None and ground.world.processes.life(process) == "alive":
@@ -82,6 +85,7 @@ def _ask(row: Row, asked_for: str, reason: str) -> Change:
 def _end_processes(ground: Ground, row: Row) -> None:
     process = Identity.parse(row["process"] or "")
     processes = ground.world.processes
+    remains.record(ground, row)
     if process is not None and processes.life(process) == "alive":
         processes.signal(process, _exit_signal(ground, row))
         grace = duration(ground.setting("exit_grace")) / SECOND
@@ -90,16 +94,23 @@ def _end_processes(ground: Ground, row: Row) -> None:
 
 
 def kill_processes(ground: Ground, row: Row) -> list[int]:
-    """Kill whatever is left of a dispatch, deepest first: its tree, and all that carry its id. Those that would not die."""
-    process = Identity.parse(row["process"] or "")
-    processes = ground.world.processes
-    tree = processes.tree(process) if process is not None and processes.life(process) == "alive" else []
-    doomed = list(dict.fromkeys([*tree, *processes.marked(row["id"])]))
-    processes.kill_all(doomed)
-    again = processes.marked(row["id"])  # what was forked meanwhile
-    processes.kill_all(again)
-    left = processes.gone_within([*doomed, *again], _DEATH_WAIT)
+    """Kill whoever is proven to be left of a dispatch, deepest first. The pids of those that would not die."""
+    row = _recorded(ground, row)
+    processes, doomed = ground.world.processes, list[Identity]()
+    for _ in range(_PASSES):  # what was forked meanwhile goes too
+        found = remains.look(ground, row).ours
+        if not found:
+            break
+        processes.kill_all(found)
+        doomed += found
+    left = processes.gone_within(doomed, _DEATH_WAIT)
     return [who.pid for who in left]
+
+
+def _recorded(ground: Ground, row: Row) -> Row:
+    """The journal, with the descendants of an agent that is still alive: when it is dead, they are nobody's children."""
+    remains.record(ground, row)
+    return ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=row["id"])) or row
 
 
 def _exit_signal(ground: Ground, row: Row) -> int:

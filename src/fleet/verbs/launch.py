@@ -66,6 +66,7 @@ def launch(ground: Ground, ident: str) -> Launched:
         raise Superseded(
             who=f"session fleet-{ident}", project=row["project"], slug=row["slug"] or "", now=f"its dispatch is {now}"
         )
+    _join_cgroup(ground, ident)
     repository = ground.project(row["project"])["path"]
     cwd = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}" if row["slug"] else repository
     if row["slug"]:
@@ -84,6 +85,13 @@ def _refuse_other_server(ground: Ground, row: Row) -> None:
     if ground.world.processes.life(meant) != "dead":
         why = f"its server, process {meant.pid}, lives, and process {pid} has taken its socket"
         raise TmuxRefused(what=f"start the agent of {row['id']}", why=why)
+
+
+def _join_cgroup(ground: Ground, ident: str) -> None:
+    """Before anything is started here: whoever descends from this process is in its group."""
+    for row in ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)):
+        if row["kind"] == "cgroup" and row["state"] == "live":
+            ground.world.cgroups.join(row["name"])
 
 
 def _inbox(ground: Ground, ident: str) -> str:

@@ -134,9 +134,10 @@ def settled(ground: Ground, row: Row) -> Row:
         _end_rest(ground, row)
         done = settle(ground, row["id"])
         if not done["settled"] and done["why"] != CHANGED:
-            raise NotResumable(
-                dispatch=row["id"], why=done["why"], advice=f"attach to it with `fleet attach {row['id']}`"
-            )
+            advice = f"attach to it with `fleet attach {row['id']}`"
+            if done.get("strangers"):
+                advice = "look at the process; when it is ended, or its directory is elsewhere, resume again"
+            raise NotResumable(dispatch=row["id"], why=done["why"], advice=advice)
         row = journal(ground, row["id"])
     raise NotResumable(dispatch=row["id"], why="it keeps changing", advice="try again")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import GitRefused, NoSuchDispatch
@@ -16,12 +17,14 @@ from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
+from fleet.verbs import remains
 from fleet.verbs.find import archived
 from fleet.verbs.reclaim import reclaim
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.ground import Ground
+    from fleet.world.census import Census
     from fleet.world.tmux import Listing, Pane
 
 LOG_BYTES = 2_000_000
@@ -29,6 +32,18 @@ CHANGED = "it changed again and again meanwhile; try again"
 _TRIES = 3
 _LOOKS = 50
 _BETWEEN_LOOKS = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hindrance:
+    """Why a dispatch cannot be ended; empty when its death is proven.
+
+    Strangers: processes in its worktree that fleet cannot attribute. Unreadable: such as could not be looked into; they hinder nothing.
+    """
+
+    why: str = ""
+    strangers: str = ""
+    unreadable: str = ""
 
 
 def settle(
@@ -43,9 +58,10 @@ def settle(
             row = ground.dispatch(ident)
         except NoSuchDispatch:
             return _settled_before(ground, ident)
-        alive = _why_not(ground, row, listing, undo=undo)
-        if alive:
-            return {"id": ident, "settled": False, "why": alive}
+        found = _why_not(ground, row, listing, undo=undo)
+        if found.why:
+            who = {"strangers": found.strangers} if found.strangers else {}
+            return {"id": ident, "settled": False, "why": found.why} | who
         state = _ended(ground, row, why)
         if state:
             return {"id": ident, "settled": True, "exec_state": state, "left": reclaim(ground, ident)}
@@ -60,10 +76,10 @@ def _settled_before(ground: Ground, ident: str) -> dict[str, Any]:
     return {"id": ident, "settled": True, "exec_state": journal["exec_state"], "left": []}
 
 
-def _why_not(ground: Ground, row: Row, listing: Listing | None, *, undo: bool) -> str:
+def _why_not(ground: Ground, row: Row, listing: Listing | None, *, undo: bool) -> Hindrance:
     if row["exec_state"] not in UNFINISHED or (undo and row["exec_state"] == "pending"):
-        return ""
-    return why_alive(ground, row, listing or ground.world.tmux.listing())
+        return Hindrance()
+    return hindrance(ground, row, listing or ground.world.tmux.listing())
 
 
 def _ended(ground: Ground, row: Row, why: str) -> str:
@@ -79,21 +95,29 @@ def _ended(ground: Ground, row: Row, why: str) -> str:
 
 def why_alive(ground: Ground, row: Row, listing: Listing) -> str:
     """Why the dispatch cannot be ended; empty when its death is proven."""
+    return hindrance(ground, row, listing).why
+
+
+def hindrance(ground: Ground, row: Row, listing: Listing, census: Census | None = None) -> Hindrance:
+    """What keeps a dispatch from being ended. A census from before is good for a first look; settle itself takes its own."""
     if row["host"] != ground.world.host.id:
-        return f"it belongs to host {row['host']}"
+        return Hindrance(why=f"it belongs to host {row['host']}")
     if row["exec_state"] == "pending":
-        return _why_starting(ground, row, listing)
+        return Hindrance(why=_why_starting(ground, row, listing))
     process = Identity.parse(row["process"] or "")
     life = ground.world.processes.life(process)
     if life != "dead":
-        return f"its process is {life}"
-    left = ground.world.processes.marked(row["id"])
-    if left:
-        return f"it left processes behind: {', '.join(str(each.pid) for each in left)}"
+        return Hindrance(why=f"its process is {life}")
+    left = remains.look(ground, row, census)
+    if left.ours:
+        return Hindrance(why=f"it left processes behind: {', '.join(str(each.pid) for each in left.ours)}")
+    if left.strangers:
+        who = remains.named(left.strangers)
+        return Hindrance(why=f"{who} works in its worktree, and fleet cannot tell whose it is", strangers=who)
     server = Identity.parse(row["server"] or "")
-    if listing.server is None and server is not None and ground.world.processes.life(server) != "dead":
-        return "its tmux server does not say how it ended"
-    return ""
+    silent = listing.server is None and server is not None and ground.world.processes.life(server) != "dead"
+    why = "its tmux server does not say how it ended" if silent else ""
+    return Hindrance(why=why, unreadable=remains.named(left.unreadable))
 
 
 def _why_starting(ground: Ground, row: Row, listing: Listing) -> str:

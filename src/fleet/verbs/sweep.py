@@ -20,7 +20,7 @@ from fleet.model.trees import Aside
 from fleet.resources import KINDS
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
-from fleet.verbs import prune, stray, trash, unseated
+from fleet.verbs import prune, remains, stray, trash, unseated
 from fleet.verbs.acquire import is_free, release
 from fleet.verbs.end import end, kill_processes
 from fleet.verbs.finding import Finding, about, acted
@@ -29,13 +29,14 @@ from fleet.verbs.merge import carry_on
 from fleet.verbs.reclaim import archive, is_disposable, is_handed_over, reclaim, release_bundle, verdict, why_kept
 from fleet.verbs.reconcile import reconcile
 from fleet.verbs.reopen import archive_long_ended
-from fleet.verbs.settle import settle, why_alive
+from fleet.verbs.settle import hindrance, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.store.transaction import Row
     from fleet.verbs.ground import Ground
+    from fleet.world.census import Census
     from fleet.world.tmux import Listing
 
 
@@ -73,29 +74,38 @@ def _rows(ground: Ground, *, ended: bool) -> list[Row]:
 
 
 def _unfinished(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Finding]:
-    for row in _rows(ground, ended=False):
-        finding = _one_unfinished(ground, row, listing, kill=kill)
+    rows = _rows(ground, ended=False)
+    census = ground.world.processes.census() if rows else None
+    for row in rows:
+        finding = _one_unfinished(ground, row, listing, census, kill=kill)
         if finding is not None:
             yield finding
 
 
-def _one_unfinished(ground: Ground, row: Row, listing: Listing, *, kill: bool) -> Finding | None:
+def _one_unfinished(ground: Ground, row: Row, listing: Listing, census: Census | None, *, kill: bool) -> Finding | None:
     what = about(row)
     process = Identity.parse(row["process"] or "")
     life = ground.world.processes.life(process)
-    alive = why_alive(ground, row, listing)
+    found = hindrance(ground, row, listing, census)
+    alive = found.why
     if not alive:
         proof = "its process is dead" if process else "its spawner is dead and nobody is making its things"
+        proof += f"; cannot be looked into: {found.unreadable}" if found.unreadable else ""
         return acted(
             what, "it has ended without being settled", proof, "settle it", kill, lambda: _settle(ground, row, listing)
         )
     if row["host"] != ground.world.host.id:
         return Finding(what=what, why="another host's", proof=alive, action="left alone", standing=True)
+    if found.strangers:
+        return Finding(what=what, why="its agent is dead, and its worktree is not handed on", proof=alive, action="left alone",
+                       standing=True)  # fmt: skip
     if row["exec_state"] == "in_flight" and life == "dead":
         return acted(what, "its agent is dead but left processes behind", alive, "kill them and settle it", kill,
                      lambda: _kill_rest(ground, row))  # fmt: skip
     if life == "unknown" and row["exec_state"] == "in_flight":
         return Finding(what=what, why="its process cannot be judged", proof=alive, action="left alone", standing=True)
+    if kill and life == "alive":
+        remains.record(ground, row, census)
     return _overdue(ground, row, what, kill=kill) if life == "alive" else None
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, NotSeated
+from fleet.errors import FleetError, NotSeated, WorktreeBusy
 from fleet.model.identity import Identity
 from fleet.model.times import SECOND, duration
 from fleet.store import queries as q
+from fleet.verbs import remains
 from fleet.verbs.end import kill_processes, press
 from fleet.verbs.merge import carry_on
-from fleet.verbs.settle import settle, why_alive
+from fleet.verbs.settle import hindrance, settle
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row
     from fleet.verbs.ground import Ground
+    from fleet.world.census import Census
     from fleet.world.tmux import Listing
 
 
@@ -28,12 +30,12 @@ def tend_dispatches(ground: Ground, project: str, troubles: list[str]) -> list[s
     One that cannot be tended does not keep the others from it.
     """
     rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
-    listing = ground.world.tmux.listing()
+    listing, census = ground.world.tmux.listing(), ground.world.processes.census() if rows else None
     mine = [row for row in rows if row["kind"] != "coord" and row["host"] == ground.world.host.id]
     said = []
     for row in mine:
         try:
-            what = _tended(ground, row, listing)
+            what = _tended(ground, row, listing, census)
         except NotSeated:
             raise
         except (FleetError, OSError) as error:
@@ -43,19 +45,22 @@ def tend_dispatches(ground: Ground, project: str, troubles: list[str]) -> list[s
     return said
 
 
-def _tended(ground: Ground, row: Row, listing: Listing) -> str:
-    if not why_alive(ground, row, listing):
+def _tended(ground: Ground, row: Row, listing: Listing, census: Census | None) -> str:
+    if not hindrance(ground, row, listing, census).why:
         return settle_any(ground, row)
     life = ground.world.processes.life(Identity.parse(row["process"] or ""))
     if row["exec_state"] == "in_flight" and life == "dead":
         kill_processes(ground, row)
         return settle_any(ground, row)
+    remains.record(ground, row, census)
     return _pressed(ground, row) if life == "alive" and row["kind"] != "finisher" else ""
 
 
 def settle_any(ground: Ground, row: Row) -> str:
     """Settle a dispatch; a finisher's merge is carried on from what git says."""
     done = settle(ground, row["id"])
+    if done.get("strangers"):
+        raise WorktreeBusy(project=row["project"], slug=row["slug"], who=done["strangers"])
     if not done["settled"]:
         return ""
     carry_on(ground, row)

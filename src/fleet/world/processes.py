@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from fleet.model.identity import Identity
 from fleet.world import ps, rooms
+from fleet.world.census import Census
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from fleet.world.host import Host
 
 _LOOK_AGAIN = 0.01
-_HINT = " settle --hint fleet-"
-_MARK = "FLEET_DISPATCH_ID="
 
 
 class Processes:
@@ -75,12 +74,17 @@ class Processes:
             found.append(self.identify(pid))
         return [each for each in reversed(found) if each is not None]
 
+    def census(self) -> Census:
+        """Every process as it is now, to be asked about many dispatches."""
+        return Census(host=self._host, boot=self._boot, home=self._home)
+
     def marked(self, dispatch: str) -> list[Identity]:
         """Processes of this user that carry this home and the dispatch's id in their environment, but for this one.
 
         The hint that tmux gives at an agent's death carries them too, for a moment, and is none of the agent's.
         """
-        return [who for who in self._carrying(f"{_MARK}{dispatch}") if not _is_hint(who.pid, dispatch)]
+        census = self.census()
+        return self._living([census.identity(pid) for pid in census.marked(dispatch)])
 
     def of_job(self, job: str) -> list[Identity]:
         """Processes of this user that carry this home and the job's id: those that its runner started itself."""
@@ -97,15 +101,16 @@ class Processes:
 
     def marks(self) -> dict[str, list[Identity]]:
         """Every process of this user that carries this home and a dispatch's id, by id."""
-        found: dict[str, list[Identity]] = {}
-        for who in self._others():
-            told = ps.environment(who.pid)
-            for entry in told if self._home in told else ():
-                if entry.startswith(_MARK.encode()):
-                    dispatch = entry[len(_MARK) :].decode("ascii", "replace")
-                    if self.life(who) == "alive" and not _is_hint(who.pid, dispatch):
-                        found.setdefault(dispatch, []).append(who)
+        census, found = self.census(), dict[str, list[Identity]]()
+        for pid in census.entries:
+            dispatch = census.mark(pid) if pid != os.getpid() else ""
+            if dispatch and self.life(census.identity(pid)) == "alive":
+                found.setdefault(dispatch, []).append(census.identity(pid))
         return found
+
+    def _living(self, whom: list[Identity]) -> list[Identity]:
+        """Those that still are who they were: what was read of a pid since may be another's."""
+        return [who for who in whom if self.life(who) == "alive"]
 
     def signal(self, who: Identity, number: int) -> bool:
         """Send a signal to this very process. Says whether it was there to get it."""
@@ -144,10 +149,6 @@ class Processes:
             if handle is not None:
                 os.close(handle)
         return True
-
-
-def _is_hint(pid: int, dispatch: str) -> bool:
-    return f"{_HINT}{dispatch}" in ps.command(pid)
 
 
 def _status(pid: int) -> ps.Status | None:

@@ -26,6 +26,21 @@ class Status(NamedTuple):
     zombie: bool
 
 
+class Entry(NamedTuple):
+    """A living process in a list of all."""
+
+    pid: int
+    parent: int
+    session: int
+    # Whether a terminal controls it.
+    terminal: bool
+    start: str
+
+    def is_since(self, start: int) -> bool:
+        """Whether it began then or later; where the kernel's clock is not to be had, it may have."""
+        return not self.start.isdigit() or int(self.start) >= start
+
+
 class Unreadable(Exception):
     """The kernel would not say."""
 
@@ -48,6 +63,11 @@ def status(pid: int) -> Status | None:
 def parents() -> dict[int, int]:
     """Every pid with its parent's."""
     return _parents_of_macos() if sys.platform == "darwin" else _parents_of_linux()
+
+
+def everyone() -> list[Entry]:
+    """Every living process, but for the kernel's own."""
+    return _everyone_of_macos() if sys.platform == "darwin" else _everyone_of_linux()
 
 
 def environment(pid: int) -> frozenset[bytes]:
@@ -88,6 +108,49 @@ def command(pid: int) -> str:
         return ""
 
 
+def program(pid: int) -> str:
+    """The short name of a process; empty where it cannot be read."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def is_own(pid: int) -> bool:
+    """Whether a process is of this user, also where this user may not look into it."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            return any(line.startswith("Uid:") and int(line.split()[1]) == os.getuid() for line in file)
+    except OSError:
+        return False
+
+
+def works_in(pid: int, folder: str) -> bool | None:
+    """Whether a process has its directory below a folder, or a file open there for writing. None: this user may not look."""
+    top = f"{os.path.realpath(folder)}/"
+    place = _place(pid)
+    if place is None:
+        return None
+    return f"{place}/".startswith(top) or any(path.startswith(top) for path in _written_files(pid))
+
+
+def _written_files(pid: int) -> list[str]:
+    found = []
+    with contextlib.suppress(OSError):  # it is gone
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError, ValueError, IndexError):  # it is closed
+                path = os.readlink(f"/proc/{pid}/fd/{name}")
+                if path.startswith("/") and _flags(pid, name) & os.O_ACCMODE != os.O_RDONLY:
+                    found.append(path)
+    return found
+
+
+def _flags(pid: int, name: str) -> int:
+    with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
+        return int(next(line for line in file if line.startswith("flags:")).split()[1], 8)
+
+
 def holders(path: str) -> list[int] | None:
     """The processes that have a file open, as far as this user may look; None when that cannot be told."""
     if sys.platform == "darwin":
@@ -101,20 +164,16 @@ def running(program: str, *near: str) -> list[int] | None:
     if sys.platform == "darwin":
         return None
     tops = [os.path.realpath(each) for each in near]
-    return [pid for pid in _parents_of_linux() if _is_program(pid, program) and _is_near(pid, tops)]
+    return [pid for pid in _parents_of_linux() if _is_called(pid, program) and _is_near(pid, tops)]
+
+
+def _is_called(pid: int, name: str) -> bool:
+    return program(pid) == name
 
 
 def _is_near(pid: int, tops: list[str]) -> bool:
     place, words = _place(pid), command(pid)
     return place is None or any(f"{place}/".startswith(f"{top}/") or f"={top}" in words for top in tops)
-
-
-def _is_program(pid: int, program: str) -> bool:
-    try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read().strip() == program
-    except OSError:
-        return False
 
 
 def _place(pid: int) -> str | None:
@@ -178,6 +237,28 @@ def _parents_of_linux() -> dict[int, int]:
                 continue
             if fields:
                 found[int(name)] = int(fields[1])
+    return found
+
+
+def _everyone_of_linux() -> list[Entry]:
+    found = []
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(Unreadable):
+            fields = _fields(int(name)) if name.isdigit() else None
+            if fields and fields[0] not in _ENDED and not int(fields[6]) & _KERNEL:
+                parent, session, terminal = int(fields[1]), int(fields[3]), fields[4] != "0"
+                found.append(Entry(int(name), parent, session, terminal, fields[19]))
+    return found
+
+
+def _everyone_of_macos() -> list[Entry]:
+    found = []
+    for line in _ps("-axo", "pid=,ppid=,stat=,tty=,lstart=").splitlines():
+        pid, parent, state, terminal, start = line.split(None, 4)
+        with contextlib.suppress(OSError):  # it is gone
+            if not state.startswith("Z"):
+                has = terminal not in {"??", "-"}
+                found.append(Entry(int(pid), int(parent), os.getsid(int(pid)), has, start.strip().replace(" ", "_")))
     return found
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fleet.model.identity import Identity
+    from fleet.world.cgroups import Cgroups
     from fleet.world.files import Files
     from fleet.world.processes import Processes
     from fleet.world.programs import Done, Programs
@@ -125,13 +126,16 @@ class Listing:
 class Tmux:
     """The tmux server of one home."""
 
-    def __init__(self, home: str, *, files: Files, programs: Programs, processes: Processes, fleet: str) -> None:
+    def __init__(
+        self, home: str, *, files: Files, programs: Programs, processes: Processes, cgroups: Cgroups, fleet: str
+    ) -> None:
         self.home = home
-        self.home_id = _id_of(home)
+        self.home_id = id_of(home)
         self.socket = socket_of(home)
         self._files = files
         self._programs = programs
         self._processes = processes
+        self._cgroups = cgroups
         self._fleet = fleet
 
     def listing(self) -> Listing:
@@ -238,7 +242,7 @@ class Tmux:
         hook = HOOK.replace("{fleet}", _quoted(self._fleet))
         path = self._files.publish("tmux.conf", (CONFIGURATION + hook).encode())
         env = {name: value for name, value in os.environ.items() if not _is_scrubbed(name)}
-        words = ["tmux", "-S", self.socket, "-f", path, "start-server"]
+        words = self._cgroups.outside(["tmux", "-S", self.socket, "-f", path, "start-server"])
         done = self._programs.run("tmux start-server", words, limit=LIMIT, env=env | {"FLEET_HOME": self.home}, cwd="/")
         if not done.ok:
             raise TmuxRefused(what="start its server", why=done.err.strip() or "no answer")
@@ -266,7 +270,8 @@ def _is_scrubbed(name: str) -> bool:
     return name in _SCRUBBED or name.startswith(_SCRUBBED_PREFIXES)
 
 
-def _id_of(home: str) -> str:
+def id_of(home: str) -> str:
+    """What marks the panes, worktrees and groups of a home."""
     return hashlib.sha256(os.path.realpath(home).encode()).hexdigest()[:12]
 
 
@@ -281,7 +286,7 @@ def socket_of(home: str) -> str:
     status = os.lstat(folder)
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise TmuxRefused(what=f"use {folder} for its socket", why="it is not a private directory of this user")
-    return f"{folder}/{_id_of(home)}.sock"
+    return f"{folder}/{id_of(home)}.sock"
 
 
 def _pane(line: str) -> Pane:

@@ -8,6 +8,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from fleet.world.cgroups import Cgroups
 from fleet.world.children import Children
 from fleet.world.clock import Clock
 from fleet.world.files import Files
@@ -19,7 +20,7 @@ from fleet.world.ids import Ids
 from fleet.world.machine import Machine
 from fleet.world.processes import Processes
 from fleet.world.programs import EffectLock, Programs
-from fleet.world.tmux import Tmux, socket_of
+from fleet.world.tmux import Tmux, id_of, socket_of
 
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
@@ -49,16 +50,21 @@ class World:
         self.git = Git(self.programs)
         self.proofs = GitProofs(self.git)
         self.fleet_program = fleet_program()
+        self.cgroups = Cgroups(funnel, id_of(home))
         self.tmux = Tmux(
-            home, files=self.files, programs=self.programs, processes=self.processes, fleet=self.fleet_program
+            home,
+            files=self.files,
+            programs=self.programs,
+            processes=self.processes,
+            cgroups=self.cgroups,
+            fleet=self.fleet_program,
         )
 
     def start_fleet(self, *words: str) -> None:
         """Let another fleet do something by itself. It speaks for nobody: neither for the agent that we may be, nor with its proof."""
         env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
-        self.programs.leave(
-            f"start fleet {words[0]}", [self.fleet_program, *words], env=env | {"FLEET_HOME": self.home}, cwd=self.home
-        )
+        started = self.cgroups.outside([self.fleet_program, *words])
+        self.programs.leave(f"start fleet {words[0]}", started, env=env | {"FLEET_HOME": self.home}, cwd=self.home)
 
     def gate(self, name: str) -> Gate:
         """A named exclusive lock of this home."""

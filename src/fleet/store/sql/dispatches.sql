@@ -143,6 +143,10 @@ SELECT job FROM tasks WHERE project = :project AND slug = :slug AND job IS NOT N
 -- How a resume goes on.
 UPDATE dispatches SET resumes = :resumes WHERE id = :id AND exec_state = 'pending';
 
+-- name: note_descendants
+-- Processes that descend from an agent and may outlive it unmarked.
+UPDATE dispatches SET descendants = :descendants WHERE id = :id AND exec_state = 'in_flight';
+
 -- name: settle_task
 -- What became of a task, by the attempt that still has it; and the commit that its work is at now, if there is work.
 UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), work = COALESCE(CAST(:work AS TEXT), work), assignee = :assignee, reason = :reason,

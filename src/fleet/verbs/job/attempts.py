@@ -9,6 +9,7 @@ from fleet.model import items
 from fleet.model.identity import Identity
 from fleet.model.settling import INTERRUPTED, STOPPED
 from fleet.store import queries as q
+from fleet.verbs import remains
 from fleet.verbs.dispatch import dispatch
 from fleet.verbs.end import end, kill_processes
 from fleet.verbs.job import book
@@ -86,7 +87,7 @@ def _ended(ground: Ground, row: Row) -> bool:
     if row["exec_state"] == "in_flight":
         if ground.world.processes.life(process) != "dead":
             return False
-        if ground.world.processes.marked(row["id"]):
+        if remains.look(ground, row).ours:
             kill_processes(ground, row)
     return bool(settle(ground, row["id"])["settled"])
 
