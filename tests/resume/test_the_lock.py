@@ -304,7 +304,7 @@ def test_force_with_nobody_there_is_a_plain_resume(hall):
     [
         ({"host_id": "another", "host": "moon"}, "another host, moon"),
         ({"start": "12345"}, "dead"),
-        ({"boot": "another"}, "dead"),
+        ({"boot": "another"}, "unknown"),
         ({"pid": 1}, "dead"),
         ({"start": ""}, "does not say who"),
         ({"id": "letting go of p/t"}, "letting its worktree go"),

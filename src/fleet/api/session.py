@@ -33,6 +33,12 @@ class Session(Acts):
         """What verbs with effects stand on."""
         return Ground(store=self.store, world=self.world, commit=self.commit, settings=self.settings)
 
+    def close(self) -> None:
+        """Let go of the store, and of the home."""
+        super().close()
+        if self._world is not None:
+            self._world.close()
+
     def launch(self, ident: str) -> Launched:
         """What a session's command becomes."""
         from fleet.verbs.launch import launch

@@ -42,11 +42,12 @@ def is_blank(claim: Claim) -> bool:
 def is_begun(claim: Claim, world: World) -> bool:
     """Whether there is anything of it; for when git, which stumbles over it, does not say."""
     place = git_dir(claim.data["repository"])
-    return claim.state in UNMADE and bool(scraps.found(place, claim.name, lambda lock: is_of(claim, lock, world)))
+    ours = lambda lock: is_of(claim, lock, world)  # noqa: E731
+    return claim.state in UNMADE and bool(scraps.found(place, claim.name, ours, world.rooms.sees_everyone))
 
 
 def discard(claim: Claim, world: World) -> None:
     """Remove whatever there is of it."""
     place = git_dir(claim.data["repository"])
     ours = lambda lock: is_of(claim, lock, world)  # noqa: E731
-    world.funnel.through("discard worktree", lambda: scraps.discard(place, claim.name, ours))
+    world.funnel.through("discard worktree", lambda: scraps.discard(place, claim.name, ours, world.rooms.sees_everyone))

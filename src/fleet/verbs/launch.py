@@ -44,12 +44,16 @@ class Launched:
     words: list[str]
     env: dict[str, str]
     cwd: str
+    # What it inherits: the lock that says that its room uses the home.
+    lease: int = -1
 
     def become(self) -> NoReturn:
         """Become the engine."""
         os.chdir(self.cwd)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the engine would
             signal.signal(number, signal.SIG_DFL)
+        if self.lease >= 0:
+            os.set_inheritable(self.lease, True)  # noqa: FBT003 - so it is called
         os.execve(self.program, self.words, self.env)  # noqa: S606 - no shell is what is wanted
 
 
@@ -71,7 +75,7 @@ def launch(ground: Ground, ident: str) -> Launched:
     cwd = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}" if row["slug"] else repository
     if row["slug"]:
         _set_up(ground, row, repository, cwd)
-    made = _words(ground, row, prompt_file, cwd)
+    made = replace(_words(ground, row, prompt_file, cwd), lease=ground.world.rooms.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if taken["candidate"] else made
 
 

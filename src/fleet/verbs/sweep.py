@@ -64,6 +64,7 @@ def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding
     if "orphans" in phases:
         found += _archive(ground, kill=kill)
     if "orphans" in phases and kill:
+        ground.world.rooms.forget_gone()
         _stop_server(ground)
     return found
 

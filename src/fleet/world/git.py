@@ -53,8 +53,10 @@ class Worktree:
 class Git:
     """The program git."""
 
-    def __init__(self, programs: Programs) -> None:
+    def __init__(self, programs: Programs, sees_everyone: Callable[[], bool] = lambda: False) -> None:
         self._programs = programs
+        # Whether whoever may hold one of git's locks can be seen from here.
+        self._sees_everyone = sees_everyone
 
     def worktrees(self, repository: str) -> list[Worktree] | None:
         """Every worktree git knows of; None when it does not say."""
@@ -104,7 +106,7 @@ class Git:
     def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
         """Compare and set of a branch of fleet's; an old of zeros means it must not exist."""
         words = ["update-ref", f"refs/heads/{branch}", new, old]
-        return git_locks.past(lambda: self.run("update-ref", repository, *words), repository).ok
+        return self._past(lambda: self.run("update-ref", repository, *words), repository).ok
 
     def note_followed(self, repository: str, branch: str) -> None:
         """Remember, in a ref of fleet's own, which branch the integration branch is made from."""
@@ -125,7 +127,7 @@ class Git:
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
         """Delete a branch, if it still is where it was."""
         words = ["update-ref", "-d", f"refs/heads/{branch}", old]
-        return git_locks.past(lambda: self.run("update-ref -d", repository, *words), repository).ok
+        return self._past(lambda: self.run("update-ref -d", repository, *words), repository).ok
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
         """Whether a commit is merged into a branch; None when git does not say."""
@@ -229,11 +231,14 @@ class Git:
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
     ) -> None:
         """In a worktree of fleet's, past the locks that a killed git has left."""
-        done = git_locks.past(
+        done = self._past(
             lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path
         )
         if not done.ok:
             raise GitRefused(what=f"git {effect}", why=_said(done))
+
+    def _past(self, run: Callable[[], Done], near: str) -> Done:
+        return git_locks.past(run, near, self._sees_everyone)
 
     def status(self, path: str) -> git_status.Status | None:
         """What a worktree has that its branch does not have; None when git does not say."""
@@ -374,7 +379,7 @@ class Git:
     def write_refs(self, repository: str, commands: str) -> Done:
         """Change several refs together or none of them, past the locks that a killed git has left."""
         words = ["update-ref", "--stdin"]
-        return git_locks.past(lambda: self.run("update-ref", repository, *words, given=commands), repository)
+        return self._past(lambda: self.run("update-ref", repository, *words, given=commands), repository)
 
     def run_in(
         self,

@@ -20,11 +20,11 @@ _SETTLING = 0.2
 _MOST = 4  # index, head, branch, packed branches
 
 
-def past(run: Callable[[], Done], near: str) -> Done:
+def past(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool]) -> Done:
     """Run a git; once more for each lock that was in its way and is gone."""
     done = run()
     for _ in range(_MOST):
-        if done.ok or not _is_freed(done.err, near):
+        if done.ok or not _is_freed(done.err, near, sees_everyone):
             break
         done = run()
     return done
@@ -40,8 +40,11 @@ def _around(lock: str, near: str) -> list[str]:
     return [near, place, os.path.dirname(place), *scraps.trees(place)]
 
 
-def _is_freed(said: str, near: str) -> bool:
-    """After a moment. A lock that stays goes only if no process has it open, and no other git is at work near it."""
+def _is_freed(said: str, near: str, sees_everyone: Callable[[], bool]) -> bool:
+    """After a moment. A lock that stays goes only if no process has it open, and no other git is at work near it.
+
+    From a room in which not everybody can be seen who may hold it, that is not known, and it stays.
+    """
     found = _BLOCKED.search(said)
     if found is None:
         return False
@@ -49,7 +52,7 @@ def _is_freed(said: str, near: str) -> bool:
     lock = found[1]
     if not os.path.exists(lock):
         return True
-    if ps.holders(lock) != [] or ps.running("git", *_around(lock, near)) != []:
+    if not sees_everyone() or ps.holders(lock) != [] or ps.running("git", *_around(lock, near)) != []:
         return False
     with contextlib.suppress(FileNotFoundError):
         os.unlink(lock)

@@ -32,10 +32,15 @@ class Host:
 
     @cached_property
     def boot(self) -> str:
-        """Another text after each boot, and in each room of it (see rooms); empty when that cannot be told."""
+        """Another text after each boot, and in each room of it (see rooms).
+
+        Empty when that cannot be told, or when /proc is that of another room: then of no process it can be told whether it lives.
+        """
         if sys.platform == "darwin":
             return _boot_of_macos()
         boot, room = _first_line(_BOOT_FILE), rooms.own()
+        if room is None:
+            return ""
         return f"{boot}.{room}" if boot and room else boot
 
 

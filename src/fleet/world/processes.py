@@ -1,7 +1,8 @@
 """Processes: who they are, whether they live, and how they are ended.
 
 Dead is proven or it is not dead: the kernel says there is no such pid, or another process has it now, or it is a zombie, or the
-machine has booted since. Anything that cannot be read is unknown. A signal goes through a pidfd where there is one, and the
+machine has booted since. Anything that cannot be read is unknown, and so is what contradicts itself: another boot, and yet the same
+pid with the same start time. A signal goes through a pidfd where there is one, and the
 identity is compared after the pidfd was opened, so no other process can be hit.
 """
 
@@ -32,6 +33,7 @@ class Processes:
 
     def __init__(self, host: Host, funnel: Funnel, home: str, socket: str) -> None:
         self._home = f"FLEET_HOME={home}".encode()
+        self._rooms = rooms.Rooms(home, host.boot, socket)
         self._socket = socket
         self._host = host.id
         self._boot = host.boot
@@ -41,8 +43,9 @@ class Processes:
     def me(self) -> Identity:
         """The process that asks. Looked up once; a fork is another one."""
         if self._me is None or self._me.pid != os.getpid():
-            self._me = self.identify(os.getpid())
-        assert self._me is not None  # noqa: S101 - it is running
+            self._me = self.identify(os.getpid()) if self._boot else None
+        if self._me is None or self._me.pid != os.getpid():  # /proc does not show it, or shows somebody else
+            self._me = Identity(host=self._host, boot="", pid=os.getpid(), start="unseen")
         return self._me
 
     def identify(self, pid: int) -> Identity | None:
@@ -54,14 +57,23 @@ class Processes:
 
     def life(self, who: Identity | None) -> Life:
         """Alive, dead or unknown."""
-        if who is None or who.host != self._host:
+        if who is None or who.host != self._host or not who.boot or not self._boot:
             return "unknown"
         if who.boot == self._boot:
             return _life(who.pid, who.start)
-        (then, _, room), (now, _, _) = who.boot.partition("."), self._boot.partition(".")
-        if not then or not now or (then == now and not rooms.is_gone(room, self._socket)):
-            return "unknown"
-        return "dead"
+        return "dead" if self._is_dead_elsewhere(who) else "unknown"
+
+    def _is_dead_elsewhere(self, who: Identity) -> bool:
+        """Whether a process of another boot or room is proven dead: nothing may speak against it."""
+        (then, _, room), (now, _, mine) = who.boot.partition("."), self._boot.partition(".")
+        if self._rooms.is_used(who.boot):
+            return False
+        if then == now:
+            return rooms.is_gone(room, self._socket)
+        if ps.is_seen(who.pid, who.start):
+            return False
+        # From within a room those of others are not seen.
+        return room == mine or not mine or rooms.is_gone(room, self._socket)
 
     def tree(self, root: Identity) -> list[Identity]:
         """The process and all its descendants, deepest first."""

@@ -134,8 +134,10 @@ class Child(subprocess.Popen[str]):
 class Programs:
     """Starts other programs."""
 
-    def __init__(self, funnel: Funnel) -> None:
+    def __init__(self, funnel: Funnel, lease: Callable[[], int] = lambda: -1) -> None:
         self._funnel = funnel
+        # What programs inherit: the lock that says that this room uses the home. They may outlive us.
+        self._lease = lease
 
     def run(
         self,
@@ -158,7 +160,8 @@ class Programs:
 
         def act() -> Done:
             try:
-                child = _begun(words, env, cwd, lock, stdin=stdin, errors="surrogateescape" if exact else "replace")
+                kept = [each for each in (lock, self._lease()) if each is not None and each >= 0]
+                child = _begun(words, env, cwd, kept, stdin=stdin, errors="surrogateescape" if exact else "replace")
             except OSError as error:
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
             self._funnel.during(effect, child.pid)
@@ -197,7 +200,7 @@ def detached() -> bool:
 
 
 def _begun(
-    words: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, lock: int | None, *, stdin: int, errors: str
+    words: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, kept: list[int], *, stdin: int, errors: str
 ) -> Child:
     return Child(
         words,
@@ -206,7 +209,7 @@ def _begun(
         stderr=subprocess.PIPE,
         env=cleaned(env),
         cwd=cwd,
-        pass_fds=() if lock is None else (lock,),
+        pass_fds=kept,
         encoding="utf-8",
         errors=errors,
         start_new_session=True,

@@ -70,6 +70,26 @@ def everyone() -> list[Entry]:
     return _everyone_of_macos() if sys.platform == "darwin" else _everyone_of_linux()
 
 
+def is_seen(pid: int, start: str) -> bool:
+    """Whether a process that began then has this pid, here or in a room within this one, or may have it."""
+    try:
+        found = status(pid)
+    except Unreadable:
+        return True
+    if found is not None and not found.zombie and found.start == start:
+        return True
+    return any(entry.start == start and pid in _inner_pids(entry.pid) for entry in everyone())
+
+
+def _inner_pids(pid: int) -> list[int]:
+    """The pids of a process in its own room and those around it."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            return [int(each) for line in file if line.startswith("NSpid:") for each in line.split()[1:]]
+    except OSError:
+        return []
+
+
 def environment(pid: int) -> frozenset[bytes]:
     """What a process of this user had in its environment when it was started; nothing where it cannot be read."""
     if sys.platform == "darwin":
@@ -152,11 +172,17 @@ def _flags(pid: int, name: str) -> int:
 
 
 def holders(path: str) -> list[int] | None:
-    """The processes that have a file open, as far as this user may look; None when that cannot be told."""
+    """The processes that have a file open, as far as this user may look; None when that cannot be told.
+
+    By the file itself, not by its path: in another mount namespace it has another one.
+    """
     if sys.platform == "darwin":
         return None
-    wanted = os.path.realpath(path)
-    return [pid for pid in _parents_of_linux() if wanted in _open_files(pid)]
+    try:
+        wanted = os.stat(path)
+    except OSError:
+        return []
+    return [pid for pid in _parents_of_linux() if _has_open(pid, wanted)]
 
 
 def running(program: str, *near: str) -> list[int] | None:
@@ -173,7 +199,19 @@ def _is_called(pid: int, name: str) -> bool:
 
 def _is_near(pid: int, tops: list[str]) -> bool:
     place, words = _place(pid), command(pid)
-    return place is None or any(f"{place}/".startswith(f"{top}/") or f"={top}" in words for top in tops)
+    if place is None or not _has_same_paths(pid):
+        return True
+    return any(f"{place}/".startswith(f"{top}/") or f"={top}" in words for top in tops)
+
+
+def _has_same_paths(pid: int) -> bool:
+    """Whether a process calls files by the names that they have here: it is in the same mount namespace."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/mnt") == os.readlink("/proc/self/ns/mnt")
+    except FileNotFoundError:
+        return True  # it is gone, or there is no such thing
+    except OSError:
+        return False
 
 
 def _place(pid: int) -> str | None:
@@ -186,14 +224,14 @@ def _place(pid: int) -> str | None:
         return ""
 
 
-def _open_files(pid: int) -> list[str]:
-    """What a process has open. One that is closed meanwhile hides no other."""
-    found: list[str] = []
+def _has_open(pid: int, wanted: os.stat_result) -> bool:
+    """Whether a process has a file open. One that is closed meanwhile hides no other."""
     with contextlib.suppress(OSError):  # it is gone, or another user's
         for name in os.listdir(f"/proc/{pid}/fd"):
-            with contextlib.suppress(FileNotFoundError):
-                found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
-    return found
+            with contextlib.suppress(OSError):
+                if os.path.samestat(os.stat(f"/proc/{pid}/fd/{name}"), wanted):
+                    return True
+    return False
 
 
 def _fields(pid: int) -> list[str] | None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     # Whether the text of a lock is that of whoever asks.
     Ours = Callable[[str], bool]
+    # Whether every git that may be at work can be seen from here.
+    Sees = Callable[[], bool]
 
 
 def is_blank(path: str) -> bool:
@@ -61,9 +63,9 @@ def has_submodules(path: str) -> bool:
     return os.path.isdir(f"{_entry_of(path)}/modules")
 
 
-def discard(git_dir: str, path: str, ours: Ours) -> None:
+def discard(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
     """Remove what bears our lock and was to be the worktree at this path. Only for one that nobody ever worked in."""
-    entries = found(git_dir, path, ours)
+    entries = found(git_dir, path, ours, sees_everyone)
     pointed = _entry_of(path)
     theirs = pointed and os.path.exists(pointed) and not any(_is_same(pointed, entry) for entry in entries)
     if not theirs and (is_blank(path) or (os.path.isdir(path) and any(_text(f"{each}/gitdir") for each in entries))):
@@ -72,9 +74,9 @@ def discard(git_dir: str, path: str, ours: Ours) -> None:
         shutil.rmtree(entry)
 
 
-def found(git_dir: str, path: str, ours: Ours) -> list[str]:
+def found(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> list[str]:
     """Entries that point to this path under our lock; and such as were to be named after it and point nowhere yet."""
-    return [entry for entry in _entries(git_dir) if _is_ours(entry, path, ours)]
+    return [entry for entry in _entries(git_dir) if _is_ours(entry, path, ours, sees_everyone)]
 
 
 def _entries(git_dir: str) -> list[str]:
@@ -88,14 +90,14 @@ def _names(entry: str, path: str) -> bool:
     return _is_same(_text(f"{entry}/gitdir"), f"{path}/.git")
 
 
-def _is_ours(entry: str, path: str, ours: Ours) -> bool:
+def _is_ours(entry: str, path: str, ours: Ours, sees_everyone: Sees) -> bool:
     lock, told = _text(f"{entry}/locked"), _text(f"{entry}/gitdir")
     if told:
         return ours(lock) and _names(entry, path)
     if not re.fullmatch(re.escape(os.path.basename(path)) + r"\d*", os.path.basename(entry)):
         return False
     repository = os.path.dirname(os.path.dirname(os.path.dirname(entry)))
-    return ours(lock) or (lock == "" and ps.running("git", repository) == [])
+    return ours(lock) or (lock == "" and sees_everyone() and ps.running("git", repository) == [])
 
 
 def _entry_of(path: str) -> str:

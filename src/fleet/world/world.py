@@ -20,6 +20,7 @@ from fleet.world.ids import Ids
 from fleet.world.machine import Machine
 from fleet.world.processes import Processes
 from fleet.world.programs import EffectLock, Programs
+from fleet.world.rooms import Rooms
 from fleet.world.tmux import Tmux, id_of, socket_of
 
 if TYPE_CHECKING:
@@ -44,10 +45,12 @@ class World:
         self.host = Host()
         self.files = Files(home, funnel)
         self.machine = Machine(funnel)
-        self.programs = Programs(funnel)
+        self.rooms = Rooms(home, self.host.boot, socket_of(home))
+        self.rooms.enter()
+        self.programs = Programs(funnel, lambda: self.rooms.lease)
         self.children = Children(funnel)
         self.processes = Processes(self.host, funnel, home, socket_of(home))
-        self.git = Git(self.programs)
+        self.git = Git(self.programs, self.rooms.sees_everyone)
         self.proofs = GitProofs(self.git)
         self.fleet_program = fleet_program()
         self.cgroups = Cgroups(funnel, id_of(home))
@@ -59,6 +62,10 @@ class World:
             cgroups=self.cgroups,
             fleet=self.fleet_program,
         )
+
+    def close(self) -> None:
+        """Say that this process does not use the home any more."""
+        self.rooms.leave()
 
     def start_fleet(self, *words: str) -> None:
         """Let another fleet do something by itself. It speaks for nobody: neither for the agent that we may be, nor with its proof."""
