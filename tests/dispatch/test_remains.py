@@ -13,7 +13,7 @@ from dispatch.stage import acted, claim_of, is_alive, standing
 
 from fleet.errors import WorktreeBusy
 from fleet.testing.scenarios import until
-from fleet.verbs import remains
+from fleet.verbs import remains, tending
 from fleet.world import ps
 from fleet.world.census import Census
 from fleet.world.cgroups import Cgroups
@@ -100,6 +100,34 @@ def test_what_a_sweep_saw_below_the_agent_is_ended_with_it(scene, no_cgroup, tmp
         scene.swept(fleet)
         assert not is_alive(left.pid)
         assert fleet.agents() == []
+
+
+@pytest.mark.req("AGENT-7")
+def test_a_tick_writes_down_the_descendants_that_last(scene, no_cgroup, tmp_path, monkeypatch):
+    (tmp_path / "daemon.py").write_text(DAEMON.replace("if os.fork():\n    os._exit(0)\n", ""))
+    with scene.fleet() as fleet:
+        left = Left(scene, fleet, f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid / &")
+        monkeypatch.setattr(tending, "_LASTING", 1000.0)
+        assert tending.tend_dispatches(fleet.ground, "p", []) == []
+        assert fleet.ground.dispatch(left.ident)["descendants"] == "[]"
+        monkeypatch.setattr(tending, "_LASTING", 0.0)
+        assert tending.tend_dispatches(fleet.ground, "p", []) == []
+        assert f"/{left.pid}/" in fleet.ground.dispatch(left.ident)["descendants"]
+        left.die(fleet)
+        (said,) = tending.tend_dispatches(fleet.ground, "p", [])
+        assert "ended failed" in said or "ended blocked" in said, said
+        assert not is_alive(left.pid)
+
+
+@pytest.mark.req("AGENT-7", "ADO-2")
+def test_a_tick_says_who_keeps_a_worktree(scene, no_cgroup, writer):
+    with scene.fleet() as fleet:
+        left = Left(scene, fleet, writer)
+        left.die(fleet)
+        troubles: list[str] = []
+        assert tending.tend_dispatches(fleet.ground, "p", troubles) == []
+        assert f"process {left.pid} (sh -c" in troubles[0]
+        left.end()
 
 
 @pytest.mark.req("AGENT-7", "AGENT-9")

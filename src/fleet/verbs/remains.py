@@ -82,8 +82,11 @@ def _in_cgroup(ground: Ground, row: Row) -> list[int]:
     return [pid for name in names for pid in ground.world.cgroups.members(name)]
 
 
-def record(ground: Ground, row: Row, census: Census | None = None) -> None:
-    """Write down the descendants of a living agent that neither mark nor session would prove to be its own later."""
+def record(ground: Ground, row: Row, census: Census | None = None, *, lasting: float = 0) -> None:
+    """Write down the descendants of a living agent that neither mark nor session would prove to be its own later.
+
+    Lasting: only those that have lived for so many seconds. Whoever looks all the time need not write down each short command.
+    """
     process = _process(ground, row)
     if process is None or row["kind"] == "finisher" or ground.world.processes.life(process) != "alive":
         return
@@ -91,7 +94,9 @@ def record(ground: Ground, row: Row, census: Census | None = None) -> None:
     hidden = [
         census.identity(pid)
         for pid in _ours(ground, row, process, census)
-        if pid != process.pid and (census.entries[pid].session != process.pid or census.mark(pid) != row["id"])
+        if pid != process.pid
+        and census.age(pid) >= lasting
+        and (census.entries[pid].session != process.pid or census.mark(pid) != row["id"])
     ]
     known = _recorded(row)
     if any(who not in known for who in hidden):

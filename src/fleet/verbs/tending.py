@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # A hook tells when it began, by a clock that is coarser than the one of a report.
 _COARSE = SECOND
+# How many seconds a child of an agent has to live before a tick writes it down: each write is followed by another tick.
+_LASTING = 5.0
 
 
 def tend_dispatches(ground: Ground, project: str, troubles: list[str]) -> list[str]:
@@ -52,7 +54,7 @@ def _tended(ground: Ground, row: Row, listing: Listing, census: Census | None) -
     if row["exec_state"] == "in_flight" and life == "dead":
         kill_processes(ground, row)
         return settle_any(ground, row)
-    remains.record(ground, row, census)
+    remains.record(ground, row, census, lasting=_LASTING)
     return _pressed(ground, row) if life == "alive" and row["kind"] != "finisher" else ""
 
 

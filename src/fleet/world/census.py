@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from time import clock_gettime
 from typing import TYPE_CHECKING
 
 from fleet.model.identity import Identity
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fleet.world.ps import Entry
+
+if sys.platform == "linux":
+    from time import CLOCK_BOOTTIME
 
 _MARK = b"FLEET_DISPATCH_ID="
 _HINT = " settle --hint fleet-"
@@ -41,6 +46,13 @@ class Census:
     def has(self, who: Identity) -> bool:
         """Whether this very process was alive."""
         return who.pid in self.entries and self.identity(who.pid) == who
+
+    def age(self, pid: int) -> float:
+        """For how many seconds a process has lived; endless where the kernel does not say."""
+        start = self.entries[pid].start
+        if sys.platform != "linux" or not start.isdigit():
+            return float("inf")
+        return clock_gettime(CLOCK_BOOTTIME) - int(start) / os.sysconf("SC_CLK_TCK")
 
     def environment(self, pid: int) -> frozenset[bytes]:
         """What a process of this user was started with; empty where that cannot be read."""

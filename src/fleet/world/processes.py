@@ -39,6 +39,8 @@ class Processes:
         self._boot = host.boot
         self._funnel = funnel
         self._me: Identity | None = None
+        # Those of other boots and rooms that are proven dead: that is for ever.
+        self._dead: set[Identity] = set()
 
     def me(self) -> Identity:
         """The process that asks. Looked up once; a fork is another one."""
@@ -61,7 +63,9 @@ class Processes:
             return "unknown"
         if who.boot == self._boot:
             return _life(who.pid, who.start)
-        return "dead" if self._is_dead_elsewhere(who) else "unknown"
+        if who not in self._dead and self._is_dead_elsewhere(who):
+            self._dead.add(who)
+        return "dead" if who in self._dead else "unknown"
 
     def _is_dead_elsewhere(self, who: Identity) -> bool:
         """Whether a process of another boot or room is proven dead: nothing may speak against it."""
