@@ -231,9 +231,7 @@ class Git:
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
     ) -> None:
         """In a worktree of fleet's, past the locks that a killed git has left."""
-        done = self._past(
-            lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path
-        )
+        done = self._past(lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path)
         if not done.ok:
             raise GitRefused(what=f"git {effect}", why=_said(done))
 
