@@ -280,5 +280,5 @@ def _summary(row: Row, held: int) -> Document:
 
 
 def _claim(row: Row) -> Document:
-    keep = ("id", "kind", "name", "state", "dispatch", "project", "slug", "host", "actor", "failures")
+    keep = ("id", "kind", "name", "state", "dispatch", "project", "slug", "job", "host", "actor", "failures")
     return {"class": class_of(row["kind"])} | {name: row[name] for name in keep} | {"data": json.loads(row["data"])}

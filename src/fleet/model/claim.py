@@ -25,6 +25,7 @@ class Claim:
     dispatch: str | None = None
     project: str | None = None
     slug: str | None = None
+    job: str | None = None
     state: str = "allocating"
     actor: str = ""
     failures: int = 0

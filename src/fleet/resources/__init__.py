@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from fleet.resources.cgroup import Cgroup
 from fleet.resources.coord_prompt_inbox import CoordPromptInbox
+from fleet.resources.job_process import JobProcess
 from fleet.resources.merge_tree import MergeTree
 from fleet.resources.tmux_session import TmuxSession
 from fleet.resources.worker_dir import WorkerDir
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 CGROUP = Cgroup()
 # The tree goes before the session that works in it, the prompt before the agent that reads it, the group before who joins it.
 ORDER: tuple[Kind, ...] = (WorkerDir(), Worktree(), MergeTree(), CoordPromptInbox(), CGROUP, TmuxSession())
-KINDS: dict[str, Kind] = {kind.name: kind for kind in ORDER}
+# A job's processes belong to the job, not to a dispatch: its runner acquires them.
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (*ORDER, JobProcess())}
 
 # Kinds that live in the database itself, and need no claim; shown among the claims of their dispatch.
 ROW_KINDS = {"agent_record": "exclusive", "coord_spawn_marker": "exclusive"}

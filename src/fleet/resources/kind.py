@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a dispatch needs made for it."""
+    """What a dispatch, or the runner of a job, needs made for it."""
 
     dispatch: str
     kind: str
@@ -34,6 +34,8 @@ class Order:
     words: tuple[str, ...] = ()
     cwd: str = "/"
     server: str = ""
+    # The job whose runner asks, when it is not for a dispatch.
+    job: str = ""
     git_limit: float = 600.0
     # What else is to be made, and can be while another program is at work. Safe to call again.
     meanwhile: Callable[[], None] | None = None

@@ -12,7 +12,7 @@ from fleet.model.dispatches import UNFINISHED
 from fleet.store import queries as q
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Rows, Tx
+    from fleet.store.transaction import Row, Rows, Tx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +106,7 @@ def add_claim(tx: Tx, claim: Claim) -> None:
         dispatch=claim.dispatch,
         project=claim.project,
         slug=claim.slug,
+        job=claim.job,
         host=claim.host,
         kind=claim.kind,
         name=claim.name,
@@ -116,4 +117,8 @@ def add_claim(tx: Tx, claim: Claim) -> None:
     )
     if not made:
         held = tx.one(q.HELD_CLAIM, host=claim.host, kind=claim.kind, name=claim.name)
-        raise ThingHeld(thing=str(claim), holder=(held or {}).get("dispatch") or (held or {}).get("actor") or "someone")
+        raise ThingHeld(thing=str(claim), holder=_holder(held or {}))
+
+
+def _holder(row: Row) -> str:
+    return str(row.get("dispatch") or (f"job {row['job']}" if row.get("job") else row.get("actor") or "someone"))

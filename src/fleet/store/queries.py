@@ -145,8 +145,8 @@ ALL_QUOTAS = Query(
 # An intent: the thing is about to be made.
 ADD_CLAIM = Query(
     'add_claim',
-    'INSERT INTO claims (id, dispatch, project, slug, host, kind, name, actor, effect_lock, data, created_at, updated_at) VALUES (:id, :dispatch, :project, :slug, :host, :kind, :name, :actor, :effect_lock, :data, :at, :at) ON CONFLICT DO NOTHING',
-    'INSERT INTO claims (id, dispatch, project, slug, host, kind, name, actor, effect_lock, data, created_at, updated_at) VALUES (%(id)s, %(dispatch)s, %(project)s, %(slug)s, %(host)s, %(kind)s, %(name)s, %(actor)s, %(effect_lock)s, %(data)s, %(at)s, %(at)s) ON CONFLICT DO NOTHING',
+    'INSERT INTO claims (id, dispatch, project, slug, job, host, kind, name, actor, effect_lock, data, created_at, updated_at) VALUES (:id, :dispatch, :project, :slug, :job, :host, :kind, :name, :actor, :effect_lock, :data, :at, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO claims (id, dispatch, project, slug, job, host, kind, name, actor, effect_lock, data, created_at, updated_at) VALUES (%(id)s, %(dispatch)s, %(project)s, %(slug)s, %(job)s, %(host)s, %(kind)s, %(name)s, %(actor)s, %(effect_lock)s, %(data)s, %(at)s, %(at)s) ON CONFLICT DO NOTHING',
 )
 
 # Compare and set of a claim's state.
@@ -210,6 +210,26 @@ CLAIMS_OF_BUNDLE = Query(
     'claims_of_bundle',
     "SELECT * FROM claims WHERE project = :project AND slug = :slug AND state <> 'released' AND dispatch IS NULL ORDER BY created_at, id",
     "SELECT * FROM claims WHERE project = %(project)s AND slug = %(slug)s AND state <> 'released' AND dispatch IS NULL ORDER BY created_at, id",
+)
+
+# What runners of a job started themselves and is not released.
+OPEN_CLAIMS_OF_JOB = Query(
+    'open_claims_of_job',
+    "SELECT * FROM claims WHERE job = :job AND state <> 'released' ORDER BY created_at, id",
+    "SELECT * FROM claims WHERE job = %(job)s AND state <> 'released' ORDER BY created_at, id",
+)
+
+# The same, of every job.
+OPEN_CLAIMS_OF_JOBS = Query(
+    'open_claims_of_jobs',
+    "SELECT * FROM claims WHERE job IS NOT NULL AND state <> 'released' ORDER BY created_at, id",
+    "SELECT * FROM claims WHERE job IS NOT NULL AND state <> 'released' ORDER BY created_at, id",
+)
+
+FORGET_RELEASED_OF_JOB = Query(
+    'forget_released_of_job',
+    "DELETE FROM claims WHERE job = :job AND state = 'released'",
+    "DELETE FROM claims WHERE job = %(job)s AND state = 'released'",
 )
 
 # Every claim that is not released, oldest first.
@@ -1242,6 +1262,19 @@ REMOVE_ITEMS = Query(
     'remove_items',
     'DELETE FROM items WHERE job IN (SELECT id FROM jobs WHERE project = :project)',
     'DELETE FROM items WHERE job IN (SELECT id FROM jobs WHERE project = %(project)s)',
+)
+
+# Claims of a project's jobs that are not released.
+COUNT_JOB_CLAIMS = Query(
+    'count_job_claims',
+    "SELECT COUNT(*) AS n FROM claims WHERE state <> 'released' AND job IN (SELECT id FROM jobs WHERE project = :project)",
+    "SELECT COUNT(*) AS n FROM claims WHERE state <> 'released' AND job IN (SELECT id FROM jobs WHERE project = %(project)s)",
+)
+
+REMOVE_JOB_CLAIMS = Query(
+    'remove_job_claims',
+    "DELETE FROM claims WHERE state = 'released' AND job IN (SELECT id FROM jobs WHERE project = :project)",
+    "DELETE FROM claims WHERE state = 'released' AND job IN (SELECT id FROM jobs WHERE project = %(project)s)",
 )
 
 REMOVE_JOBS = Query(

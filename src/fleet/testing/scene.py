@@ -76,6 +76,11 @@ class Scene:
                 if self._is_ours(who.pid)
             ]
             found += [
+                f"process {who.pid} of job {job}"
+                for job, whom in world.processes.marks_of_jobs().items()
+                for who in whom
+            ]
+            found += [
                 f"worktree {tree.path}" for tree in world.git.worktrees(self.repository) or () if self.home in tree.path
             ]
             found += [f"inbox {name}" for name in world.files.names("inbox") if name != "archive"]
@@ -124,7 +129,7 @@ class Scene:
         self.git("commit", "--quiet", "--message=first")
 
 
-_OUTSIDE = ("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_inbox", "merge_tree")
+_OUTSIDE = ("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_inbox", "merge_tree", "job_process")
 
 
 class _Database:

@@ -36,14 +36,16 @@ Left = str
 def intent(ground: Ground, kind: Kind, order: Order) -> Claim:
     """The claim to write down before a thing is made."""
     bundled = kind.klass == "adoptable"
+    of_dispatch = not bundled and not order.job
     return Claim(
         id=ground.world.ids.key(),
         kind=kind.name,
         name=kind.name_for(order, ground.world),
         host=ground.world.host.id,
-        dispatch=None if bundled else order.dispatch,
-        project=order.project if bundled else None,
+        dispatch=order.dispatch if of_dispatch else None,
+        project=None if of_dispatch else order.project,
         slug=order.slug if bundled else None,
+        job=order.job or None,
         actor=str(ground.world.processes.me()),
         data=kind.data_for(order, ground.world),
     )
@@ -119,7 +121,8 @@ def release(ground: Ground, claim: Claim) -> Left:
 def _released(ground: Ground, claim: Claim) -> Left | None:
     """None: somebody else is at it."""
     if claim.host != ground.world.host.id:
-        raise OtherHost(what=str(claim), made=claim.host, here=ground.world.host.id, dispatch=claim.dispatch or "")
+        raise OtherHost(what=str(claim), made=claim.host, here=ground.world.host.id,
+                        dispatch=claim.dispatch or claim.job or "")  # fmt: skip
     if claim.state == "released":
         return ""
     if claim.kind not in KINDS:

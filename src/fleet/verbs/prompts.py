@@ -230,16 +230,17 @@ def inspect(ground: Ground, ident: str) -> Answer:
 
 def disown(ground: Ground, ident: str, kind: str, reason: str) -> Answer:
     """Give up a claim that another host or socket made: the operator's word, recorded. The thing itself is not touched."""
-    held = [*_claims(ground, names.DispatchId(ident)), *_bundle_of(ground, ident)]
+    held = [*_claims(ground, names.DispatchId(ident)), *_bundle_of(ground, ident), *_of_job(ground, ident)]
     claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
     if not claims:
         raise Absent(what=f"{kind} of {ident}")
     here = [claim for claim in claims if _is_here(ground, claim)]
     if here:
-        raise Refused(what=f"{here[0]} is of this machine; `fleet kill {ident}` and `fleet clean` let it go")
+        word = "job cancel" if here[0].job else "kill"
+        raise Refused(what=f"{here[0]} is of this machine; `fleet {word} {ident}` and `fleet clean` let it go")
 
     def work(tx: Tx) -> Row:
-        tx.dispatch = ident
+        tx.dispatch = None if claims[0].job else ident
         gone = sum(
             tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after="released", at=tx.at) for claim in claims
         )
@@ -254,6 +255,11 @@ def _bundle_of(ground: Ground, ident: str) -> list[Claim]:
     row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or archived(ground, ident) or {}
     place = {"project": row.get("project") or "", "slug": row.get("slug") or ""}
     return [Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place))]
+
+
+def _of_job(ground: Ground, ident: str) -> list[Claim]:
+    """What runners of a job hold."""
+    return [Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=ident))]
 
 
 def _is_here(ground: Ground, claim: Claim) -> bool:

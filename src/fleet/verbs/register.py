@@ -19,6 +19,7 @@ _REMOVALS = (
     q.REMOVE_EDGES,
     q.REMOVE_JOB_STEPS,
     q.REMOVE_ITEMS,
+    q.REMOVE_JOB_CLAIMS,
     q.REMOVE_JOBS,
     q.REMOVE_VERDICTS,
     q.REMOVE_MERGES,
@@ -67,6 +68,7 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
             raise NoSuchProject(project=name)
         count = tx.one(q.COUNT_TASKS, project=name) or {"n": 0, "working": 0}
         journals = tx.one(q.COUNT_DISPATCHES, project=name) or {"n": 0}
+        _refuse_job_claims(name, (tx.one(q.COUNT_JOB_CLAIMS, project=name) or {"n": 0})["n"])
         _refuse_in_use(name, tasks=count["n"], working=count["working"], journals=journals["n"], with_tasks=with_tasks)
         if count["n"] and (seen is None or tx.one(q.OPERATION_SINCE, project=name, after=seen)):
             raise Contested(
@@ -78,6 +80,13 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
         return {"name": name, "path": found["path"], "tasks": count["n"], "kept": kept}
 
     return Change(f"remove project {name}", work)
+
+
+def _refuse_job_claims(name: str, count: int) -> None:
+    """What a job's runner started may still run."""
+    if count:
+        advice = "`fleet claims list exclusive job_process` shows them; end the jobs, or let `fleet clean` end what dead runners left"
+        raise ProjectInUse(project=name, tasks=f"{count} job(s) whose processes may run", advice=advice)
 
 
 def _refuse_in_use(name: str, *, tasks: int, working: int, journals: int, with_tasks: bool) -> None:

@@ -24,7 +24,7 @@ from fleet.verbs import prune, remains, stray, trash, unseated
 from fleet.verbs.acquire import is_free, release
 from fleet.verbs.end import end, kill_processes
 from fleet.verbs.finding import Finding, about, acted
-from fleet.verbs.job.sweeping import litter
+from fleet.verbs.job.sweeping import left_running, litter
 from fleet.verbs.merge import carry_on
 from fleet.verbs.reclaim import archive, is_disposable, is_handed_over, reclaim, release_bundle, verdict, why_kept
 from fleet.verbs.reconcile import reconcile
@@ -48,6 +48,7 @@ def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding
         found += _unfinished(ground, listing, kill=kill)
         found += stray.sessions(ground, ground.world.tmux.listing(), kill=kill)
         found += stray.processes(ground, kill=kill)
+        found += left_running(ground, kill=kill)
         found += stray.files(ground, kill=kill)
         found += stray.rewrites(ground, kill=kill)
         found += stray.late_inboxes(ground, kill=kill)
@@ -163,9 +164,9 @@ class _Known:
         for claim in (Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))):
             if claim.dispatch is not None:
                 claims.setdefault(claim.dispatch, []).append(claim)
-            else:
+            elif claim.slug is not None:
                 bundled.add((claim.project, claim.slug))
-            if claim.dispatch is None and claim.state == "failed_alloc":
+            if claim.slug is not None and claim.state == "failed_alloc":
                 unmade.add((claim.project, claim.slug))
         bundles = ground.store.read(lambda rows: rows.all(q.ALL_BUNDLES))
         owners = {
@@ -279,7 +280,7 @@ def _gone_bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """A worktree or directory whose claim is live, and that is not there any more."""
     for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS)):
         claim = Claim.of(row)
-        if claim.dispatch is None and claim.state == "live" and not os.path.lexists(claim.name):
+        if claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name):
             yield acted(str(claim), "it is gone", "nothing is at its path", "write that down", kill,
                         lambda: [*filter(None, [release(ground, claim)])])  # fmt: skip # noqa: B023
 

@@ -48,6 +48,11 @@ class Child:
         self._until = monotonic() + limit
         self._asked: float | None = None
 
+    @property
+    def pid(self) -> int:
+        """Its process id. The kernel gives it to nobody else until `look` or `kill` has reaped it."""
+        return self._process.pid
+
     def look(self) -> Ended | None:
         """How it ended; None while it lives. One whose time is over is asked to end, then killed."""
         if self._is_over():

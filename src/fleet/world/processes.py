@@ -19,13 +19,14 @@ from fleet.world import ps, rooms
 from fleet.world.census import Census
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from fleet.model.identity import Life
     from fleet.world.funnel import Funnel
     from fleet.world.host import Host
 
 _LOOK_AGAIN = 0.01
+_RUNNER = "FLEET_RUNNER_OF="
 
 
 class Processes:
@@ -81,9 +82,7 @@ class Processes:
 
     def tree(self, root: Identity) -> list[Identity]:
         """The process and all its descendants, deepest first."""
-        below: dict[int, list[int]] = {}
-        for pid, parent in ps.parents().items():
-            below.setdefault(parent, []).append(pid)
+        below = self._children()
         found, queue = [], [root.pid]
         for pid in queue:
             queue.extend(below.get(pid, ()))
@@ -93,6 +92,26 @@ class Processes:
     def census(self) -> Census:
         """Every process as it is now, to be asked about many dispatches."""
         return Census(host=self._host, boot=self._boot, home=self._home)
+
+    def families(self, roots: Iterable[Identity]) -> list[Identity]:
+        """These processes and all their descendants, deepest first, but for this one.
+
+        Everybody is identified before it is asked who descends from whom: a pid that was given out again is not taken for another.
+        """
+        before, below = {who.pid: who for who in self._others()}, self._children()
+        found = dict.fromkeys(root for root in roots if before.get(root.pid) == root)
+        queue = list(found)
+        for who in queue:
+            more = [before[pid] for pid in below.get(who.pid, ()) if pid in before and before[pid] not in found]
+            found |= dict.fromkeys(more)
+            queue += more
+        return list(reversed(found))
+
+    def _children(self) -> dict[int, list[int]]:
+        below: dict[int, list[int]] = {}
+        for pid, parent in ps.parents().items():
+            below.setdefault(parent, []).append(pid)
+        return below
 
     def marked(self, dispatch: str) -> list[Identity]:
         """Processes of this user that carry this home and the dispatch's id in their environment, but for this one.
@@ -104,7 +123,17 @@ class Processes:
 
     def of_job(self, job: str) -> list[Identity]:
         """Processes of this user that carry this home and the job's id: those that its runner started itself."""
-        return self._carrying(f"FLEET_RUNNER_OF={job}")
+        return self._carrying(f"{_RUNNER}{job}")
+
+    def variable(self, who: Identity, name: str) -> str:
+        """What a process of this user has in its environment under a name; empty when that cannot be read."""
+        found = [each for each in ps.environment(who.pid) if each.startswith(f"{name}=".encode())]
+        return found[0].partition(b"=")[2].decode("utf-8", "replace") if found else ""
+
+    def inheriting(self, path: str) -> list[Identity]:
+        """Processes that hold the lock of a file, because they locked it or inherited it; but for this one."""
+        before = {who.pid: who for who in self._others()}
+        return [before[pid] for pid in ps.inheritors(path) if pid in before and self.life(before[pid]) == "alive"]
 
     def _carrying(self, entry: str) -> list[Identity]:
         both = {entry.encode(), self._home}
@@ -123,6 +152,21 @@ class Processes:
             if dispatch and self.life(census.identity(pid)) == "alive":
                 found.setdefault(dispatch, []).append(census.identity(pid))
         return found
+
+    def marks_of_jobs(self) -> dict[str, list[Identity]]:
+        """Every process of this user that a runner of this home started itself, by job."""
+        found: dict[str, list[Identity]] = {}
+        for job, who in self._bearing(_RUNNER):
+            found.setdefault(job, []).append(who)
+        return found
+
+    def _bearing(self, name: str) -> Iterator[tuple[str, Identity]]:
+        """The value of a variable, for each process of this home that has it."""
+        for who in self._others():
+            told = ps.environment(who.pid)
+            for entry in told if self._home in told else ():
+                if entry.startswith(name.encode()) and self.life(who) == "alive":
+                    yield entry[len(name) :].decode("ascii", "replace"), who
 
     def _living(self, whom: list[Identity]) -> list[Identity]:
         """Those that still are who they were: what was read of a pid since may be another's."""

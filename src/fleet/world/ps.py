@@ -185,6 +185,32 @@ def holders(path: str) -> list[int] | None:
     return [pid for pid in _parents_of_linux() if _has_open(pid, wanted)]
 
 
+def inheritors(path: str) -> list[int]:
+    """The processes that hold the lock of a file through a descriptor that they inherited or locked themselves.
+
+    Whoever only has the file open does not count. Empty where the kernel does not tell.
+    """
+    if sys.platform == "darwin":
+        return []
+    wanted = os.path.realpath(path)
+    return [pid for pid in _parents_of_linux() if _holds_lock(pid, wanted)]
+
+
+def _holds_lock(pid: int, path: str) -> bool:
+    with contextlib.suppress(OSError):  # it is gone, or another user's
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):
+                if os.readlink(f"/proc/{pid}/fd/{name}") == path and _is_locked(pid, name):
+                    return True
+    return False
+
+
+def _is_locked(pid: int, name: str) -> bool:
+    """Whether this descriptor itself has the lock: the kernel lists a lock only below the descriptors that share it."""
+    with open(f"/proc/{pid}/fdinfo/{name}", encoding="utf-8", errors="replace") as file:
+        return any(line.startswith("lock:") and " FLOCK " in line for line in file)
+
+
 def running(program: str, *near: str) -> list[int] | None:
     """The processes of a program that work below a directory or speak of it, or may do so; None when that cannot be told."""
     if sys.platform == "darwin":

@@ -1,7 +1,7 @@
 -- name: add_claim
 -- An intent: the thing is about to be made.
-INSERT INTO claims (id, dispatch, project, slug, host, kind, name, actor, effect_lock, data, created_at, updated_at)
-VALUES (:id, :dispatch, :project, :slug, :host, :kind, :name, :actor, :effect_lock, :data, :at, :at)
+INSERT INTO claims (id, dispatch, project, slug, job, host, kind, name, actor, effect_lock, data, created_at, updated_at)
+VALUES (:id, :dispatch, :project, :slug, :job, :host, :kind, :name, :actor, :effect_lock, :data, :at, :at)
 ON CONFLICT DO NOTHING;
 
 -- name: step_claim
@@ -47,6 +47,17 @@ SELECT * FROM claims WHERE dispatch = :dispatch ORDER BY created_at, id;
 -- What a task's bundle holds.
 SELECT * FROM claims WHERE project = :project AND slug = :slug AND state <> 'released' AND dispatch IS NULL
 ORDER BY created_at, id;
+
+-- name: open_claims_of_job
+-- What runners of a job started themselves and is not released.
+SELECT * FROM claims WHERE job = :job AND state <> 'released' ORDER BY created_at, id;
+
+-- name: open_claims_of_jobs
+-- The same, of every job.
+SELECT * FROM claims WHERE job IS NOT NULL AND state <> 'released' ORDER BY created_at, id;
+
+-- name: forget_released_of_job
+DELETE FROM claims WHERE job = :job AND state = 'released';
 
 -- name: open_claims
 -- Every claim that is not released, oldest first.

@@ -207,6 +207,13 @@ DELETE FROM job_steps WHERE job IN (SELECT id FROM jobs WHERE project = :project
 -- name: remove_items
 DELETE FROM items WHERE job IN (SELECT id FROM jobs WHERE project = :project);
 
+-- name: count_job_claims
+-- Claims of a project's jobs that are not released.
+SELECT COUNT(*) AS n FROM claims WHERE state <> 'released' AND job IN (SELECT id FROM jobs WHERE project = :project);
+
+-- name: remove_job_claims
+DELETE FROM claims WHERE state = 'released' AND job IN (SELECT id FROM jobs WHERE project = :project);
+
 -- name: remove_jobs
 DELETE FROM jobs WHERE project = :project;
 

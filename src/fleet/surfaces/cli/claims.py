@@ -47,15 +47,18 @@ def list_claims(klass: str | None, kind: str | None, **given: Any) -> None:
     if given["json"]:
         terminal.say_json(found)
         return
-    rows = [
-        (c["class"], c["kind"], c["state"], c["dispatch"] or f"{c.get('project')}/{c.get('slug')}", c["name"])
-        for c in found
-    ]
+    rows = [(each["class"], each["kind"], each["state"], _owner(each), each["name"]) for each in found]
     if not rows:
         terminal.say("nothing is held")
         return
     for line in terminal.table(("CLASS", "KIND", "STATE", "OWNER", "NAME"), rows):
         terminal.say(line)
+
+
+def _owner(claim: dict[str, Any]) -> str:
+    """The dispatch, the job or the task that a claim belongs to."""
+    job = f"job {claim['job']}" if claim.get("job") else None
+    return claim["dispatch"] or job or f"{claim.get('project')}/{claim.get('slug')}"
 
 
 @claims.command("disown")
@@ -69,6 +72,7 @@ def disown(ident: str, kind: str, reason: str, **given: Any) -> None:
     \b
     Examples:
       fleet claims disown 3f2a9c01 --kind tmux_session --reason "that machine is gone"
+      fleet claims disown JOB --kind job_process --reason "that machine is gone"
     """
     with Fleet.open(actor=given["as"]) as fleet:
         done = fleet.disown(ident, kind, reason)

@@ -108,6 +108,7 @@ def end(ident: str, state: str, reason: str | None) -> Change:
     def work(tx: Tx) -> Row:
         tx.about(job_of(tx, ident)["project"])
         ended = tx.run(q.END_JOB, id=ident, state=state, reason=reason, at=tx.at)
+        tx.run(q.FORGET_RELEASED_OF_JOB, job=ident)
         tx.note(job=ident, state=state, reason=reason)
         return {"ended": ended == 1}
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import GateHeld, Refused
-from fleet.model.workflow import read
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.job import attempts, book
 from fleet.verbs.job.begin import gate_of
-from fleet.verbs.job.inplace import InPlace
+from fleet.verbs.job.own_processes import end_left
 from fleet.verbs.job.report import write_report
 from fleet.verbs.job.run import release_all, summary
 
@@ -55,11 +54,7 @@ def _cancelled(ident: str, reason: str) -> Change:
 
 
 def _end_all(ground: Ground, job: Row) -> list[str]:
-    workflow = read(job["source"], "the job's document")
-    if workflow.map.isolation == "none":
-        hands = InPlace(ground, job, workflow, "/")
-        hands.take_over()
-        hands.close()
+    end_left(ground, job)
     for row in ground.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=job["id"])):
         attempts.stop(ground, job, row)
     return release_all(ground, job)

@@ -1,7 +1,6 @@
 """In place: items that need no worktree run side by side in one checkout of fleet's own, as children of the runner.
 
-Whoever follows a dead runner first ends what that one had started: it carries the job's mark, holds the job's lock, and nobody
-is left who could learn how it ends.
+Whoever follows a dead runner first ends what that one had started (own_processes.py): nobody is left who could learn how it ends.
 """
 
 from __future__ import annotations
@@ -10,20 +9,18 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Contested
 from fleet.model import items
 from fleet.verbs.job import doing
 from fleet.verbs.job.ending import Outcome
 from fleet.world.children import Child, Ended
-from fleet.world.programs import EffectLock
 
 if TYPE_CHECKING:
     from fleet.model.workflow import Workflow
     from fleet.store.transaction import Row
     from fleet.verbs.ground import Ground
 
-_PATIENCE = 10.0
-_LOOK_AGAIN = 0.05
+# Steps that end sooner are not worth a transaction that says who they are: the job's mark and lock tell.
+_BRIEF = 0.25
 
 
 @dataclass(slots=True)
@@ -36,32 +33,21 @@ class _Work:
     child: Child | Ended
     turn: doing.Turn | None = None
     number: int = 1
+    since: float = 0.0
     done: list[Row] = field(default_factory=list)
 
 
 class InPlace:
     """The items that this runner works on itself."""
 
-    def __init__(self, ground: Ground, job: Row, workflow: Workflow, cwd: str) -> None:
+    def __init__(self, ground: Ground, job: Row, workflow: Workflow, cwd: str, lock: int) -> None:
         self._ground = ground
         self._job = job
         self._workflow = workflow
         self._cwd = cwd
-        self._lock = EffectLock(f"{ground.world.home}/jobs/{job['id']}/children.lock")
-        self._handle = -1
+        self._lock = lock
         self._work: dict[str, _Work] = {}
         self._setup = doing.values_of(ground, job, workflow, "map", None)
-
-    def take_over(self) -> None:
-        """End what a dead runner had started, and hold the lock that our own children inherit."""
-        processes = self._ground.world.processes
-        until = self._ground.world.clock.ticks() + _PATIENCE
-        while not self._lock.is_free():
-            processes.kill_all(processes.of_job(self._job["id"]))
-            if self._ground.world.clock.ticks() >= until:
-                raise Contested(what=f"steps of job {self._job['id']} that a dead runner started still run")
-            self._ground.world.clock.wait(_LOOK_AGAIN)
-        self._handle = self._lock.take()
 
     def start(self, item: Row) -> None:
         """Begin an item that is running."""
@@ -82,7 +68,17 @@ class InPlace:
     def _begin_step(self, work: _Work) -> None:
         step = self._workflow.map.steps[work.number - 1]
         work.turn = doing.Turn(self._ground, step, work.number, work.where, work.values)
-        work.child = work.turn.start(self._handle)
+        work.child = work.turn.start(self._lock)
+        work.since = self._ground.world.clock.ticks()
+
+    def at_work(self) -> dict[str, int]:
+        """The process ids of steps that have run for a while, by item."""
+        before = self._ground.world.clock.ticks() - _BRIEF
+        return {
+            item: work.child.pid
+            for item, work in self._work.items()
+            if isinstance(work.child, Child) and work.since <= before
+        }
 
     def look(self) -> list[tuple[Row, Outcome, list[Row]]]:
         """The items that have ended, what each came to, and its steps."""
@@ -118,7 +114,3 @@ class InPlace:
                 work.child.kill()
         self._work.clear()
         return dropped
-
-    def close(self) -> None:
-        """Let go of the lock."""
-        self._lock.give()

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors import Ambiguous, NoSuchItem, NoSuchJob
 from fleet.model import items
 from fleet.model.times import iso, iso_or_none
+from fleet.resources.job_process import left_processes, runner_of
 from fleet.store import queries as q
 from fleet.verbs.job import book, results
 from fleet.verbs.job.left import has_runner
+from fleet.verbs.job.own_processes import open_claims
 from fleet.verbs.job.run import summary
 
 if TYPE_CHECKING:
@@ -66,7 +68,20 @@ def job(ground: Ground, ident: str) -> dict[str, Any]:
     folder = f"{ground.world.home}/jobs/{ident}"
     reports = {kind: f"{folder}/report.{kind}" for kind in ("html", "md")}
     there = {kind: path if os.path.exists(path) else None for kind, path in reports.items()}
-    return _document(ground, row) | {"parameters": json.loads(row["parameters"]), "report": there}
+    more = {"parameters": json.loads(row["parameters"]), "report": there, "processes": _processes(ground, ident)}
+    return _document(ground, row) | more
+
+
+def _processes(ground: Ground, ident: str) -> list[dict[str, Any]]:
+    """What runners of the job started themselves and runs now; a dead runner's too."""
+    world, found = ground.world, []
+    for claim in open_claims(ground, ident):
+        here = claim.host == world.host.id
+        runner = world.processes.life(runner_of(claim)) if here else "unknown"
+        for who in left_processes(claim, world) if here else ():
+            item = world.processes.variable(who, "FLEET_ITEM") or None
+            found.append({"pid": who.pid, "item": item, "runner": runner})
+    return found
 
 
 def _document(ground: Ground, row: Row) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from fleet.store import queries as q
 from fleet.verbs.job import attempts, book, doing, ending, merging, results, taking_in
 from fleet.verbs.job.holding import Holding
 from fleet.verbs.job.inplace import InPlace
+from fleet.verbs.job.own_processes import OwnProcesses, end_left
 from fleet.verbs.job.report import write_report
 from fleet.verbs.job.telling import Telling
 
@@ -46,13 +47,13 @@ def carry_on(ground: Ground, ident: str, tell: Tell, wanted: Wish) -> dict[str, 
     job = ground.store.read(lambda rows: book.job_of(rows, ident))
     runner = Runner(ground, job, read(job["source"], f"the document of job {ident}"), tell, wanted)
     state, reason = runner.outcome()
-    left = runner.tidy(over=state == "done")
+    left = runner.left + runner.tidy(over=state == "done")
     ground.commit(book.end(ident, state, reason))
     job = ground.store.read(lambda rows: book.job_of(rows, ident))
     if job["state"] == "cancelled":
         for row in ground.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=ident)):
             attempts.stop(ground, job, row)
-        left = release_all(ground, job)
+        left = runner.left + release_all(ground, job)
     write_report(ground, job)
     runner.telling.progress(now=True)
     runner.telling.job(job["state"], phase=job["phase"], reason=job["reason"])
@@ -85,6 +86,9 @@ class Runner:
         self._workflow = workflow
         self._wanted = wanted
         self._hands: InPlace | None = None
+        self._own = OwnProcesses(ground, job)
+        # What this runner started itself and could not end, in words.
+        self.left: list[str] = []
         self._holding = Holding(ground, job, workflow)
         self.telling = Telling(ground, job, tell)
 
@@ -100,11 +104,15 @@ class Runner:
             why = error.facts.get("why") if isinstance(error, JobFailed) else None
             return "failed", str(why or error)
         finally:
-            self._drop_hands()
+            try:
+                self._drop_hands()
+            finally:
+                self.left = self._own.release()
         return "done", None
 
     def _go(self) -> None:
         self.telling.job("running", phase=self._job["phase"], reason=None)
+        end_left(self._ground, self._job)
         merging.ensure_branch(self._ground, self._job)
         self.tidy(over=False)
         if self._job["phase"] == "setup":
@@ -126,7 +134,12 @@ class Runner:
         where = doing.Where(home=self._ground.world.home, job=self._job["id"], project=self._job["project"], item="input",
                             attempt=1, cwd=self._tree(), folder=self._job["folder"], own=True)  # fmt: skip
         values = doing.values_of(self._ground, self._job, self._workflow, "input", None)
-        found = taking_in.items_of(self._ground, self._workflow, where, values)
+        try:
+            found = taking_in.items_of(
+                self._ground, self._workflow, where, values, taking_in.Hands(self._own, self._obey)
+            )
+        finally:
+            self._own.release()
         self._ground.commit(book.add_items(self._job["id"], found))
         del found
         self._job = self._ground.store.read(lambda rows: book.job_of(rows, self._job["id"]))
@@ -141,8 +154,9 @@ class Runner:
             self._prepare_hands()
         self._work_off("map")
         if self._hands is not None:
-            merging.merge(self._ground, self._job, "setup")
             self._drop_hands()
+            self._own.release()
+            merging.merge(self._ground, self._job, "setup")
         self._step("map", "reduce" if self._workflow.reduce else "over")
 
     def _prepare_hands(self) -> None:
@@ -150,8 +164,7 @@ class Runner:
         if not os.path.isdir(self._tree()):
             self._ground.commit(book.again(self._job, "setup"))
             self._work_off("setup")
-        self._hands = InPlace(self._ground, self._job, self._workflow, self._tree())
-        self._hands.take_over()
+        self._hands = InPlace(self._ground, self._job, self._workflow, self._tree(), self._own.take())
         lost = [row["id"] for row in self._at_work("map") if row["state"] == "running"]
         if lost:
             self._ground.commit(book.put_back(self._job, lost, began=True))
@@ -160,7 +173,6 @@ class Runner:
         if self._hands is None:
             return
         dropped = self._hands.drop()
-        self._hands.close()
         self._hands = None
         if dropped:
             self._ground.commit(book.put_back(self._job, dropped, began=True))
@@ -220,8 +232,9 @@ class Runner:
 
     def _looked_at(self, part: str) -> Batch:
         """The attempts that have ended."""
-        if self._uses_hands(part):
-            return self._hands.look() if self._hands else []
+        if self._uses_hands(part) and self._hands is not None:
+            self._own.note(self._hands.at_work())
+            return self._hands.look()
         found: Batch = []
         for row in self._at_work(part):
             outcome = attempts.look(self._ground, self._job, row) if row["state"] == "running" else None

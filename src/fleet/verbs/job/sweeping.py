@@ -1,4 +1,4 @@
-"""Sweeping: worktrees of a job's items that are over, whose runner died before it let them go."""
+"""Sweeping: what a job's runner died over: processes that it started itself, and worktrees of items that are over."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import GateHeld
 from fleet.store import queries as q
-from fleet.verbs.finding import acted
+from fleet.verbs.finding import Finding, acted
 from fleet.verbs.job import merging
+from fleet.verbs.job.left import Left, left_by_runners, left_without_claim
+from fleet.verbs.job.own_processes import end_left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.store.transaction import Row
-    from fleet.verbs.finding import Finding
     from fleet.verbs.ground import Ground
 
 
@@ -38,3 +39,21 @@ def _let_go(ground: Ground, row: Row, *, kill: bool) -> Finding:
     proof = f"the item is {row['state']}, the job is {row['job_state']}, and nobody runs it"
     return acted(f"the bundle of {row['project']}/{row['slug']}", "its item is over", proof, "let it go", kill,
                  lambda: merging.let_go(ground, job, row["item"], status=status))  # fmt: skip
+
+
+def left_running(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """What runners started themselves and left behind. Touched only when the runner is proven dead and nobody has the job in hand."""
+    for each in (*left_by_runners(ground), *left_without_claim(ground)):
+        what, why = f"processes of job {each.job}", each.in_words()
+        if each.hands_off:
+            yield Finding(what=what, why=why, proof=each.hands_off, action="left alone", standing=True)
+            continue
+        proof = f"{each.runner}, which ran the job, is dead" if each.runner else "nobody holds the job's gate"
+        action = "kill them and release their claim" if each.whom else "release their claim"
+        yield acted(what, why, proof, action, kill, lambda: _end(ground, each))  # noqa: B023
+
+
+def _end(ground: Ground, left: Left) -> None:
+    """Behind the job's gate: no runner can begin meanwhile."""
+    with ground.world.work_gate(f"job-{left.job}", left.job):
+        end_left(ground, {"id": left.job})

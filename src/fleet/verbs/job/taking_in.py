@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jmespath
@@ -15,16 +16,27 @@ from fleet.model import filling, items
 from fleet.verbs.job import doing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fleet.model.workflow import Workflow
     from fleet.verbs.ground import Ground
+    from fleet.verbs.job.own_processes import OwnProcesses
 
 _LIMIT = 3_600.0
 _TAIL = 300
 
 
-def items_of(ground: Ground, workflow: Workflow, where: doing.Where, values: dict[str, Any]) -> list[Any]:
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """How the runner runs a command itself, and what stops it: `obey` raises when the job is not wanted any more."""
+
+    own: OwnProcesses
+    obey: Callable[[], None]
+
+
+def items_of(ground: Ground, workflow: Workflow, where: doing.Where, values: dict[str, Any], hands: Hands) -> list[Any]:
     """Every item, in its order."""
-    found = _picked(workflow, _given(ground, workflow, where, values))
+    found = _picked(workflow, _given(ground, workflow, where, values, hands))
     for number, data in enumerate(found, 1):
         if data is None or len(json.dumps(data, ensure_ascii=False)) > items.LONGEST:
             why = "is null" if data is None else f"is longer than {items.LONGEST} characters"
@@ -32,25 +44,35 @@ def items_of(ground: Ground, workflow: Workflow, where: doing.Where, values: dic
     return found
 
 
-def _given(ground: Ground, workflow: Workflow, where: doing.Where, values: dict[str, Any]) -> Any:  # noqa: ANN401
+def _given(ground: Ground, workflow: Workflow, where: doing.Where, values: dict[str, Any], hands: Hands) -> Any:  # noqa: ANN401
     wanted = workflow.map
     if wanted.source == "list":
         return wanted.given
     if wanted.source == "command":
-        return parsed(_printed(ground, wanted.given, where, values))
+        return parsed(_printed(ground, wanted.given, where, values, hands))
     told = filling.fill(wanted.given, values)
     return _matching(where, told) if wanted.source == "glob" else parsed(_read(where, told))
 
 
-def _printed(ground: Ground, command: str, where: doing.Where, values: dict[str, Any]) -> str:
+def _printed(ground: Ground, command: str, where: doing.Where, values: dict[str, Any], hands: Hands) -> str:
+    """What the input's command prints. Its files are kept when it failed, and what it says on standard error always."""
     text, variables = filling.fill_shell(command, values)
+    names = [where.file(1, kind) for kind in ("out", "log")]
+    out, log = (f"{where.home}/{name}" for name in names)
+    for name in names:
+        ground.world.files.unlink(name)  # of the run before
     env = doing.environment(where) | variables
-    done = ground.world.programs.run("job input", ["/bin/sh", "-c", text], limit=_LIMIT, cwd=where.cwd, env=env)
-    if not done.ok:
-        said = " ".join(done.err.split())[-_TAIL:]
-        why = f"the input's command gave {done.status if done.status is not None else 'no status'}: {said}"
+    ended = hands.own.run("job input", ["/bin/sh", "-c", text], env=env, cwd=where.cwd, files=(out, log), limit=_LIMIT,
+                          obey=hands.obey)  # fmt: skip
+    if not ended.ok:
+        said = " ".join(doing.tail(log).split())[-_TAIL:]
+        why = f"the input's command gave {ended.why or ended.status}: {said}"
         raise JobFailed(job=where.job, why=why, advice="try it in the repository yourself")
-    return done.out
+    with open(out, encoding="utf-8", errors="replace") as file:
+        printed = file.read()
+    for name in names if os.path.getsize(log) == 0 else names[:1]:
+        ground.world.files.unlink(name)
+    return printed
 
 
 def _read(where: doing.Where, name: str) -> str:
