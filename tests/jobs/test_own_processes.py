@@ -1,7 +1,9 @@
 """What a job's runner starts itself is claimed: listed, swept when the runner is proven dead, and never touched while it lives."""
 
 import json
+import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,8 +49,19 @@ os.execve("/bin/sh", ["/bin/sh", "-c", "echo $$ >> " + sys.argv[1] + "/pids; exe
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
-    return tmp_path
+def out(tmp_path: Path) -> Iterator[Path]:
+    """Where they say who they are; whoever outlives its test does not outlive this."""
+    yield tmp_path
+    for pid in pids(tmp_path):
+        if "fleet-scene-" in place(pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+def place(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return ""
 
 
 def pids(out: Path) -> list[int]:

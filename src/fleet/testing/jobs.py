@@ -25,7 +25,7 @@ DOCUMENT = """\
 name: scene
 map:
   isolation: {isolation}
-  input: [a, b]
+  input: {given}
   max_parallel: {parallel}
   retry: {{attempts: 1}}
   steps:
@@ -52,13 +52,13 @@ def _jobs(scene: Scene) -> Jobs:
     return Jobs.open(scene.home, actor="tester")
 
 
-def _prepare(isolation: str, parallel: int) -> Callable[[Scene], None]:
+def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], None]:
     def prepare(scene: Scene) -> None:
         add_bystander(scene)
         with scene.fleet() as fleet:
             words = ["tmux", "-N", "-S", fleet.world.tmux.socket, "set-hook", "-gu", "pane-died"]
         subprocess.run(words, check=True, capture_output=True)
-        text = DOCUMENT.format(isolation=isolation, parallel=parallel, work=WORK)
+        text = DOCUMENT.format(isolation=isolation, parallel=parallel, given=given, work=WORK)
         Path(scene.home, "job.yml").write_text(text, encoding="utf-8")
 
     return prepare
@@ -108,7 +108,10 @@ def _check(scene: Scene) -> list[str]:
 
 JOB_SCENARIOS = {
     name: JobScenario(
-        name=name, prepare=_prepare(isolation, parallel), act=_run, after_death=_wait_for_sessions, check=_check
+        name=name, prepare=_prepare(isolation, parallel, given), act=_run, after_death=_wait_for_sessions, check=_check
     )
-    for name, isolation, parallel in (("job", "worktree", 2), ("job-in-place", "none", 1))
+    for name, isolation, parallel, given in (
+        ("job", "worktree", 2, "[a, b]"),
+        ("job-in-place", "none", 1, '{command: "echo a; echo b"}'),
+    )
 }
