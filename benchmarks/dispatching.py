@@ -194,10 +194,20 @@ def _journals(fleet: Fleet) -> None:
             ended = dict.fromkeys(("exit_status", "reason", "report", "asked_for"))
             blank = dict.fromkeys(("predecessor", "engine", "autonomy", "model", "command", "base", "server"))
             who = {"id": ident, "kind": "worker", "project": PROJECT, "slug": slug, "owner": f"project/p/slug/{slug}"}
-            tx.run(q.ADD_DISPATCH, **who, **blank, host=fleet.world.host.id, tmux_socket="s", at=1, spawner="")
+            tx.run(
+                q.ADD_DISPATCH,
+                **who,
+                **blank,
+                host=fleet.world.host.id,
+                home=fleet.world.record.id,
+                tmux_socket="s",
+                at=1,
+                spawner="",
+            )
             tx.run(q.END_DISPATCH, id=ident, before="pending", after="failed", at=1, **ended)
             tx.run(q.ADD_BUNDLE, project=PROJECT, slug=slug, host="h", owner=ident)
-            tx.run(q.ADD_CLAIM, id=ident, dispatch=None, project=PROJECT, slug=slug, host=fleet.world.host.id, kind="worker_dir",
+            tx.run(q.ADD_CLAIM, id=ident, dispatch=None, project=PROJECT, slug=slug, host=fleet.world.host.id, home=fleet.world.record.id,
+                   kind="worker_dir",
                    name=f"n{number}", actor="", effect_lock="", data="{}", at=1)  # fmt: skip
         return {"n": JOURNALS}
 

@@ -60,7 +60,10 @@
     │   ├── WorkMoved                  the branch is not at the commit that was named
     │   ├── MergesMissing              recorded merges are on no branch any more
     │   ├── NotPulled                  no remote, no program, no answer
-    │   ├── OtherHost                  a claim of another machine or socket
+    │   ├── OtherHost                  another home's or host's
+    │   ├── HomeMoved                  the home is not where it remembers to be
+    │   ├── HomeCopied                 one home in two places
+    │   ├── NotDisowned                its own home can judge it
     │   ├── NotResumable               alive, unknown, finished or taken over
     │   ├── ForceRefused               whoever holds the lock is not proven to
     │   ├── KeyReused                  one idempotency key for two requests
@@ -74,6 +77,8 @@
         ├── StoreUnreadable            garbage, truncated, no permission
         ├── StoreForeign               a database, but not fleet's
         ├── StoreNewer                 made by a newer fleet
+        ├── StoreGone                  the home had a database, and it is not there
+        ├── StoreReplaced              another file has taken its place meanwhile
         ├── WriteFailed                disk full, read-only: nothing was changed
         ├── DriverMissing              the postgres extra is not installed
         ├── StoreUnreachable           a server that does not answer
@@ -498,7 +503,7 @@ class CoordinatorLives(Refused):
     """A coordinator that is alive, or may be, vetoes another."""
 
     says = "project {project!r} has a coordinator that is {life}: {dispatch} on {host}, tmux socket {socket}"
-    hint = "attach to it with `fleet attach {dispatch}`"
+    hint = "{advice}"
 
 
 class NotProven(Refused):
@@ -550,10 +555,34 @@ class NotPulled(Refused):
 
 
 class OtherHost(Refused):
-    """Only the host that made a thing touches it."""
+    """Only the home that made a thing judges and touches it."""
 
-    says = "{what} was made on {made}, and this is {here}"
-    hint = "act there; or give it up here with `fleet claims disown {dispatch} --kind KIND --reason TEXT`"
+    says = "{what} belongs to {made}, and this is {here}"
+    hint = (
+        "act there; if that home or machine is no more, `fleet dispatches disown {dispatch} --reason TEXT` ends it and "
+        "keeps its work"
+    )
+
+
+class NotDisowned(Refused):
+    """A dispatch that can be judged is not given up on somebody's word."""
+
+    says = "{dispatch} is not disowned: {why}"
+    hint = "{advice}"
+
+
+class HomeMoved(Refused):
+    """Paths in the store and in git still name the old place."""
+
+    says = "the fleet home {path} was moved: it was made at {was}; nothing is judged or changed before it is repaired"
+    hint = "`fleet home repair` shows what it would do; or move the home back"
+
+
+class HomeCopied(Refused):
+    """One home in two places: whatever one of them judges may be the other's."""
+
+    says = "{path} is {how} the fleet home {was}; only that one is used, and nothing was changed"
+    hint = "set FLEET_HOME={was}, or to a new directory"
 
 
 class NotResumable(Refused):
@@ -641,6 +670,23 @@ class StoreNewer(StoreError):
 
     says = "{path} has schema {found}; this fleet {program} knows schemas up to {known}"
     hint = "install a newer fleet"
+
+
+class StoreGone(StoreError):
+    """The home remembers that it has a database. An empty one is never made in its place without a person's word."""
+
+    says = "the fleet home {home} has a database ({database}), but {store} is not there"
+    hint = (
+        "put a backup in its place (docs/how-to/restore-a-backup.md), or put `store` in config.toml right; "
+        "`fleet home new-database --reason TEXT` begins with an empty one"
+    )
+
+
+class StoreReplaced(StoreError):
+    """The path names another file than the one that this process opened, or none."""
+
+    says = "{path} was {how} while it was in use; nothing more is written, and this process ends"
+    hint = "start it again to work with what is there now"
 
 
 class WriteFailed(StoreError):

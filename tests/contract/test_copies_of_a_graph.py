@@ -51,7 +51,16 @@ def test_a_task_that_comes_while_others_are_exported_is_waited_for_by_none_of_th
 
 @pytest.mark.req("GRAPH-11")
 def test_a_task_that_waits_for_one_of_a_job_can_be_taken_in_without_it(fleet, store):
-    job = {"project": "p", "name": "n", "source": "", "folder": "/", "parameters": "{}", "actor": "tester", "at": 1}
+    job = {
+        "project": "p",
+        "name": "n",
+        "source": "",
+        "folder": "/",
+        "parameters": "{}",
+        "actor": "tester",
+        "home": None,
+        "at": 1,
+    }
     task = {"project": "p", "slug": "job-0000000a-1", "job": "0000000a", "title": "T", "description": "", "at": 1}
 
     def work(tx):

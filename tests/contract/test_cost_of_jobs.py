@@ -11,7 +11,16 @@ ASKED = {"project": "p", "slug": f"job-{JOB}-i1"}
 
 
 def add_job(store) -> None:
-    told = {"project": "p", "name": "n", "source": "", "folder": "/", "parameters": "{}", "actor": "tester", "at": 1}
+    told = {
+        "project": "p",
+        "name": "n",
+        "source": "",
+        "folder": "/",
+        "parameters": "{}",
+        "actor": "tester",
+        "home": None,
+        "at": 1,
+    }
 
     def work(tx):
         tx.run(q.RESERVE_ID, id=JOB, at=1)

@@ -33,7 +33,7 @@ def add_dispatch(store, ident: str, *, kind: str = "worker", slug: str | None = 
     def work(tx):
         tx.run(q.RESERVE_ID, id=ident, at=AT)
         made = tx.run(
-            q.ADD_DISPATCH, id=ident, kind=kind, project="p", slug=slug, owner="project/p/slug/a", host="h",
+            q.ADD_DISPATCH, id=ident, kind=kind, project="p", slug=slug, owner="project/p/slug/a", host="h", home=None,
             tmux_socket="/s", at=AT, predecessor=None, engine="shell", autonomy=None, model=None, command=None, base=None,
             spawner="", server=None,
         )  # fmt: skip

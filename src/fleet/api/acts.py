@@ -11,6 +11,7 @@ from fleet.model.actors import Caller, acting
 from fleet.store import queries as q
 from fleet.store.registry import open_store
 from fleet.verbs import claim, note, report
+from fleet.world import home_record
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
 from fleet.world.head import head_commit
@@ -21,8 +22,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Self
 
+    from fleet.errors import FleetError
     from fleet.model.settings import Value
     from fleet.store.transaction import Change, Store
+    from fleet.world.home_record import HomeRecord
 
     Result = dict[str, Any]
 
@@ -40,14 +43,23 @@ class Acts:
         self.funnel = funnel
         self.clock = Clock()
         self.ids = Ids()
+        self.record: HomeRecord | None = None
+        # Why this home changes nothing: it was moved or copied.
+        self.moved: FleetError | None = None
 
     @classmethod
-    def open(cls, home: str | None = None, *, actor: str | None = None) -> Self:
-        """Open a fleet home, made if it is missing; the actor is told by the environment if not named."""
+    def open(cls, home: str | None = None, *, actor: str | None = None, make: bool = True) -> Self:
+        """Open a fleet home, made if it is missing, but by no agent; the actor is told by the environment if not named."""
         name, dispatch = acting(dispatch=os.environ.get("FLEET_DISPATCH_ID"), named=actor, person=_person())
-        where = ready_home(os.path.abspath(home) if home else home_path())
-        funnel = Funnel()
-        return cls(home=where, store=open_store(where, funnel), actor=name, dispatch=dispatch, funnel=funnel)
+        where = ready_home(os.path.abspath(home) if home else home_path(), make=make and dispatch is None)
+        funnel, known = Funnel(), home_record.read(where)
+        old = known is None and _is_in_use(where)
+        store = open_store(where, funnel, had=known.database if known else "")
+        acts = cls(home=where, store=store, actor=name, dispatch=dispatch, funnel=funnel)
+        acts.record = known if known and known.database == store.kind else _remembered(where, store.kind, is_old=old)
+        if acts.record.path != where:
+            acts.moved = _why_elsewhere(acts.record, where)
+        return acts
 
     def close(self) -> None:
         """Let go of the store."""
@@ -139,7 +151,13 @@ class Acts:
         return settings_of(self.home, row["path"])
 
     def commit(self, change: Change, key: str | None = None) -> Result:
-        """Commit a change as this actor."""
+        """Commit a change as this actor. A home that was moved changes nothing before it is repaired."""
+        if self.moved is not None:
+            raise self.moved
+        return self.commit_anyway(change, key)
+
+    def commit_anyway(self, change: Change, key: str | None = None) -> Result:
+        """The same, in a home that was moved too: for what only changes rows and is needed before a repair."""
         return self.store.transact(change.why, change.work, self.caller(key), *change.request)
 
     def caller(self, key: str | None = None) -> Caller:
@@ -150,6 +168,24 @@ class Acts:
     def _people_only(self, override: bool) -> None:  # noqa: FBT001
         if override and self.speaker is not None:
             raise OverrideIsForPeople(dispatch=self.speaker)
+
+
+def _is_in_use(home: str) -> bool:
+    from fleet.world.home_change import is_in_use
+
+    return is_in_use(home)
+
+
+def _remembered(home: str, database: str, *, is_old: bool) -> HomeRecord:
+    from fleet.world.home_change import remember
+
+    return remember(home, database=database, is_old=is_old)
+
+
+def _why_elsewhere(record: HomeRecord, home: str) -> FleetError | None:
+    from fleet.world.home_change import why_elsewhere
+
+    return why_elsewhere(record, home)
 
 
 def _person() -> str:

@@ -27,7 +27,7 @@ class Coordinating(Running):
     # the seat ---------------------------------------------------------------------------------------------------------
     def coordinator(self, project: str) -> Document:
         """Who coordinates a project."""
-        return seat.status(self.ground, project)
+        return seat.status(self.view, project)
 
     def coord_stop(self, project: str, reason: str) -> Document:
         """End the coordinator and empty the seat."""
@@ -37,6 +37,7 @@ class Coordinating(Running):
         """Change the coordinator; the old one goes on until the new one has proven itself."""
         if self.coordinator(wanted.project)["holder"] is None:
             raise NoCoordinator(project=wanted.project)
+        seat.refuse_foreign_seat(self.ground, wanted.project)
         gate = seat.spawn_gate(self.ground, wanted.project)
         try:
             return replace.replace(self.ground, wanted)

@@ -52,13 +52,13 @@ class Day(Resuming):
     # looking ----------------------------------------------------------------------------------------------------------
     def status(self) -> Document:
         """What is going on."""
-        return status.status(self.ground)
+        return status.status(self.view)
 
     def recap(self, *, since: int, project: str | None = None) -> Document:
         """What happened since a time, everywhere or in one project."""
         now = self.clock.now()
         if project is not None:
-            self.ground.project(project)
+            self.view.project(project)
         return self.store.read(lambda rows: recap.recap(rows, since=since, now=now, project=project))
 
     # reviewing --------------------------------------------------------------------------------------------------------

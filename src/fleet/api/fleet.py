@@ -7,7 +7,7 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from fleet.api.living import Living
+from fleet.api.homes import Homes
 from fleet.model import names
 from fleet.model.slugs import slug_from
 from fleet.model.times import duration
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 
-class Fleet(Living):
+class Fleet(Homes):
     """Everything that can be asked of fleet."""
 
     @property

@@ -12,6 +12,7 @@ from fleet.model.proof import VARIABLE
 from fleet.store.registry import open_store
 from fleet.verbs import awaiting, hook, messages
 from fleet.verbs.prove import prove
+from fleet.world import home_record
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
 from fleet.world.home import home_path, ready_home
@@ -45,8 +46,9 @@ class Hooking:
     def here(cls) -> Self:
         """The home and the agent that the environment names."""
         ident = DispatchId(os.environ["FLEET_DISPATCH_ID"], source="FLEET_DISPATCH_ID")
-        home = ready_home(home_path())
-        return cls(home, ident, open_store(home, Funnel(), wait=PATIENCE))
+        home = ready_home(home_path(), make=False)
+        known = home_record.read(home)
+        return cls(home, ident, open_store(home, Funnel(), wait=PATIENCE, had=known.database if known else ""))
 
     def __enter__(self) -> Self:
         """Be closed at the end."""

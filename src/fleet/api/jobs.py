@@ -44,31 +44,31 @@ class Jobs(Fleet):
 
     def find_job(self, given: str) -> str:
         """The job that is meant."""
-        return look.find_job(self.ground, given)
+        return look.find_job(self.view, given)
 
     def jobs(self, project: str | None = None) -> list[Document]:
         """Jobs, newest first."""
-        return look.jobs(self.ground, project)
+        return look.jobs(self.view, project)
 
     def job(self, ident: str) -> Document:
         """How a job stands."""
-        return look.job(self.ground, ident)
+        return look.job(self.view, ident)
 
     def items(self, ident: str, state: str | None = None) -> Iterator[Document]:
         """The items of a job."""
-        return look.listed(self.ground, ident, state)
+        return look.listed(self.view, ident, state)
 
     def item(self, ident: str, given: str) -> Document:
         """One item, with its failures and steps."""
-        return look.item(self.ground, ident, given)
+        return look.item(self.view, ident, given)
 
     def job_logs(self, ident: str, item: str | None = None) -> Iterator[tuple[str, str]]:
         """What its steps printed."""
-        return look.logs(self.ground, ident, item)
+        return look.logs(self.view, ident, item)
 
     def dead_items(self, ident: str) -> list[Document]:
         """The dead-letter queue."""
-        return dead.queue(self.ground, ident)
+        return dead.queue(self.view, ident)
 
     def retry_items(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> Document:
         """Try items again."""

@@ -35,7 +35,7 @@ class Living(Day):
 
     def _living(self, project: str | None) -> list[Row]:
         if project is not None:
-            self.ground.project(project)
+            self.view.project(project)
         return self.store.read(lambda rows: rows.all(q.LIVING_AGENTS, project=project))
 
     def _arrived(self, sent: Document, why: str) -> Document:
@@ -135,7 +135,7 @@ class Living(Day):
 
     def hooks(self) -> list[Document]:
         """Each engine that has hooks, and whether they are in the person's own settings."""
-        return [install.status(self.ground, each) for each in self.engines().values() if each.hooks]
+        return [install.status(self.view, each) for each in self.engines().values() if each.hooks]
 
 
 def _is_meant(asked: Document, given: str) -> bool:

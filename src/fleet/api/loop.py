@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
-from fleet.errors import NotSeated, TickInProgress
+from fleet.errors import HomeCopied, HomeMoved, NotSeated, StoreGone, StoreReplaced, TickInProgress
 from fleet.model.times import SECOND, duration
 from fleet.world.clock import Clock
 
@@ -42,7 +42,7 @@ class Loop:
                 self._next = self._clock.ticks() + duration(fleet.settings()["tick_every"].value) / SECOND
                 self._seen = newest
                 self._tell(fleet, fleet.tick(self._project))
-        except NotSeated as error:
+        except (NotSeated, StoreReplaced, StoreGone, HomeMoved, HomeCopied) as error:
             self._say(f"{error}; this coordinator ends")
             return False
         except TickInProgress:

@@ -80,7 +80,7 @@ class Running(Planning, Session):
         try:
             return self.store.read(lambda rows: find.find(rows, given, project, here=here))
         except NoSuchDispatch:
-            old = find.find_archived(self.ground, given)
+            old = find.find_archived(self.view, given)
             if old is None:
                 raise
             return old
@@ -94,13 +94,13 @@ class Running(Planning, Session):
     def agents(self, project: str | None = None) -> list[Document]:
         """Who works on what."""
         if project is not None:
-            self.ground.project(project)
-        return agents.agents(self.ground, project)
+            self.view.project(project)
+        return agents.agents(self.view, project)
 
     def dispatches(self, project: str | None = None, *, ended: bool = True) -> list[Document]:
         """The journals in the tables."""
         if project is not None:
-            self.ground.project(project)
+            self.view.project(project)
         rows = self.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=int(ended)))
         held = self.store.read(_holders)
         return [_summary(row, held[row["id"]]) for row in rows]
@@ -111,7 +111,7 @@ class Running(Planning, Session):
         handed = self.store.read(lambda rows: rows.one(q.HANDED_TO, dispatch=ident)) or {"successor": None}
         if live:
             return live | self._looked_at(live) | handed
-        found = find.archived(self.ground, ident)
+        found = find.archived(self.view, ident)
         if found is None:
             raise NoSuchDispatch(dispatch=ident)
         return found | handed | {"archived": True}
@@ -250,7 +250,7 @@ class Running(Planning, Session):
 
     def inspect(self, ident: str) -> Document:
         """What a dispatch holds."""
-        return prompts.inspect(self.ground, ident)
+        return prompts.inspect(self.view, ident)
 
     def disown(self, ident: str, kind: str, reason: str) -> Document:
         """Give up a claim of another host or socket."""

@@ -25,12 +25,19 @@ class Session(Acts):
     def world(self) -> World:
         """Everything outside."""
         if self._world is None:
-            self._world = World(self.home, self.funnel)
+            self._world = World(self.home, self.funnel, self.record)
         return self._world
 
     @property
     def ground(self) -> Ground:
-        """What verbs with effects stand on."""
+        """What verbs that judge or act stand on. Refused while the home is not where it remembers to be."""
+        if self.moved is not None:
+            raise self.moved
+        return self.view
+
+    @property
+    def view(self) -> Ground:
+        """The same for verbs that only look."""
         return Ground(store=self.store, world=self.world, commit=self.commit, settings=self.settings)
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ class Claim:
     kind: str
     name: str
     host: str
+    home: str | None = None
     dispatch: str | None = None
     project: str | None = None
     slug: str | None = None

@@ -53,13 +53,13 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
     """Bring one claim of the bundle under its new owner. The claim still to be acquired, or None when it is whole."""
     if existing is None:
         return _insert(tx, wanted)
-    if existing.host != wanted.host:
+    if existing.host != wanted.host or existing.home not in {None, wanted.home}:
         had = tx.all(q.ADOPTIONS_OF, project=existing.project, slug=existing.slug)
         owner = str(had[-2]["dispatch"]) if len(had) > 1 else ""
         raise OtherHost(
             what=str(existing),
-            made=existing.host,
-            here=wanted.host,
+            made=f"home {existing.home} on host {existing.host}" if existing.home else f"host {existing.host}",
+            here=f"home {wanted.home} on host {wanted.host}",
             dispatch=owner,
         )
     assert seen is not None  # noqa: S101 - whatever is there was looked at
@@ -108,6 +108,7 @@ def add_claim(tx: Tx, claim: Claim) -> None:
         slug=claim.slug,
         job=claim.job,
         host=claim.host,
+        home=claim.home,
         kind=claim.kind,
         name=claim.name,
         actor=claim.actor,

@@ -18,6 +18,7 @@ from fleet.errors import (
     OutcomeUnknown,
     StoreBusy,
     StoreError,
+    StoreGone,
     StoreNewer,
     StoreUnreachable,
     WriteFailed,
@@ -92,6 +93,8 @@ def _storable(values: Row) -> Row:
 
 class PostgresStore(Store):
     """A store that several homes can share."""
+
+    kind = "postgresql"
 
     def __init__(self, url: str, funnel: Funnel, *, wait: float, schema: int) -> None:
         super().__init__(funnel)
@@ -228,11 +231,21 @@ def connected(url: str) -> Connection:
         raise StoreUnreachable(url=shown(url), why=_first_line(error)) from error
 
 
-def open_postgres(url: str, funnel: Funnel, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> Store:
-    """The store behind an address, made or migrated if need be."""
+def open_postgres(
+    url: str,
+    funnel: Funnel,
+    *,
+    wait: float,
+    migrations: tuple[Migration, ...] = MIGRATIONS,
+    had: StoreGone | None = None,
+) -> Store:
+    """The store behind an address, made or migrated if need be. `had`: what to raise instead of making it."""
     with connected(url) as db:
         try:
-            if _version(db) != migrations[-1].number:
+            found = _version(db)
+            if not found and had is not None:
+                raise StoreGone(**{**had.facts, "store": f"the schema fleet of {shown(url)}"})
+            if found != migrations[-1].number:
                 _migrate(db, url, migrations)
         except psycopg.Error as error:
             raise translated(error, url, "migrate", wait) from error

@@ -7,15 +7,15 @@ from fleet.store.query import Query
 # What is known of an agent whose dispatch has not ended, for its hooks.
 HEARD_AGENT = Query(
     'heard_agent',
-    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.dispatch = :dispatch AND a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight')",
-    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.dispatch = %(dispatch)s AND a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight')",
+    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.home, d.tmux_socket, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.dispatch = :dispatch AND a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight')",
+    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.home, d.tmux_socket, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.dispatch = %(dispatch)s AND a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight')",
 )
 
 # The same of all agents, of one project or of all, oldest first.
 LIVING_AGENTS = Query(
     'living_agents',
-    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight') AND (CAST(:project AS TEXT) IS NULL OR d.project = :project) ORDER BY d.created_at, d.id",
-    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight') AND (CAST(%(project)s AS TEXT) IS NULL OR d.project = %(project)s) ORDER BY d.created_at, d.id",
+    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.home, d.tmux_socket, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight') AND (CAST(:project AS TEXT) IS NULL OR d.project = :project) ORDER BY d.created_at, d.id",
+    "SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.home, d.tmux_socket, d.process FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight') AND (CAST(%(project)s AS TEXT) IS NULL OR d.project = %(project)s) ORDER BY d.created_at, d.id",
 )
 
 # What its hooks told, weighed in the same transaction.
@@ -145,8 +145,8 @@ ALL_QUOTAS = Query(
 # An intent: the thing is about to be made.
 ADD_CLAIM = Query(
     'add_claim',
-    'INSERT INTO claims (id, dispatch, project, slug, job, host, kind, name, actor, effect_lock, data, created_at, updated_at) VALUES (:id, :dispatch, :project, :slug, :job, :host, :kind, :name, :actor, :effect_lock, :data, :at, :at) ON CONFLICT DO NOTHING',
-    'INSERT INTO claims (id, dispatch, project, slug, job, host, kind, name, actor, effect_lock, data, created_at, updated_at) VALUES (%(id)s, %(dispatch)s, %(project)s, %(slug)s, %(job)s, %(host)s, %(kind)s, %(name)s, %(actor)s, %(effect_lock)s, %(data)s, %(at)s, %(at)s) ON CONFLICT DO NOTHING',
+    'INSERT INTO claims (id, dispatch, project, slug, job, host, home, kind, name, actor, effect_lock, data, created_at, updated_at) VALUES (:id, :dispatch, :project, :slug, :job, :host, :home, :kind, :name, :actor, :effect_lock, :data, :at, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO claims (id, dispatch, project, slug, job, host, home, kind, name, actor, effect_lock, data, created_at, updated_at) VALUES (%(id)s, %(dispatch)s, %(project)s, %(slug)s, %(job)s, %(host)s, %(home)s, %(kind)s, %(name)s, %(actor)s, %(effect_lock)s, %(data)s, %(at)s, %(at)s) ON CONFLICT DO NOTHING',
 )
 
 # Compare and set of a claim's state.
@@ -693,11 +693,11 @@ ALL_HOLDS = Query(
     'SELECT engine, kind, reason, since, until FROM holds ORDER BY engine',
 )
 
-# Claims that this host, or this tmux server's socket, does not answer for.
+# Claims that this home does not answer for: another home's, another host's, or, from before homes were recorded, another socket's.
 CLAIMS_ELSEWHERE = Query(
     'claims_elsewhere',
-    "SELECT c.host, COALESCE(d.tmux_socket, '') AS tmux_socket, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch WHERE c.state <> 'released' AND (c.host <> :host OR (d.tmux_socket IS NOT NULL AND d.tmux_socket <> :socket)) GROUP BY c.host, d.tmux_socket ORDER BY c.host, d.tmux_socket",
-    "SELECT c.host, COALESCE(d.tmux_socket, '') AS tmux_socket, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch WHERE c.state <> 'released' AND (c.host <> %(host)s OR (d.tmux_socket IS NOT NULL AND d.tmux_socket <> %(socket)s)) GROUP BY c.host, d.tmux_socket ORDER BY c.host, d.tmux_socket",
+    "SELECT c.host, c.home, COALESCE(d.tmux_socket, '') AS tmux_socket, h.path, h.name, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN homes h ON h.id = c.home WHERE c.state <> 'released' AND (c.host <> :host OR (c.home IS NOT NULL AND c.home <> :home) OR (c.home IS NULL AND d.tmux_socket IS NOT NULL AND d.tmux_socket <> :socket)) GROUP BY c.host, c.home, d.tmux_socket, h.path, h.name ORDER BY c.host, c.home, d.tmux_socket",
+    "SELECT c.host, c.home, COALESCE(d.tmux_socket, '') AS tmux_socket, h.path, h.name, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN homes h ON h.id = c.home WHERE c.state <> 'released' AND (c.host <> %(host)s OR (c.home IS NOT NULL AND c.home <> %(home)s) OR (c.home IS NULL AND d.tmux_socket IS NOT NULL AND d.tmux_socket <> %(socket)s)) GROUP BY c.host, c.home, d.tmux_socket, h.path, h.name ORDER BY c.host, c.home, d.tmux_socket",
 )
 
 # Give out a dispatch id, once and for all time.
@@ -717,8 +717,8 @@ ID_GIVEN = Query(
 # The journal of an attempt begins.
 ADD_DISPATCH = Query(
     'add_dispatch',
-    'INSERT INTO dispatches (id, kind, project, slug, owner, host, tmux_socket, created_at, updated_at, predecessor, engine, autonomy, model, command, base, spawner, server) VALUES (:id, :kind, :project, :slug, :owner, :host, :tmux_socket, :at, :at, :predecessor, :engine, :autonomy, :model, :command, :base, :spawner, :server) ON CONFLICT DO NOTHING',
-    'INSERT INTO dispatches (id, kind, project, slug, owner, host, tmux_socket, created_at, updated_at, predecessor, engine, autonomy, model, command, base, spawner, server) VALUES (%(id)s, %(kind)s, %(project)s, %(slug)s, %(owner)s, %(host)s, %(tmux_socket)s, %(at)s, %(at)s, %(predecessor)s, %(engine)s, %(autonomy)s, %(model)s, %(command)s, %(base)s, %(spawner)s, %(server)s) ON CONFLICT DO NOTHING',
+    'INSERT INTO dispatches (id, kind, project, slug, owner, host, home, tmux_socket, created_at, updated_at, predecessor, engine, autonomy, model, command, base, spawner, server) VALUES (:id, :kind, :project, :slug, :owner, :host, :home, :tmux_socket, :at, :at, :predecessor, :engine, :autonomy, :model, :command, :base, :spawner, :server) ON CONFLICT DO NOTHING',
+    'INSERT INTO dispatches (id, kind, project, slug, owner, host, home, tmux_socket, created_at, updated_at, predecessor, engine, autonomy, model, command, base, spawner, server) VALUES (%(id)s, %(kind)s, %(project)s, %(slug)s, %(owner)s, %(host)s, %(home)s, %(tmux_socket)s, %(at)s, %(at)s, %(predecessor)s, %(engine)s, %(autonomy)s, %(model)s, %(command)s, %(base)s, %(spawner)s, %(server)s) ON CONFLICT DO NOTHING',
 )
 
 # One journal.
@@ -945,17 +945,79 @@ MOVE_TO_SERVER = Query(
     'UPDATE dispatches SET server = %(server)s, updated_at = %(at)s WHERE id = %(id)s',
 )
 
-# The tmux server that the newest dispatch on a socket was made on.
+# The tmux server that the newest dispatch of a home on a socket was made on.
 LAST_SERVER = Query(
     'last_server',
-    'SELECT server FROM dispatches WHERE tmux_socket = :socket AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1',
-    'SELECT server FROM dispatches WHERE tmux_socket = %(socket)s AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1',
+    'SELECT server FROM dispatches WHERE tmux_socket = :socket AND (home IS NULL OR home = :home) AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1',
+    'SELECT server FROM dispatches WHERE tmux_socket = %(socket)s AND (home IS NULL OR home = %(home)s) AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1',
+)
+
+# A home that uses this database, as it was when it last wrote a dispatch or job.
+SEE_HOME = Query(
+    'see_home',
+    'INSERT INTO homes (id, host, machine, name, path, seen_at) VALUES (:id, :host, :machine, :name, :path, :at) ON CONFLICT (id) DO UPDATE SET host = excluded.host, machine = excluded.machine, name = excluded.name, path = excluded.path, seen_at = excluded.seen_at',
+    'INSERT INTO homes (id, host, machine, name, path, seen_at) VALUES (%(id)s, %(host)s, %(machine)s, %(name)s, %(path)s, %(at)s) ON CONFLICT (id) DO UPDATE SET host = excluded.host, machine = excluded.machine, name = excluded.name, path = excluded.path, seen_at = excluded.seen_at',
+)
+
+HOME_BY_ID = Query(
+    'home_by_id',
+    'SELECT * FROM homes WHERE id = :id',
+    'SELECT * FROM homes WHERE id = %(id)s',
+)
+
+# A home takes over the journal of one that is no more.
+TAKE_OVER_DISPATCH = Query(
+    'take_over_dispatch',
+    'UPDATE dispatches SET home = :home, host = :host, tmux_socket = :socket, updated_at = :at WHERE id = :id',
+    'UPDATE dispatches SET home = %(home)s, host = %(host)s, tmux_socket = %(socket)s, updated_at = %(at)s WHERE id = %(id)s',
+)
+
+# A person says that whoever was at a claim is no more.
+CLEAR_ACTOR = Query(
+    'clear_actor',
+    "UPDATE claims SET actor = '', updated_at = :at WHERE id = :id AND actor = :was",
+    "UPDATE claims SET actor = '', updated_at = %(at)s WHERE id = %(id)s AND actor = %(was)s",
+)
+
+# Claims of a home, those from before homes were recorded too, for a home that was moved.
+CLAIMS_BELOW = Query(
+    'claims_below',
+    "SELECT * FROM claims WHERE (home = :home OR (home IS NULL AND host = :host)) AND state <> 'released' ORDER BY created_at, id",
+    "SELECT * FROM claims WHERE (home = %(home)s OR (home IS NULL AND host = %(host)s)) AND state <> 'released' ORDER BY created_at, id",
+)
+
+# A home was moved, and what it holds with it.
+MOVE_CLAIM = Query(
+    'move_claim',
+    'UPDATE claims SET name = :name, data = :data, updated_at = :at WHERE id = :id AND name = :was',
+    'UPDATE claims SET name = %(name)s, data = %(data)s, updated_at = %(at)s WHERE id = %(id)s AND name = %(was)s',
+)
+
+# A home was moved, and its tmux socket with it.
+MOVE_SOCKETS = Query(
+    'move_sockets',
+    'UPDATE dispatches SET tmux_socket = :socket, updated_at = :at WHERE tmux_socket = :was AND (home = :home OR (home IS NULL AND host = :host))',
+    'UPDATE dispatches SET tmux_socket = %(socket)s, updated_at = %(at)s WHERE tmux_socket = %(was)s AND (home = %(home)s OR (home IS NULL AND host = %(host)s))',
+)
+
+# A home takes over the job of one that is no more.
+TAKE_OVER_JOB = Query(
+    'take_over_job',
+    'UPDATE jobs SET home = :home, changed_at = :at WHERE id = :id',
+    'UPDATE jobs SET home = %(home)s, changed_at = %(at)s WHERE id = %(id)s',
+)
+
+# The other homes that have used this database, the one seen last first.
+OTHER_HOMES = Query(
+    'other_homes',
+    'SELECT * FROM homes WHERE id <> :id ORDER BY seen_at DESC, id',
+    'SELECT * FROM homes WHERE id <> %(id)s ORDER BY seen_at DESC, id',
 )
 
 ADD_JOB = Query(
     'add_job',
-    'INSERT INTO jobs (id, project, name, source, folder, parameters, actor, added_at, changed_at, begun_at) VALUES (:id, :project, :name, :source, :folder, :parameters, :actor, :at, :at, :at) ON CONFLICT DO NOTHING',
-    'INSERT INTO jobs (id, project, name, source, folder, parameters, actor, added_at, changed_at, begun_at) VALUES (%(id)s, %(project)s, %(name)s, %(source)s, %(folder)s, %(parameters)s, %(actor)s, %(at)s, %(at)s, %(at)s) ON CONFLICT DO NOTHING',
+    'INSERT INTO jobs (id, project, name, source, folder, parameters, actor, home, added_at, changed_at, begun_at) VALUES (:id, :project, :name, :source, :folder, :parameters, :actor, :home, :at, :at, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO jobs (id, project, name, source, folder, parameters, actor, home, added_at, changed_at, begun_at) VALUES (%(id)s, %(project)s, %(name)s, %(source)s, %(folder)s, %(parameters)s, %(actor)s, %(home)s, %(at)s, %(at)s, %(at)s) ON CONFLICT DO NOTHING',
 )
 
 JOB_BY_ID = Query(
@@ -1242,8 +1304,8 @@ OPEN_TASKS_OF_JOB = Query(
 # Tasks of jobs whose items are over, and that should have been let go.
 JOB_LITTER = Query(
     'job_litter',
-    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
-    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
+    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state, j.home FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
+    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state, j.home FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
 )
 
 TASK_JOB = Query(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from fleet.errors import DriverMissing
-from fleet.store.sqlite import MissingDatabase, OldDatabase, SqliteStore
+from fleet.errors import DriverMissing, StoreGone
+from fleet.store.sqlite import FILE, MissingDatabase, OldDatabase, SqliteStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,24 +29,29 @@ ELSEWHERE = frozenset(
 TABLES = frozenset((b"[limits]",))
 
 
-def open_store(home: str, funnel: Funnel, *, wait: float | None = None) -> Store:
-    """The store of a fleet home, made or migrated if need be. `wait`: for whoever cannot wait as long as the settings say."""
+def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str = "") -> Store:
+    """The store of a fleet home, made or migrated if need be.
+
+    `wait`: for whoever cannot wait as long as the settings say. `had`: the database that the home remembers; then none is made anew.
+    """
     url, told = _chosen(home)
     wait = told if wait is None else min(wait, told)
     if url == "sqlite":
-        return _open_sqlite(home, funnel, wait)
+        return _open_sqlite(home, funnel, wait, had)
     try:
         from fleet.store.postgres import open_postgres
     except ModuleNotFoundError:
         raise DriverMissing(url="postgresql") from None
 
-    return open_postgres(url, funnel, wait=wait)
+    return open_postgres(url, funnel, wait=wait, had=StoreGone(home=home, database=had, store="") if had else None)
 
 
-def _open_sqlite(home: str, funnel: Funnel, wait: float) -> Store:
+def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
     try:
         return SqliteStore(home, funnel, wait=wait)
-    except (MissingDatabase, OldDatabase):
+    except (MissingDatabase, OldDatabase) as error:
+        if had and isinstance(error, MissingDatabase):
+            raise StoreGone(home=home, database=had, store=f"{home}/{FILE}") from None
         from fleet.store.making import make_or_migrate
 
         make_or_migrate(home, wait=wait)

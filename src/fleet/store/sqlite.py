@@ -17,6 +17,7 @@ from fleet.errors import (
     StoreBusy,
     StoreForeign,
     StoreNewer,
+    StoreReplaced,
     StoreUnreadable,
     WriteFailed,
 )
@@ -42,6 +43,7 @@ LOCK = "fleet.db.writer"
 MARK = 0x666C6565  # "flee", in the header of every database of ours
 SCHEMA = 4
 _SLICE = 0.1
+_NO_FILE = (-1, -1)
 # Somebody else is at it. SQLITE_PROTOCOL: too many were at the index of its log at once.
 BUSY = ("SQLITE_BUSY", "SQLITE_PROTOCOL")
 
@@ -101,7 +103,12 @@ class SqliteTx(Tx):
 
 
 class SqliteStore(Store):
-    """The embedded store of one fleet home."""
+    """The embedded store of one fleet home.
+
+    Each transaction sees to it that the path still names the file that was opened: a backup may have been moved over it.
+    """
+
+    kind = "sqlite"
 
     def __init__(self, home: str, funnel: Funnel, *, wait: float) -> None:
         super().__init__(funnel)
@@ -109,6 +116,7 @@ class SqliteStore(Store):
         self._home = home
         self._wait = wait
         self._lock: FileLock | None = None
+        self._file = (0, 0)
         self._db = self._opened()
 
     def read(self, work: Callable[[Rows], T]) -> T:
@@ -123,6 +131,7 @@ class SqliteStore(Store):
 
     def _look(self, work: Callable[[Rows], T]) -> T:
         self._undo()
+        self._refuse_replaced()
         self._db.execute("BEGIN")
         return work(SqliteRows(self._db))
 
@@ -138,11 +147,13 @@ class SqliteStore(Store):
             raise MissingDatabase
         if not os.path.exists(self.path):
             raise self._unreadable("it is a link to a file that is not there")
+        self._file = _file_at(self.path)
         try:
             db, found = patiently(lambda: _looked_at(self.path), self._wait)
         except _sqlite3.Error as error:
             raise self._translated(error, "open") from error
         if found == (SCHEMA, MARK):
+            self._refuse_replaced()
             db.row_factory = _as_dict
             return db
         db.close()
@@ -163,6 +174,7 @@ class SqliteStore(Store):
         try:
             patiently(lambda: self._db.execute("BEGIN IMMEDIATE"), self._wait)
             self._refuse_newer()
+            self._refuse_replaced()
         except BaseException as error:
             self._undo()
             self._lock.give()
@@ -178,6 +190,12 @@ class SqliteStore(Store):
         if found > SCHEMA:
             raise StoreNewer(path=self.path, found=found, known=SCHEMA, program=VERSION)
 
+    def _refuse_replaced(self) -> None:
+        """Refuse to go on when the path names another file than the one that was opened, or none."""
+        now = _file_at(self.path)
+        if now != self._file:
+            raise StoreReplaced(path=self.path, how="replaced by another file" if now != _NO_FILE else "deleted")
+
     def _open_lock(self) -> FileLock:
         try:
             return FileLock(f"{self._home}/{LOCK}")
@@ -185,6 +203,7 @@ class SqliteStore(Store):
             raise HomeUnusable(path=self._home, why=f"{LOCK}: {error.strerror}".lower()) from None
 
     def _commit(self) -> None:
+        self._refuse_replaced()
         self._db.execute("COMMIT")
 
     def _undo(self) -> None:
@@ -213,6 +232,15 @@ class SqliteStore(Store):
 
     def _unreadable(self, why: str) -> FleetError:
         return StoreUnreadable(path=self.path, why=why, backups=f"{self._home}/backups")
+
+
+def _file_at(path: str) -> tuple[int, int]:
+    """Which file a path names: its device and inode."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return _NO_FILE
+    return found.st_dev, found.st_ino
 
 
 def patiently(act: Callable[[], T], wait: float) -> T:

@@ -106,6 +106,8 @@ def _fence_speaker(tx: Tx) -> None:
 class Store:
     """A database. Not for use across a fork, nor by two threads at once."""
 
+    kind = ""
+
     def __init__(self, funnel: Funnel) -> None:
         self._funnel = funnel
         self._process = getpid()

@@ -10,13 +10,14 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fleet.errors import Contested, FleetError, OtherHost
+from fleet.errors import Contested, FleetError
 from fleet.model import claims as life
 from fleet.model.claim import Claim
 from fleet.model.times import HOUR
 from fleet.resources import KINDS
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.verbs.ownership import refuse_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,7 @@ def intent(ground: Ground, kind: Kind, order: Order) -> Claim:
         kind=kind.name,
         name=kind.name_for(order, ground.world),
         host=ground.world.host.id,
+        home=ground.world.record.id,
         dispatch=order.dispatch if of_dispatch else None,
         project=None if of_dispatch else order.project,
         slug=order.slug if bundled else None,
@@ -120,9 +122,7 @@ def release(ground: Ground, claim: Claim) -> Left:
 
 def _released(ground: Ground, claim: Claim) -> Left | None:
     """None: somebody else is at it."""
-    if claim.host != ground.world.host.id:
-        raise OtherHost(what=str(claim), made=claim.host, here=ground.world.host.id,
-                        dispatch=claim.dispatch or claim.job or "")  # fmt: skip
+    refuse_foreign(ground, str(claim), claim)
     if claim.state == "released":
         return ""
     if claim.kind not in KINDS:

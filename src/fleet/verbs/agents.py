@@ -19,6 +19,7 @@ from fleet.model.hearing import is_silent
 from fleet.model.identity import Identity
 from fleet.model.times import age, iso, iso_or_none
 from fleet.store import queries as q
+from fleet.verbs.ownership import is_own, owner_of
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -89,7 +90,7 @@ def _state(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: b
             ground.world.processes.signal(listing.server, signal.SIGCHLD)  # tmux before 3.5 may have missed it
         return State(name="interrupted" if lost else "exited", source="process", detail="not settled yet")
     if life == "unknown" or who is None:
-        elsewhere = f"host {row['host']}" if row["host"] != ground.world.host.id else ""
+        elsewhere = owner_of(ground, row) if not is_own(ground, row) else ""
         return State(name="unknown", source="process", detail=elsewhere)
     if row["report"]:
         said = f"reported {row['report']}"

@@ -16,6 +16,7 @@ from fleet.model.hearing import QUIET
 from fleet.model.times import SECOND
 from fleet.store import queries as q
 from fleet.verbs import messages
+from fleet.verbs.ownership import is_own, owner_of
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -35,8 +36,8 @@ def deliver(ground: Ground, dispatch: str, listing: Listing) -> str:
     if known is None or not waits:
         return ""
     now = ground.world.clock.now()
-    if known["host"] != ground.world.host.id:
-        return f"it runs on host {known['host']}"
+    if not is_own(ground, known):
+        return f"it is of {owner_of(ground, known)}"
     engine = _engine(ground, known)
     listens = engine is not None and engine.hooks is not None and known["heartbeat_at"] is not None
     if listens and known["state"] not in QUIET:

@@ -31,6 +31,7 @@ from fleet.verbs import holding, prompts, trash
 from fleet.verbs.acquire import acquire, intent, is_free, make, walk
 from fleet.verbs.limits import refuse_held
 from fleet.verbs.ordering import prepare
+from fleet.verbs.ownership import note_home, note_machine, refuse_foreign_bundle
 from fleet.verbs.reclaim import undo_unmade
 from fleet.verbs.serving import note_server
 from fleet.verbs.settle import settle
@@ -59,6 +60,7 @@ def dispatch(ground: Ground, wanted: Wanted) -> dict[str, Any]:
 
 def start(ground: Ground, wanted: Wanted) -> dict[str, Any]:
     """The same, for whoever holds that gate."""
+    note_machine(ground.world)
     order, journal = prepare(ground, wanted)
     plan = _planned(ground, wanted, order, journal)
     try:
@@ -159,6 +161,7 @@ def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, 
 def _bundle_now(ground: Ground, order: Order) -> dict[str, tuple[Claim, Seen]]:
     if order.slug is None:
         return {}
+    refuse_foreign_bundle(ground, order.project, order.slug)
     undo_unmade(ground, order.project, order.slug)  # what a dispatcher that died could not undo
     slug = order.slug
     found = ground.store.read(lambda rows: bundles.current(rows, order.project, slug))
@@ -222,6 +225,7 @@ def _claim_task(tx: Tx, order: Order, limits: dict[str, int], journal: dict[str,
 def _write_journal(tx: Tx, ground: Ground, order: Order, journal: dict[str, Any]) -> None:
     if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
         raise Contested(what=f"the id {order.dispatch} was given out before; try again")
+    note_home(tx, ground.world)
     written = tx.run(
         q.ADD_DISPATCH,
         id=order.dispatch,
@@ -230,6 +234,7 @@ def _write_journal(tx: Tx, ground: Ground, order: Order, journal: dict[str, Any]
         slug=order.slug,
         owner=owner(project=order.project, slug=order.slug),
         host=ground.world.host.id,
+        home=ground.world.record.id,
         tmux_socket=ground.world.tmux.socket,
         at=tx.at,
         spawner=str(ground.world.processes.me()),

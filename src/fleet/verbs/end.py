@@ -14,6 +14,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs import remains
 from fleet.verbs.find import archived
+from fleet.verbs.ownership import refuse_foreign
 from fleet.verbs.settle import settle
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str,
     row = _journal(ground, ident)
     if row["exec_state"] not in UNFINISHED:
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
+    refuse_foreign(ground, f"dispatch {ident}", row)
     ground.commit(_ask(row, asked_for, reason))
     row = _journal(ground, ident)  # it may have been launched meanwhile
     _end_processes(ground, row)

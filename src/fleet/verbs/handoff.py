@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Absent, FleetError, GateHeld, NotSeated, Refused
+from fleet.errors import Absent, FleetError, GateHeld, NotSeated, Refused, StoreReplaced
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.settling import HANDED_OFF
 from fleet.model.times import iso, iso_or_none
@@ -23,6 +23,7 @@ from fleet.verbs.end import press
 from fleet.verbs.find import archived
 from fleet.verbs.handoff_document import compose
 from fleet.verbs.ordering import Wanted
+from fleet.verbs.ownership import is_own, offer, refuse_foreign, why_foreign
 from fleet.verbs.reclaim import reclaim
 from fleet.verbs.seat import spawn_gate
 from fleet.verbs.settle import settle, why_alive
@@ -38,6 +39,7 @@ _LOOK_AGAIN = 0.1
 def hand_off(ground: Ground, ident: str, *, reason: str, written: str = "", by: str) -> dict[str, Any]:
     """Persist document and entry. Asked for twice, the first entry stays, and may be tried as often as a new one."""
     row = ground.dispatch(ident)
+    refuse_foreign(ground, f"dispatch {ident}", row)
     _refuse_pointless(ground, row)
     warned = remote_control.mark(ground, row["project"]) if row["kind"] == "coord" else []
     held = ground.store.read(lambda rows: rows.one(q.QUEUED_HANDOFF_OF, dispatch=ident))
@@ -98,7 +100,10 @@ def drained(ground: Ground, entry: str, *, limit: float) -> dict[str, Any]:
 
 
 def _drained(ground: Ground, entry: Row) -> dict[str, Any]:
-    """One drainer an entry: who comes second leaves it alone."""
+    """One drainer an entry: who comes second leaves it alone; so does every home but the agent's own."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=entry["dispatch"]))
+    if row is not None and not is_own(ground, row):
+        return document(entry) | {"deferred": f"{why_foreign(ground, row)}; {offer(row['id'])}"}
     gate = ground.world.project_gate(entry["project"], f"handoff-{entry['id']}")
     try:
         gate.take()
@@ -106,7 +111,7 @@ def _drained(ground: Ground, entry: Row) -> dict[str, Any]:
         return document(entry) | {"deferred": "somebody is draining it"}
     try:
         done = _coordinator(ground, entry) if entry["slug"] is None else _worker(ground, entry)
-    except NotSeated:
+    except (NotSeated, StoreReplaced):
         raise
     except (FleetError, OSError) as error:
         done = str(error)
@@ -176,7 +181,7 @@ def _command(row: Row) -> tuple[str, ...]:
 
 def _end_old(ground: Ground, row: Row, reason: str) -> str:
     alive = why_alive(ground, row, ground.world.tmux.listing())
-    if alive and (row["host"] != ground.world.host.id or row["exec_state"] == "pending"):
+    if alive and (not is_own(ground, row) or row["exec_state"] == "pending"):
         return f"{row['id']}: {alive}"
     if not alive:
         done = settle(ground, row["id"])

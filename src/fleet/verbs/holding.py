@@ -126,7 +126,7 @@ def _why_not(ground: Ground, gate: Gate, holder: Holder | None) -> str:
     """Why the holder cannot be stopped; empty when it is proven to be alive, here, and at the gate."""
     if holder is None or not holder.start:
         return "its lock file does not say who it is"
-    if holder.host_id != ground.world.host.id:
+    if holder.host_id != ground.world.host.machine:
         return f"it is on another host, {holder.host}"
     if holder.pid == os.getpid():
         return "it is this very process"

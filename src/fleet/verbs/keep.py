@@ -11,6 +11,7 @@ from fleet.resources import half_removed
 from fleet.resources.worktree import GATE_WAIT
 from fleet.store import queries as q
 from fleet.verbs.holding import gate_to_let_go
+from fleet.verbs.ownership import is_own
 from fleet.verbs.reclaim import is_disposable, reclaim, release_bundle, verdict
 from fleet.verbs.trash import announced
 
@@ -31,7 +32,7 @@ def dirty(ground: Ground) -> list[dict[str, Any]]:
 
 def _kept_claims(ground: Ground) -> list[tuple[Claim, Keep]]:
     claims = [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
-    judged = [(claim, verdict(ground, claim)) for claim in claims]
+    judged = [(claim, verdict(ground, claim)) for claim in claims if is_own(ground, claim)]
     return [(claim, found) for claim, found in judged if isinstance(found, Keep)]
 
 

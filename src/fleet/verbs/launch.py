@@ -25,6 +25,7 @@ from fleet.store import queries as q
 from fleet.store import seating
 from fleet.store.transaction import Change
 from fleet.verbs import conversation, inject
+from fleet.verbs.ownership import refuse_foreign
 from fleet.world import folders
 from fleet.world.checkout import commit_dirs, committer
 from fleet.world.ignored import digest
@@ -60,6 +61,7 @@ class Launched:
 def launch(ground: Ground, ident: str) -> Launched:
     """Take the dispatch in flight, and say what to exec."""
     row = ground.dispatch(ident)
+    refuse_foreign(ground, f"dispatch {ident}", row)
     _refuse_other_server(ground, row)
     prompt_file = f"{ground.world.home}/{_inbox(ground, ident)}"
     me = str(ground.world.processes.me())

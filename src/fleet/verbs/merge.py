@@ -22,6 +22,7 @@ from fleet.verbs.acquire import acquire, intent
 from fleet.verbs.branches import branch_of, follow, integration_branch, refuse_checked_out
 from fleet.verbs.merged_tree import merge_commit, refuse_changed_tree
 from fleet.verbs.named_work import refuse_moved
+from fleet.verbs.ownership import note_home, refuse_foreign_bundle
 from fleet.verbs.reclaim import reclaim, release_bundle
 from fleet.verbs.recorded_merges import refuse_missing
 
@@ -38,6 +39,7 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
     """Merge the commit that a task's report and review speak of. A conflict or a red verify parks the task with the reason."""
     with ground.world.project_gate(project, "merge"):
         repository = ground.project(project)["path"]
+        refuse_foreign_bundle(ground, project, slug)
         refuse_missing(ground, project)
         integration, _tip = integration_branch(ground, project, repository)
         base = follow(ground, project, repository)
@@ -208,6 +210,7 @@ def begin(ground: Ground, order: Order, claim: Claim) -> Change:
         tx.dispatch = order.dispatch
         if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
             raise Contested(what=f"the id {order.dispatch} was given out before; try again")
+        note_home(tx, ground.world)
         written = tx.run(
             q.ADD_DISPATCH,
             id=order.dispatch,
@@ -216,6 +219,7 @@ def begin(ground: Ground, order: Order, claim: Claim) -> Change:
             slug=order.slug,
             owner=owner(project=order.project, slug=order.slug),
             host=ground.world.host.id,
+            home=ground.world.record.id,
             tmux_socket=ground.world.tmux.socket,
             at=tx.at,
             spawner=me,

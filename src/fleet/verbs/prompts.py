@@ -21,6 +21,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.acquire import acquire, intent, is_free, release
 from fleet.verbs.find import archived
+from fleet.verbs.ownership import is_own, note_home, refuse_foreign
 from fleet.verbs.reclaim import journal
 
 if TYPE_CHECKING:
@@ -102,9 +103,15 @@ def _add_pending(tx: Tx, ground: Ground, order: Order, spawner: str) -> None:
         raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                          now="its id was used before")  # fmt: skip
     blank = dict.fromkeys(("predecessor", "engine", "autonomy", "model", "command", "base", "server"))
-    place = {"host": ground.world.host.id, "tmux_socket": ground.world.tmux.socket, "spawner": spawner}
+    place = {
+        "host": ground.world.host.id,
+        "home": ground.world.record.id,
+        "tmux_socket": ground.world.tmux.socket,
+        "spawner": spawner,
+    }
     who = {"id": order.dispatch, "kind": order.kind, "project": order.project, "slug": order.slug}
     mine = owner(project=order.project, slug=order.slug)
+    note_home(tx, ground.world)
     if not tx.run(q.ADD_DISPATCH, **who, **place, **blank, owner=mine, at=tx.at):
         held = tx.one(q.UNFINISHED_OF_TASK, project=order.project, slug=order.slug) or {"id": "someone"}
         raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
@@ -141,6 +148,8 @@ def rewrite_prompt(ground: Ground, new: str, old: str, content: str) -> Answer:
     successor = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=new))
     if successor is None:
         raise Absent(what=f"dispatch {new}")
+    _refuse_elsewhere(ground, new)
+    _refuse_elsewhere(ground, old)
     mine = [each for each in _claims(ground, new) if each.data.get("rewritten_from") == old]
     if mine:
         return _answer("already_rewritten", new, ground, mine[0])
@@ -177,9 +186,9 @@ def _refuse_ended(tx: Tx, ident: str) -> None:
 
 
 def left_inbox(ground: Ground, ident: str | None) -> Claim | None:
-    """The inbox that a dispatch of this host left for its successor."""
+    """The inbox that a dispatch of this home left for its successor."""
     claim = _claim_of(ground, ident or "")
-    return claim if claim is not None and claim.state == "live" and claim.host == ground.world.host.id else None
+    return claim if claim is not None and claim.state == "live" and is_own(ground, claim) else None
 
 
 def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
@@ -229,15 +238,15 @@ def inspect(ground: Ground, ident: str) -> Answer:
 
 
 def disown(ground: Ground, ident: str, kind: str, reason: str) -> Answer:
-    """Give up a claim that another host or socket made: the operator's word, recorded. The thing itself is not touched."""
+    """Give up a claim that another home or host made: the operator's word, recorded. The thing itself is not touched."""
     held = [*_claims(ground, names.DispatchId(ident)), *_bundle_of(ground, ident), *_of_job(ground, ident)]
     claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
     if not claims:
         raise Absent(what=f"{kind} of {ident}")
-    here = [claim for claim in claims if _is_here(ground, claim)]
+    here = [claim for claim in claims if is_own(ground, claim)]
     if here:
         word = "job cancel" if here[0].job else "kill"
-        raise Refused(what=f"{here[0]} is of this machine; `fleet {word} {ident}` and `fleet clean` let it go")
+        raise Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` let it go")
 
     def work(tx: Tx) -> Row:
         tx.dispatch = None if claims[0].job else ident
@@ -262,11 +271,6 @@ def _of_job(ground: Ground, ident: str) -> list[Claim]:
     return [Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=ident))]
 
 
-def _is_here(ground: Ground, claim: Claim) -> bool:
-    socket = ground.world.tmux.socket
-    return claim.host == ground.world.host.id and claim.data.get("socket", socket) == socket
-
-
 def _owned(given: str) -> tuple[str, str | None]:
     parts = given.split("/")
     if len(parts) == 2 and parts[0] == "coord":  # noqa: PLR2004
@@ -289,9 +293,11 @@ def _answer(outcome: str, ident: str, ground: Ground, claim: Claim) -> Answer:
 
 
 def _refuse_elsewhere(ground: Ground, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
-    """Only the host and the socket that made a thing touch it."""
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or {}
-    here = (ground.world.host.id, ground.world.tmux.socket)
-    for made, mine in ((host or row.get("host"), here[0]), (socket or row.get("tmux_socket"), here[1])):
-        if made and made != mine:
-            raise OtherHost(what=f"dispatch {ident}", made=made, here=mine, dispatch=ident)
+    """Only the home that made a thing touches it; nor does any when the caller means another host or socket."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    if row is not None:
+        refuse_foreign(ground, f"dispatch {ident}", row)
+    world = ground.world
+    for meant, mine, what in ((host, world.host.id, "host"), (socket, world.tmux.socket, "tmux socket")):
+        if meant and meant != mine:
+            raise OtherHost(what=f"dispatch {ident}", made=f"{what} {meant}", here=mine, dispatch=ident)

@@ -22,6 +22,7 @@ from fleet.store.transaction import Change
 from fleet.verbs import trash
 from fleet.verbs.acquire import release
 from fleet.verbs.holding import gate_to_let_go
+from fleet.verbs.ownership import why_foreign
 
 if TYPE_CHECKING:
     from fleet.model.trees import Verdict
@@ -39,6 +40,9 @@ def reclaim(ground: Ground, ident: str) -> list[str]:
     row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
     if row is None or row["exec_state"] in UNFINISHED:
         return []
+    foreign = why_foreign(ground, row)
+    if foreign:
+        return [f"dispatch {ident}: {foreign}"]
     left = [why for why in (release(ground, claim) for claim in _due(ground, ident)) if why]
     if row["slug"] is not None:
         left += undo_unmade(ground, row["project"], row["slug"])
@@ -107,6 +111,9 @@ def _needed(project: str, slug: str) -> list[str]:
 
 def _release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
     held = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, project=project, slug=slug))
+    foreign = [f"{claim}: {why}" for claim in map(Claim.of, held) if (why := why_foreign(ground, claim))]
+    if foreign:
+        return foreign
     claims = sorted(map(Claim.of, held), key=lambda claim: -_PLACE.get(claim.kind, 0))
     left: list[str] = []
     for claim in claims:

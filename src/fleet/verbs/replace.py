@@ -21,6 +21,7 @@ from fleet.store.transaction import Change
 from fleet.verbs import remote_control
 from fleet.verbs.dispatch import dispatch
 from fleet.verbs.end import end, press
+from fleet.verbs.ownership import is_own, offer, owner_of
 from fleet.verbs.settle import settle, why_alive
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def _why_hopeless(ground: Ground, seat: Row) -> str:
     row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["candidate"]))
     if row is None or row["exec_state"] not in UNFINISHED:
         return f"it has ended{': ' + row['blocked_reason'] if row and row['blocked_reason'] else ''}"
+    if not is_own(ground, row):
+        return ""  # its own home withdraws it
     if ground.world.clock.now() >= (seat["deadline"] or 0):
         return "the time is over"
     return "" if why_alive(ground, row, ground.world.tmux.listing()) else "it has died"
@@ -140,8 +143,8 @@ def retire(ground: Ground, project: str) -> list[str]:
 
 
 def _retired(ground: Ground, row: Row) -> str:
-    if row["host"] != ground.world.host.id:
-        return f"left alone: it is on {row['host']}"
+    if not is_own(ground, row):
+        return f"left alone: it is of {owner_of(ground, row)}; {offer(row['id'])}"
     if not why_alive(ground, row, ground.world.tmux.listing()):
         settle(ground, row["id"])
         return "settled"

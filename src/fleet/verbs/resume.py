@@ -24,6 +24,7 @@ from fleet.verbs.branches import integration_branch
 from fleet.verbs.dispatch import start
 from fleet.verbs.end import kill_processes
 from fleet.verbs.ordering import Wanted
+from fleet.verbs.ownership import is_own, refuse_foreign
 from fleet.verbs.seat import coord_spawn
 from fleet.verbs.settle import CHANGED, settle
 
@@ -41,6 +42,7 @@ _TRIES = 5
 def resume(ground: Ground, given: str, *, project: str | None = None, force: bool = False) -> dict[str, Any]:
     """Start a successor for the dispatch, session or task that is named."""
     row = journal(ground, named(ground, given, project))
+    refuse_foreign(ground, f"dispatch {row['id']}", row)
     place, slug = row["project"], row["slug"]
     gate = (
         holding.gate_of_task(ground, place, slug, row["id"])
@@ -78,7 +80,9 @@ def journal(ground: Ground, ident: str) -> Row:
 
 # a task -----------------------------------------------------------------------------------------------------------------
 def _task(ground: Ground, row: Row) -> dict[str, Any]:
-    last = settled(ground, _newest(ground, row))
+    last = _newest(ground, row)
+    refuse_foreign(ground, f"dispatch {last['id']}", last)
+    last = settled(ground, last)
     _refuse(ground, last)
     engine = read_engine(ground.world.home, last["engine"])
     talk = _conversation(ground, engine, last)
@@ -137,6 +141,8 @@ def settled(ground: Ground, row: Row) -> Row:
             advice = f"attach to it with `fleet attach {row['id']}`"
             if done.get("strangers"):
                 advice = "look at the process; when it is ended, or its directory is elsewhere, resume again"
+            elif "fleet dispatches disown" in done["why"]:
+                advice = "it is not started again beside one that may live"
             raise NotResumable(dispatch=row["id"], why=done["why"], advice=advice)
         row = journal(ground, row["id"])
     raise NotResumable(dispatch=row["id"], why="it keeps changing", advice="try again")
@@ -145,7 +151,7 @@ def settled(ground: Ground, row: Row) -> Row:
 def _end_rest(ground: Ground, row: Row) -> None:
     """What a dead agent left running is ended as a sweep would: it carries the agent's id, and works in its tree."""
     process = Identity.parse(row["process"] or "")
-    if process is not None and row["host"] == ground.world.host.id and ground.world.processes.life(process) == "dead":
+    if process is not None and is_own(ground, row) and ground.world.processes.life(process) == "dead":
         kill_processes(ground, row)
 
 

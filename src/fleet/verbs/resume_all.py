@@ -11,6 +11,7 @@ from fleet.model.dispatches import UNFINISHED
 from fleet.store import queries as q
 from fleet.verbs import conversation, find
 from fleet.verbs.job.left import left_jobs
+from fleet.verbs.ownership import is_own
 from fleet.verbs.resume import resume, settled, when
 from fleet.verbs.settle import settle
 
@@ -24,7 +25,7 @@ def resumable(ground: Ground, project: str | None = None) -> list[dict[str, Any]
     for row in _unfinished(ground, project):
         settle(ground, row["id"])
     rows = ground.store.read(lambda snapshot: snapshot.all(q.LEFT_ATTEMPTS, project=project))
-    left = [row for row in rows if not resuming.why_finished(row)]
+    left = [row for row in rows if is_own(ground, row) and not resuming.why_finished(row)]
     return [_shown(ground, row) for row in [*left, *_coordinators(ground, project)]] + left_jobs(ground, project)
 
 
@@ -56,9 +57,9 @@ def _settle_dead(ground: Ground, project: str | None) -> None:
 
 
 def _unfinished(ground: Ground, project: str | None) -> list[Row]:
-    """But for finishers: what became of a merge is git's to say."""
+    """Of this home, but for finishers: what became of a merge is git's to say."""
     rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
-    return [row for row in rows if row["kind"] != "finisher"]
+    return [row for row in rows if row["kind"] != "finisher" and is_own(ground, row)]
 
 
 def _coordinators(ground: Ground, project: str | None) -> list[Row]:
@@ -69,7 +70,12 @@ def _coordinators(ground: Ground, project: str | None) -> list[Row]:
             continue
         row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"]))  # noqa: B023
         row = row or find.archived(ground, seat["holder"])
-        if row is not None and row["exec_state"] not in UNFINISHED and resuming.was_interrupted(row):
+        if (
+            row is not None
+            and is_own(ground, row)
+            and row["exec_state"] not in UNFINISHED
+            and resuming.was_interrupted(row)
+        ):
             found.append(row)
     return found
 

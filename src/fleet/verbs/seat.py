@@ -14,6 +14,7 @@ from fleet.store.transaction import Change
 from fleet.verbs import remote_control
 from fleet.verbs.dispatch import dispatch
 from fleet.verbs.end import end
+from fleet.verbs.ownership import is_own, offer, owner_of, refuse_foreign
 from fleet.verbs.replace import end_withdrawn, replace, tend, withdraw
 from fleet.verbs.settle import settle, why_alive
 
@@ -64,13 +65,23 @@ def _settle_or_veto(ground: Ground, project: str) -> bool:
     if not why_alive(ground, holder, ground.world.tmux.listing()):
         settle(ground, holder["id"])
         return holder["process"] is not None
-    life = ground.world.processes.life(Identity.parse(holder["process"] or holder["spawner"]))
-    raise CoordinatorLives(
+    raise _veto(ground, project, holder)
+
+
+def _veto(ground: Ground, project: str, holder: Row) -> CoordinatorLives:
+    """A coordinator that lives, or of which nothing can be proven here."""
+    own = is_own(ground, holder)
+    process = Identity.parse(holder["process"] or holder["spawner"])
+    life = ground.world.processes.life(process) if own else "unknown"
+    far = not own or (life == "unknown" and process is not None and process.host != ground.world.host.machine)
+    advice = f"attach to it with `fleet attach {holder['id']}`{' there' if far else ''}"
+    return CoordinatorLives(
         project=project,
-        life="starting" if holder["exec_state"] == "pending" else life,
+        life="starting" if own and not far and holder["exec_state"] == "pending" else life,
         dispatch=holder["id"],
-        host=holder["host"],
+        host=holder["host"] if own else owner_of(ground, holder),
         socket=holder["tmux_socket"],
+        advice=f"{advice}; {offer(holder['id'])}" if far else advice,
     )
 
 
@@ -83,6 +94,7 @@ def holder_of(ground: Ground, project: str) -> Row | None:
 def stop(ground: Ground, project: str, reason: str) -> dict[str, Any]:
     """End the coordinator and empty the seat. Only this empties it. Whoever was to be next is withdrawn first."""
     ground.project(project)
+    refuse_foreign_seat(ground, project)
     candidate = ground.store.read(lambda rows: seating.seat(rows, project))["candidate"]
     if candidate is not None and withdraw(ground, project, candidate, reason):
         end_withdrawn(ground, candidate, reason)
@@ -96,6 +108,15 @@ def stop(ground: Ground, project: str, reason: str) -> dict[str, Any]:
     if done["settled"]:
         ground.commit(_empty(project, ident, reason))
     return {"project": project, "id": ident, "stopped": done["settled"], "why": done.get("why", "")}
+
+
+def refuse_foreign_seat(ground: Ground, project: str) -> None:
+    """Raise OtherHost when the holder or the candidate is an unfinished coordinator of another home."""
+    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    for ident in filter(None, (seat["holder"], seat["candidate"])):
+        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
+        if row is not None and row["exec_state"] in UNFINISHED:
+            refuse_foreign(ground, f"coordinator {ident} of {project}", row)
 
 
 def _empty(project: str, ident: str, reason: str) -> Change:

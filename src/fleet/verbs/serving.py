@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def server(ground: Ground) -> Identity:
     """The tmux server to use: the one of the last dispatch while it lives; making the session tells whether it still answers."""
-    last = ground.store.read(lambda rows: rows.one(q.LAST_SERVER, socket=ground.world.tmux.socket))
+    last = ground.store.read(
+        lambda rows: rows.one(q.LAST_SERVER, socket=ground.world.tmux.socket, home=ground.world.record.id)
+    )
     known = Identity.parse(last["server"]) if last else None
     life = ground.world.processes.life(known)
     if known is not None and life == "alive" and os.path.exists(ground.world.tmux.socket):

@@ -19,6 +19,7 @@ from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs import remains
 from fleet.verbs.find import archived
+from fleet.verbs.ownership import offer, why_foreign
 from fleet.verbs.reclaim import reclaim
 
 if TYPE_CHECKING:
@@ -100,14 +101,15 @@ def why_alive(ground: Ground, row: Row, listing: Listing) -> str:
 
 def hindrance(ground: Ground, row: Row, listing: Listing, census: Census | None = None) -> Hindrance:
     """What keeps a dispatch from being ended. A census from before is good for a first look; settle itself takes its own."""
-    if row["host"] != ground.world.host.id:
-        return Hindrance(why=f"it belongs to host {row['host']}")
+    foreign = why_foreign(ground, row)
+    if foreign:
+        return Hindrance(why=f"{foreign}; {offer(row['id'])}")
     if row["exec_state"] == "pending":
         return Hindrance(why=_why_starting(ground, row, listing))
     process = Identity.parse(row["process"] or "")
     life = ground.world.processes.life(process)
     if life != "dead":
-        return Hindrance(why=f"its process is {life}")
+        return Hindrance(why=f"its process is {life}{_why_unknown(ground, row, process)}")
     left = remains.look(ground, row, census)
     if left.ours:
         return Hindrance(why=f"it left processes behind: {', '.join(str(each.pid) for each in left.ours)}")
@@ -141,7 +143,16 @@ def _why_starting(ground: Ground, row: Row, listing: Listing) -> str:
         return "its session is starting"
     if session is not None:
         return "its session is unknown" if TmuxSession().judge(session, fresh, ground.world) == "unknown" else ""
-    return "" if over or spawner is None else f"process {spawner.pid} is starting it"
+    if over or spawner is None:
+        return ""
+    return f"process {spawner.pid} is starting it{_why_unknown(ground, row, spawner)}"
+
+
+def _why_unknown(ground: Ground, row: Row, process: Identity | None) -> str:
+    """Of another machine nothing can be proven here; a person can say that it is no more."""
+    if process is None or process.host == ground.world.host.machine:
+        return ""
+    return f": it is of machine {process.host}, and this is {ground.world.host.machine}; {offer(row['id'])}"
 
 
 def _is_noticed(ground: Ground, listing: Listing, pane: Pane) -> bool:
@@ -246,14 +257,14 @@ def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground, work: str 
         if not ended:
             return {"settled": False}
         tx.run(q.ARCHIVE_AGENT, id=ident, at=tx.at)
-        freed = _settle_task(tx, row, found, (most, cooldown, review), work)
+        freed = settle_task(tx, row, found, (most, cooldown, review), work)
         tx.note(exec_state=found.exec_state, reason=found.reason, asked_for=row["asked_for"], commit=work, ready=freed)
         return {"settled": True}
 
     return Change(f"settle {ident}: {found.exec_state}{f' ({found.reason})' if found.reason else ''}", write)
 
 
-def _settle_task(tx: Tx, row: Row, found: Outcome, told: tuple[int, int, str | None], work: str | None) -> list[str]:
+def settle_task(tx: Tx, row: Row, found: Outcome, told: tuple[int, int, str | None], work: str | None) -> list[str]:
     """What becomes of the task, if this attempt still has it. Those that are ready now."""
     most, cooldown, review = told
     if row["slug"] is None or row["kind"] == "finisher":

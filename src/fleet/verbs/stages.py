@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import EngineHeld, FleetError, LimitReached, NotSeated
+from fleet.errors import EngineHeld, FleetError, LimitReached, NotSeated, StoreReplaced
 from fleet.model.pipeline import KIND_AT, MENDING
 from fleet.store import queries as q
 from fleet.verbs import dispatch as dispatching
@@ -40,7 +40,7 @@ def advance(ground: Ground, project: str, troubles: list[str]) -> list[str]:
             said.append(_start(ground, project, row))
         except LimitReached:
             break
-        except NotSeated:
+        except (NotSeated, StoreReplaced):
             raise
         except EngineHeld as error:
             troubles += [str(error)] if str(error) not in troubles else []

@@ -27,7 +27,7 @@ def status(ground: Ground) -> Document:
     """Needs you, what is in the way, to review, failed, parked, being merged, working, held back; then the projects."""
     seen_at = iso(ground.world.clock.now())
     at_work = [agent | {"state_at": agent["state_at"] or seen_at} for agent in agents(ground)]
-    here = {"host": ground.world.host.id, "socket": ground.world.tmux.socket}
+    here = {"host": ground.world.host.id, "home": ground.world.record.id, "socket": ground.world.tmux.socket}
     found = ground.store.read(lambda rows: _known(rows, ground.world.clock.now(), here))
     found["reclaim"] += [f"job {each.job}: {each.in_words()}" for each in left_by_runners(ground)]
     on_hand, asked, unmerged = found.pop("on_hand"), found.pop("asked"), found.pop("unmerged")
@@ -132,6 +132,12 @@ def _agent(agent: Document, title: str | None) -> Document:
 
 def _in_words(row: Row, host: str) -> str:
     count = f"{row['n']} claim{'' if row['n'] == 1 else 's'}"
-    if row["host"] != host:
-        return f"{count} of another host ({row['host']}): only that host can release what it made"
+    if row["host"] != host or row["path"] is not None:
+        whose = (
+            f"another home ({row['path']} on {row['name']}, host {row['host']})"
+            if row["path"]
+            else f"another host ({row['host']})"
+        )
+        ways = "if that is no more, `fleet dispatches disown` gives up what it had"
+        return f"{count} of {whose}: only that can release what it made; {ways}"
     return f"{count} of another tmux socket ({row['tmux_socket']}): only its fleet home can look at them"

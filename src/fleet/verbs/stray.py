@@ -13,6 +13,7 @@ from fleet.store import queries as q
 from fleet.verbs.acquire import release
 from fleet.verbs.find import archived
 from fleet.verbs.finding import Finding, acted
+from fleet.verbs.ownership import is_own
 from fleet.verbs.prompts import finish_rewrite
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ def rewrites(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """Inboxes that were handed over by someone who died before the file said so."""
     for row in ground.store.read(lambda rows: rows.all(q.UNFINISHED_REWRITES)):
         claim = Claim.of(row)
+        if not is_own(ground, claim):
+            continue
         yield acted(f"{claim}", f"it was handed over to {claim.dispatch} and not rewritten", "its claim carries the content",
                     "rewrite it", kill, lambda: finish_rewrite(ground, claim))  # fmt: skip # noqa: B023
 
@@ -128,7 +131,7 @@ def late_inboxes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     before = ground.world.clock.now() - _LATE
     for row in ground.store.read(lambda rows: rows.all(q.LATE_INBOXES, before=before)):
         claim = Claim.of(row)
-        if claim.host == ground.world.host.id and KINDS[claim.kind].look(claim, ground.world) == "ours":
+        if is_own(ground, claim) and KINDS[claim.kind].look(claim, ground.world) == "ours":
             why = f"it is still ours {_LATE // HOUR} h after its dispatch {claim.dispatch} ended"
             yield acted(str(claim), why, "its claim names it, and it is there", "release it", kill,
                         lambda: [*filter(None, [release(ground, claim)])])  # fmt: skip # noqa: B023

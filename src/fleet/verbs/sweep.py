@@ -26,6 +26,7 @@ from fleet.verbs.end import end, kill_processes
 from fleet.verbs.finding import Finding, about, acted
 from fleet.verbs.job.sweeping import left_running, litter
 from fleet.verbs.merge import carry_on
+from fleet.verbs.ownership import is_own, offer, owner_of
 from fleet.verbs.reclaim import archive, is_disposable, is_handed_over, reclaim, release_bundle, verdict, why_kept
 from fleet.verbs.reconcile import reconcile
 from fleet.verbs.reopen import archive_long_ended
@@ -96,8 +97,8 @@ def _one_unfinished(ground: Ground, row: Row, listing: Listing, census: Census |
         return acted(
             what, "it has ended without being settled", proof, "settle it", kill, lambda: _settle(ground, row, listing)
         )
-    if row["host"] != ground.world.host.id:
-        return Finding(what=what, why="another host's", proof=alive, action="left alone", standing=True)
+    if not is_own(ground, row):
+        return Finding(what=what, why="another home's or host's", proof=alive, action="left alone", standing=True)
     if found.strangers:
         return Finding(what=what, why="its agent is dead, and its worktree is not handed on", proof=alive, action="left alone",
                        standing=True)  # fmt: skip
@@ -179,6 +180,8 @@ def _ended(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """Ended dispatches that still hold something, or could be archived."""
     known = _Known.of(ground)
     for row in _rows(ground, ended=True):
+        if not is_own(ground, row) and row["id"] not in known.claims:
+            continue  # its own home archives it
         finding = _one_ended(ground, row, known, kill=kill)
         if finding is not None:
             yield finding
@@ -220,8 +223,8 @@ def _why_standing(ground: Ground, claims: list[Claim], listing: Listing, *, kill
 
 def _why_stuck(ground: Ground, claim: Claim, listing: Listing) -> str:
     """Why a claim of an ended dispatch is left alone; empty when it can be released."""
-    if claim.host != ground.world.host.id:
-        return f"{claim} belongs to host {claim.host}"
+    if not is_own(ground, claim):
+        return f"{claim} belongs to {owner_of(ground, claim)}; {offer(claim.dispatch or 'ID')}"
     kind = KINDS.get(claim.kind)
     if kind is None:
         return f"{claim} is of an unknown kind"
@@ -280,7 +283,8 @@ def _gone_bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """A worktree or directory whose claim is live, and that is not there any more."""
     for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS)):
         claim = Claim.of(row)
-        if claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name):
+        gone = claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name)
+        if gone and is_own(ground, claim):
             yield acted(str(claim), "it is gone", "nothing is at its path", "write that down", kill,
                         lambda: [*filter(None, [release(ground, claim)])])  # fmt: skip # noqa: B023
 
@@ -306,7 +310,7 @@ def _archive(ground: Ground, *, kill: bool) -> Iterator[Finding]:
 
 def _stop_server(ground: Ground) -> None:
     """A tmux server without sessions, left by a dispatcher that died before its first one. Not while one is starting."""
-    if _rows(ground, ended=False):
+    if any(is_own(ground, row) for row in _rows(ground, ended=False)):
         return
     gate = ground.world.gate("tmux")
     try:

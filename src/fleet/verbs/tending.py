@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, NotSeated, WorktreeBusy
+from fleet.errors import FleetError, NotSeated, StoreReplaced, WorktreeBusy
 from fleet.model.identity import Identity
 from fleet.model.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.verbs import remains
 from fleet.verbs.end import kill_processes, press
 from fleet.verbs.merge import carry_on
+from fleet.verbs.ownership import is_own
 from fleet.verbs.settle import hindrance, settle
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ def tend_dispatches(ground: Ground, project: str, troubles: list[str]) -> list[s
     """
     rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
     listing, census = ground.world.tmux.listing(), ground.world.processes.census() if rows else None
-    mine = [row for row in rows if row["kind"] != "coord" and row["host"] == ground.world.host.id]
+    mine = [row for row in rows if row["kind"] != "coord" and is_own(ground, row)]
     said = []
     for row in mine:
         try:
             what = _tended(ground, row, listing, census)
-        except NotSeated:
+        except (NotSeated, StoreReplaced):
             raise
         except (FleetError, OSError) as error:
             troubles.append(f"{row['id']} of {row['slug']}: {error}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import FleetError, GateHeld, NotSeated, TickInProgress
+from fleet.errors import FleetError, GateHeld, NotSeated, StoreReplaced, TickInProgress
 from fleet.model.identity import Identity
 from fleet.store import seating
 from fleet.verbs import handoff, limits, pull, replace, watching
@@ -36,7 +36,7 @@ class Told:
         """Do one step. What it cannot do is said; being superseded ends the tick."""
         try:
             self.done += act()
-        except NotSeated:
+        except (NotSeated, StoreReplaced):
             raise
         except (FleetError, OSError) as error:
             self.troubles.append(f"{name}: {error}")

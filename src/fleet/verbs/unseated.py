@@ -13,6 +13,7 @@ from fleet.store.transaction import Change
 from fleet.verbs import replace
 from fleet.verbs.end import end
 from fleet.verbs.finding import Finding, about, acted
+from fleet.verbs.ownership import is_own, offer, owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,8 +51,9 @@ def _candidate(ground: Ground, project: str, *, kill: bool) -> Iterator[Finding]
 
 def _retired(ground: Ground, row: Row, *, kill: bool) -> Finding:
     what, why = about(row), "another coordinator is in the seat, or nobody"
-    if row["host"] != ground.world.host.id:
-        return Finding(what=what, why=why, proof=f"it is on {row['host']}", action="left alone", standing=True)
+    if not is_own(ground, row):
+        proof = f"it is of {owner_of(ground, row)}; {offer(row['id'])}"
+        return Finding(what=what, why=why, proof=proof, action="left alone", standing=True)
     return acted(what, why, "the seat says so", "ask it to exit, then kill its tree", kill, lambda: _ended(ground, row))
 
 

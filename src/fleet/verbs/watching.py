@@ -17,6 +17,7 @@ from fleet.model.times import SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs import holds
+from fleet.verbs.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -41,7 +42,7 @@ def watch(ground: Ground, project: str) -> list[str]:
 
 
 def _watched(ground: Ground, row: Row) -> Engine | None:
-    if row["report"] or row["asked_for"] or row["host"] != ground.world.host.id:
+    if row["report"] or row["asked_for"] or not is_own(ground, row):
         return None
     try:
         engine = read_engine(ground.world.home, row["engine"])

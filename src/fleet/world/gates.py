@@ -19,6 +19,7 @@ from fleet.errors import GateHeld, WriteFailed
 from fleet.model.identity import Identity
 from fleet.model.times import iso
 from fleet.world import folders, ps
+from fleet.world.locks import is_same_file
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -155,16 +156,6 @@ class Gate:
             told |= {"host_id": who.host, "boot": who.boot, "start": who.start}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(told).encode(), 0)
-
-
-def is_same_file(path: str, fd: int) -> bool:
-    """Whether an open file is the one that has this name."""
-    try:
-        there = os.stat(path)
-    except FileNotFoundError:
-        return False
-    ours = os.fstat(fd)
-    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 _held: set[Gate] = set()

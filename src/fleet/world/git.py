@@ -271,6 +271,14 @@ class Git:
         done = self._programs.run("git rev-list", words, limit=_LIMIT, cwd="/", env=_env())
         return not done.ok or bool(done.out.strip())
 
+    def repair_worktree(self, repository: str, path: str) -> str:
+        """Tell git where a worktree is that was moved. Why it is not known there afterwards; empty when it is."""
+        done = self.run("worktree repair", repository, "worktree", "repair", path)
+        known = self.worktrees(repository)
+        if known is not None and any(os.path.realpath(each.path) == os.path.realpath(path) for each in known):
+            return ""
+        return _said(done) or "git does not know it"
+
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
         """Remove a clean worktree. Never forced: git itself refuses while there is uncommitted work."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)

@@ -25,8 +25,10 @@ def here() -> str | None:
         return None
 
 
-def ready_home(path: str) -> str:
-    """The home, made if it is missing, private, and writable; else HomeUnusable."""
+def ready_home(path: str, *, make: bool = True) -> str:
+    """The home, made if it is missing, private, and writable; else HomeUnusable. An agent makes none: its home was moved or is gone."""
+    if not make and not os.path.lexists(path):
+        raise HomeUnusable(path=path, why="it is not there")
     try:
         os.makedirs(path, mode=_PRIVATE, exist_ok=True)
     except FileExistsError:

@@ -14,16 +14,24 @@ _BOOT_FILE = "/proc/sys/kernel/random/boot_id"
 
 
 class Host:
-    """The machine that this process runs on."""
+    """The machine that this process runs on, and the host id that the home keeps, whatever machine it is on now."""
+
+    def __init__(self, kept: str = "") -> None:
+        self._kept = kept
 
     @property
     def name(self) -> str:
         """What people call it."""
         return os.uname().nodename
 
-    @cached_property
+    @property
     def id(self) -> str:
-        """The machine's own id, or its name where it has none."""
+        """The host id of the home: the machine's own id when the home was made."""
+        return self._kept or self.machine
+
+    @cached_property
+    def machine(self) -> str:
+        """The machine's own id, or its name where it has none. Processes are named by it."""
         for path in _ID_FILES:
             found = _first_line(path)
             if found:

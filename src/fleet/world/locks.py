@@ -13,6 +13,7 @@ from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[impo
 from time import monotonic, sleep
 
 _MODE = 0o600
+_REPLACED_OFTEN = 20
 
 
 class Alarm(BaseException):
@@ -26,11 +27,18 @@ class FileLock:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _MODE)
+        self._fd = _opened(path)
 
     def take(self, seconds: float) -> bool:
-        """Lock it, waiting for at most so long. Says whether it is ours."""
-        if not (self._try() or self._wait(seconds)):
+        """Lock it, waiting for at most so long. Says whether it is ours. A file that was replaced meanwhile is opened anew."""
+        for _ in range(_REPLACED_OFTEN):
+            if not (self._try() or self._wait(seconds)):
+                return False
+            if is_same_file(self.path, self._fd):
+                break
+            os.close(self._fd)
+            self._fd = _opened(self.path)
+        else:
             return False
         try:  # noqa: SIM105 - contextlib costs
             os.pwrite(self._fd, b"%-20d\n" % os.getpid(), 0)
@@ -90,6 +98,20 @@ class FileLock:
                 return False
             sleep(0.002)
         return True
+
+
+def _opened(path: str) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _MODE)
+
+
+def is_same_file(path: str, fd: int) -> bool:
+    """Whether an open file is the one that has this name."""
+    try:
+        there = os.stat(path)
+    except FileNotFoundError:
+        return False
+    ours = os.fstat(fd)
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def _ring(_signum: int, _frame: object) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fleet.world.host import Host
 
 _LOOK_AGAIN = 0.01
+_MARK = "FLEET_DISPATCH_ID="
 _RUNNER = "FLEET_RUNNER_OF="
 
 
@@ -36,7 +37,7 @@ class Processes:
         self._home = f"FLEET_HOME={home}".encode()
         self._rooms = rooms.Rooms(home, host.boot, socket)
         self._socket = socket
-        self._host = host.id
+        self._host = host.machine
         self._boot = host.boot
         self._funnel = funnel
         self._me: Identity | None = None
@@ -134,6 +135,21 @@ class Processes:
         """Processes that hold the lock of a file, because they locked it or inherited it; but for this one."""
         before = {who.pid: who for who in self._others()}
         return [before[pid] for pid in ps.inheritors(path) if pid in before and self.life(before[pid]) == "alive"]
+
+    def of_dispatch(self, dispatch: str) -> list[Identity]:
+        """Processes of this user that carry the dispatch's id, of whatever home, but for this one."""
+        entry = f"{_MARK}{dispatch}".encode()
+        return [who for who in self._others() if entry in ps.environment(who.pid) and self.life(who) == "alive"]
+
+    def of_home(self, home: str) -> list[Identity]:
+        """Agents and commands of jobs, of this user, that carry another home."""
+        entry, marks = f"FLEET_HOME={home}".encode(), (_MARK.encode(), _RUNNER.encode())
+        found = []
+        for who in self._others():
+            told = ps.environment(who.pid)
+            if entry in told and any(each.startswith(marks) for each in told) and self.life(who) == "alive":
+                found.append(who)
+        return found
 
     def _carrying(self, entry: str) -> list[Identity]:
         both = {entry.encode(), self._home}

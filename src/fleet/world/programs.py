@@ -16,7 +16,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from fleet.world import folders
-from fleet.world.gates import is_same_file
+from fleet.world.locks import is_same_file
 from fleet.world.ps import handle_of
 
 if TYPE_CHECKING:

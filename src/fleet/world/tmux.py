@@ -9,7 +9,6 @@ no session is ended as a whole.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import secrets
@@ -19,6 +18,7 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from fleet.errors import TmuxRefused
+from fleet.world.home_change import id_of_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,10 +127,18 @@ class Tmux:
     """The tmux server of one home."""
 
     def __init__(
-        self, home: str, *, files: Files, programs: Programs, processes: Processes, cgroups: Cgroups, fleet: str
+        self,
+        home: str,
+        *,
+        home_id: str,
+        files: Files,
+        programs: Programs,
+        processes: Processes,
+        cgroups: Cgroups,
+        fleet: str,
     ) -> None:
         self.home = home
-        self.home_id = id_of(home)
+        self.home_id = home_id
         self.socket = socket_of(home)
         self._files = files
         self._programs = programs
@@ -270,23 +278,26 @@ def _is_scrubbed(name: str) -> bool:
     return name in _SCRUBBED or name.startswith(_SCRUBBED_PREFIXES)
 
 
-def id_of(home: str) -> str:
-    """What marks the panes, worktrees and groups of a home."""
-    return hashlib.sha256(os.path.realpath(home).encode()).hexdigest()[:12]
-
-
 def socket_of(home: str) -> str:
     """In the home; where that would be too long for a socket, in a private directory of the user's."""
-    path = f"{home}/tmux.sock"
-    if len(path.encode()) <= _LONGEST_SOCKET:
+    path = socket_path(home)
+    folder = os.path.dirname(path)
+    if folder == home:
         return path
-    folder = f"/tmp/fleet-{os.getuid()}"  # noqa: S108 - made private, and refused when it is not ours
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, mode=0o700)
     status = os.lstat(folder)
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise TmuxRefused(what=f"use {folder} for its socket", why="it is not a private directory of this user")
-    return f"{folder}/{id_of(home)}.sock"
+    return path
+
+
+def socket_path(home: str) -> str:
+    """The same, without making that directory."""
+    path = f"{home}/tmux.sock"
+    if len(path.encode()) <= _LONGEST_SOCKET:
+        return path
+    return f"/tmp/fleet-{os.getuid()}/{id_of_path(home)}.sock"  # noqa: S108 - made private, and refused when it is not ours
 
 
 def _pane(line: str) -> Pane:

@@ -8,6 +8,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from fleet.world import home_record
 from fleet.world.cgroups import Cgroups
 from fleet.world.children import Children
 from fleet.world.clock import Clock
@@ -15,16 +16,18 @@ from fleet.world.files import Files
 from fleet.world.gates import Gate
 from fleet.world.git import Git
 from fleet.world.git_proofs import GitProofs
+from fleet.world.home_change import unsaved
 from fleet.world.host import Host
 from fleet.world.ids import Ids
 from fleet.world.machine import Machine
 from fleet.world.processes import Processes
 from fleet.world.programs import EffectLock, Programs
 from fleet.world.rooms import Rooms
-from fleet.world.tmux import Tmux, id_of, socket_of
+from fleet.world.tmux import Tmux, socket_of
 
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
+    from fleet.world.home_record import HomeRecord
 
 
 # What says who an agent is.
@@ -37,12 +40,13 @@ _SPEAKING = frozenset(
 class World:
     """The outside of one fleet home."""
 
-    def __init__(self, home: str, funnel: Funnel) -> None:
+    def __init__(self, home: str, funnel: Funnel, record: HomeRecord | None = None) -> None:
         self.home = home
+        self.record = record or home_record.read(home) or unsaved(home)
         self.funnel = funnel
         self.clock = Clock()
         self.ids = Ids()
-        self.host = Host()
+        self.host = Host(self.record.host)
         self.files = Files(home, funnel)
         self.machine = Machine(funnel)
         self.rooms = Rooms(home, self.host.boot, socket_of(home))
@@ -53,9 +57,10 @@ class World:
         self.git = Git(self.programs, self.rooms.sees_everyone)
         self.proofs = GitProofs(self.git)
         self.fleet_program = fleet_program()
-        self.cgroups = Cgroups(funnel, id_of(home))
+        self.cgroups = Cgroups(funnel, self.record.id)
         self.tmux = Tmux(
             home,
+            home_id=self.record.id,
             files=self.files,
             programs=self.programs,
             processes=self.processes,

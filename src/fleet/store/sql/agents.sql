@@ -1,12 +1,12 @@
 -- name: heard_agent
 -- What is known of an agent whose dispatch has not ended, for its hooks.
-SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process
+SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.home, d.tmux_socket, d.process
 FROM agents a JOIN dispatches d ON d.id = a.dispatch
 WHERE a.dispatch = :dispatch AND a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight');
 
 -- name: living_agents
 -- The same of all agents, of one project or of all, oldest first.
-SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.process FROM agents a
+SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.home, d.tmux_socket, d.process FROM agents a
 JOIN dispatches d ON d.id = a.dispatch
 WHERE a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight')
   AND (CAST(:project AS TEXT) IS NULL OR d.project = :project)

@@ -1,7 +1,7 @@
 -- name: add_claim
 -- An intent: the thing is about to be made.
-INSERT INTO claims (id, dispatch, project, slug, job, host, kind, name, actor, effect_lock, data, created_at, updated_at)
-VALUES (:id, :dispatch, :project, :slug, :job, :host, :kind, :name, :actor, :effect_lock, :data, :at, :at)
+INSERT INTO claims (id, dispatch, project, slug, job, host, home, kind, name, actor, effect_lock, data, created_at, updated_at)
+VALUES (:id, :dispatch, :project, :slug, :job, :host, :home, :kind, :name, :actor, :effect_lock, :data, :at, :at)
 ON CONFLICT DO NOTHING;
 
 -- name: step_claim

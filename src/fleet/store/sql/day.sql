@@ -99,8 +99,9 @@ ORDER BY changed_at, project, slug LIMIT :most;
 SELECT engine, kind, reason, since, until FROM holds ORDER BY engine;
 
 -- name: claims_elsewhere
--- Claims that this host, or this tmux server's socket, does not answer for.
-SELECT c.host, COALESCE(d.tmux_socket, '') AS tmux_socket, COUNT(*) AS n FROM claims c
-LEFT JOIN dispatches d ON d.id = c.dispatch
-WHERE c.state <> 'released' AND (c.host <> :host OR (d.tmux_socket IS NOT NULL AND d.tmux_socket <> :socket))
-GROUP BY c.host, d.tmux_socket ORDER BY c.host, d.tmux_socket;
+-- Claims that this home does not answer for: another home's, another host's, or, from before homes were recorded, another socket's.
+SELECT c.host, c.home, COALESCE(d.tmux_socket, '') AS tmux_socket, h.path, h.name, COUNT(*) AS n FROM claims c
+LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN homes h ON h.id = c.home
+WHERE c.state <> 'released' AND (c.host <> :host OR (c.home IS NOT NULL AND c.home <> :home)
+  OR (c.home IS NULL AND d.tmux_socket IS NOT NULL AND d.tmux_socket <> :socket))
+GROUP BY c.host, c.home, d.tmux_socket, h.path, h.name ORDER BY c.host, c.home, d.tmux_socket;

@@ -8,9 +8,9 @@ SELECT 1 AS yes FROM ids WHERE id = :id;
 
 -- name: add_dispatch
 -- The journal of an attempt begins.
-INSERT INTO dispatches (id, kind, project, slug, owner, host, tmux_socket, created_at, updated_at, predecessor, engine,
+INSERT INTO dispatches (id, kind, project, slug, owner, host, home, tmux_socket, created_at, updated_at, predecessor, engine,
                         autonomy, model, command, base, spawner, server)
-VALUES (:id, :kind, :project, :slug, :owner, :host, :tmux_socket, :at, :at, :predecessor, :engine,
+VALUES (:id, :kind, :project, :slug, :owner, :host, :home, :tmux_socket, :at, :at, :predecessor, :engine,
         :autonomy, :model, :command, :base, :spawner, :server)
 ON CONFLICT DO NOTHING;
 
@@ -190,5 +190,5 @@ ORDER BY priority DESC, changed_at, slug;
 UPDATE dispatches SET server = :server, updated_at = :at WHERE id = :id;
 
 -- name: last_server
--- The tmux server that the newest dispatch on a socket was made on.
-SELECT server FROM dispatches WHERE tmux_socket = :socket AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1;
+-- The tmux server that the newest dispatch of a home on a socket was made on.
+SELECT server FROM dispatches WHERE tmux_socket = :socket AND (home IS NULL OR home = :home) AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1;

@@ -1,6 +1,6 @@
 -- name: add_job
-INSERT INTO jobs (id, project, name, source, folder, parameters, actor, added_at, changed_at, begun_at)
-VALUES (:id, :project, :name, :source, :folder, :parameters, :actor, :at, :at, :at) ON CONFLICT DO NOTHING;
+INSERT INTO jobs (id, project, name, source, folder, parameters, actor, home, added_at, changed_at, begun_at)
+VALUES (:id, :project, :name, :source, :folder, :parameters, :actor, :home, :at, :at, :at) ON CONFLICT DO NOTHING;
 
 -- name: job_by_id
 SELECT * FROM jobs WHERE id = :id;
@@ -192,7 +192,7 @@ SELECT slug, status, reason FROM tasks WHERE project = :project AND job = :job A
 
 -- name: job_litter
 -- Tasks of jobs whose items are over, and that should have been let go.
-SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state FROM tasks t JOIN jobs j ON j.id = t.job
+SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state, j.home FROM tasks t JOIN jobs j ON j.id = t.job
 JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1)
 WHERE t.job IS NOT NULL AND t.archived = 0
   AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done')))

@@ -12,6 +12,8 @@ import click
 from fleet.model.version import VERSION
 from fleet.surfaces.cli import streams
 from fleet.surfaces.cli.table import GROUPS, HIDDEN, SECTIONS
+from fleet.world import home_record
+from fleet.world.home import home_path
 
 if TYPE_CHECKING:
     from fleet.surfaces.cli.table import Entry
@@ -105,7 +107,21 @@ def run_click(words: list[str]) -> int:
         raise KeyboardInterrupt from error
     except click.ClickException as error:
         return _misused(error, as_json="--json" in words)
+    _warn_of_move(words)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _warn_of_move(words: list[str]) -> None:
+    """What was only looked at in a home that was moved is told with a warning."""
+    home = home_path()
+    record = home_record.read(home)
+    if record is None or record.path == home or words[:1] == ["home"]:
+        return
+    from fleet.world.home_change import why_elsewhere
+
+    error = why_elsewhere(record, home)
+    if error is not None:
+        streams.tell(f"warning: {error.spoken}")
 
 
 def _misused(error: click.ClickException, *, as_json: bool) -> int:

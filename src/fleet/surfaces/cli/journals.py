@@ -8,7 +8,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli import terminal
-from fleet.surfaces.cli.options import json_option, reading
+from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.picking import picked
 
 _HEADS = ("ID", "KIND", "OWNER", "EXEC", "RECLAIM", "CLAIMS", "CREATED", "REASON")
@@ -21,6 +21,7 @@ def dispatches() -> None:
     \b
     fleet dispatches list
     fleet dispatches show 3f2a9c01
+    fleet dispatches disown 3f2a9c01 --reason "that machine is gone"
     """
 
 
@@ -73,6 +74,29 @@ def show(agent: str | None, **given: Any) -> None:
     for claim in found["claims"]:
         named = claim["data"].get("name") or claim["data"].get("session") or ""
         terminal.say(f"  {claim['class']:<10} {claim['kind']:<20} {claim['state']:<18} {named}")
+
+
+@dispatches.command("disown")
+@click.argument("ident")
+@click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for the record")
+@unkeyed
+def disown(ident: str, reason: str, **given: Any) -> None:
+    """Say that the machine or home of a dispatch is no more: it ends, its work is kept, its task is free.
+
+    Nothing outside the database is touched. Refused while anything of it lives here, and where its death can be proven instead:
+    then `fleet kill` or `fleet stop` is the way. A job of a home that is no more is taken over in the same way.
+
+    \b
+    Examples:
+      fleet dispatches disown 3f2a9c01 --reason "that machine is gone"
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.disown_dispatch(ident, reason)
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    left = f"; left: {'; '.join(done['left'])}" if done["left"] else ""
+    terminal.say(f"{ident} is disowned ({done['exec_state']}); it was of {done['was']}{left}")
 
 
 def _archived(fleet: Fleet, agent: str) -> bool:

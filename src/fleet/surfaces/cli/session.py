@@ -21,7 +21,7 @@ def run(words: list[str]) -> int:
 
 def launch(ident: str) -> None:
     """Become the agent of a dispatch."""
-    with Session.open() as session:
+    with Session.open(make=False) as session:
         try:
             made = session.launch(ident)
         except Superseded as error:
@@ -37,5 +37,5 @@ def settle_soon(given: str) -> None:
         return
     ident = DispatchId(given.removeprefix("fleet-"), source="the session's name")
     if not detached():
-        with Session.open() as session:
+        with Session.open(make=False) as session:
             session.settle_soon(ident)

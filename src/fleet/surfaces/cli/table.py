@@ -61,6 +61,7 @@ PLUMBING = (
     Entry("rc", "remote", "Whether a coordinator may be controlled from afar."),
     Entry("dispatches", "journals", "The journals of attempts."),
     Entry("claims", "claims", "What is held, and by whom."),
+    Entry("home", "homes", "The fleet home: where it is; repair one that was moved."),
     Entry("engine", "engines", "The programs that agents run on."),
     Entry("hooks", "hooks", "How engines tell what agents do."),
     Entry("limits", "hooks", "Engines that are held back."),

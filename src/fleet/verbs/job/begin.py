@@ -13,6 +13,7 @@ from fleet.store import queries as q
 from fleet.verbs.holding import taken_to_resume
 from fleet.verbs.job import book, doing
 from fleet.verbs.job.run import carry_on
+from fleet.verbs.ownership import refuse_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +67,7 @@ def prepare(ground: Ground, asked: Asked, environment: Mapping[str, str]) -> tup
         source=source,
         folder=os.path.dirname(os.path.abspath(asked.file)),
         parameters=_parameters(workflow, asked.told, environment),
+        home=ground.world.record.id,
     )
     return new, workflow
 
@@ -113,6 +115,7 @@ def run_job(ground: Ground, asked: Asked, environment: Mapping[str, str], tell: 
     try:
         known = ground.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=new.id))
         if known is not None:
+            refuse_foreign(ground, f"job {new.id}", known)
             _refuse_other_hands(ground, known, workflow)
         change = book.create if known is None else book.renew
         ground.commit(change(new, parts_of(workflow)))

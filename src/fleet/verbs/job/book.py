@@ -29,6 +29,7 @@ class NewJob:
     source: str
     folder: str
     parameters: dict[str, str]
+    home: str
 
 
 def job_of(rows: Rows, ident: str) -> Row:
@@ -48,7 +49,8 @@ def create(new: NewJob, parts: Iterable[str]) -> Change:
         if not tx.run(q.RESERVE_ID, id=new.id, at=tx.at):
             raise Contested(what=f"the id {new.id} was given out before; try again")
         told = {"project": new.project, "name": new.name, "source": new.source, "folder": new.folder}
-        tx.run(q.ADD_JOB, id=new.id, **told, parameters=json.dumps(new.parameters), actor=tx.caller.actor, at=tx.at)
+        tx.run(q.ADD_JOB, id=new.id, **told, parameters=json.dumps(new.parameters), actor=tx.caller.actor,
+               home=new.home, at=tx.at)  # fmt: skip
         _add_parts(tx, new.id, given)
         tx.note(job=new.id, name=new.name)
         return {"id": new.id}

@@ -12,6 +12,7 @@ from fleet.verbs.job.begin import gate_of
 from fleet.verbs.job.own_processes import end_left
 from fleet.verbs.job.report import write_report
 from fleet.verbs.job.run import release_all, summary
+from fleet.verbs.ownership import refuse_foreign
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 def cancel(ground: Ground, ident: str, reason: str) -> dict[str, Any]:
     """Cancel it; a runner that has it in hand ends it at its next turn."""
     job = ground.store.read(lambda rows: book.job_of(rows, ident))
+    refuse_foreign(ground, f"job {ident}", job)
     ground.commit(_cancelled(ident, reason))
     gate = gate_of(ground, ident)
     try:

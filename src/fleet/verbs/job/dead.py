@@ -8,6 +8,7 @@ from fleet.errors import Refused
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.job import book, look, merging, results
+from fleet.verbs.ownership import refuse_foreign
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -37,6 +38,7 @@ def _chosen(ground: Ground, ident: str, given: tuple[str, ...], *, everything: b
 def retry(ground: Ground, ident: str, given: tuple[str, ...], *, everything: bool) -> dict[str, Any]:
     """Put items back into the job, which is to be resumed then; a runner that has it in hand takes them up by itself."""
     job = ground.store.read(lambda rows: book.job_of(rows, ident))
+    refuse_foreign(ground, f"job {ident}", job)
     if job["state"] == "cancelled":
         raise Refused(what=f"job {ident} was cancelled; run it under another id")
     which = [row["id"] for row in _chosen(ground, ident, given, everything=everything)]
@@ -60,6 +62,7 @@ def retry(ground: Ground, ident: str, given: tuple[str, ...], *, everything: boo
 def drop(ground: Ground, ident: str, given: tuple[str, ...], *, everything: bool) -> dict[str, Any]:
     """Give items up: their worktrees go, with what is not committed kept in refs of their own."""
     job = ground.store.read(lambda rows: book.job_of(rows, ident))
+    refuse_foreign(ground, f"job {ident}", job)
     which = [row["id"] for row in _chosen(ground, ident, given, everything=everything)]
 
     def work(tx: Tx) -> Row:

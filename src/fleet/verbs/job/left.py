@@ -10,6 +10,7 @@ from fleet.model.settling import INTERRUPTED
 from fleet.model.times import iso
 from fleet.resources.job_process import left_processes, runner_of
 from fleet.store import queries as q
+from fleet.verbs.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.model.identity import Identity
@@ -29,7 +30,9 @@ def left_jobs(ground: Ground, project: str | None) -> list[dict[str, Any]]:
     """Jobs that could be resumed, as what could be resumed is shown."""
     rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=project, most=_MOST))
     left = [
-        row for row in rows if row["state"] in {"running", "paused", "failed"} and not has_runner(ground, row["id"])
+        row
+        for row in rows
+        if row["state"] in {"running", "paused", "failed"} and is_own(ground, row) and not has_runner(ground, row["id"])
     ]
     return [_shown(row) for row in left]
 

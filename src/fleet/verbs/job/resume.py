@@ -8,6 +8,7 @@ from fleet.verbs.holding import taken_to_resume
 from fleet.verbs.job import book
 from fleet.verbs.job.begin import gate_of
 from fleet.verbs.job.run import carry_on
+from fleet.verbs.ownership import refuse_foreign
 
 if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def resume_job(ground: Ground, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> dict[str, Any]:
     """Take a job up where it was left, behind its gate; with force, whoever holds that is stopped first."""
-    ground.store.read(lambda rows: book.job_of(rows, ident))
+    refuse_foreign(ground, f"job {ident}", ground.store.read(lambda rows: book.job_of(rows, ident)))
     gate = gate_of(ground, ident)
     stopped = taken_to_resume(ground, gate, ident, force=force)
     try:

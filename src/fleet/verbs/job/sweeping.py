@@ -10,6 +10,7 @@ from fleet.verbs.finding import Finding, acted
 from fleet.verbs.job import merging
 from fleet.verbs.job.left import Left, left_by_runners, left_without_claim
 from fleet.verbs.job.own_processes import end_left
+from fleet.verbs.ownership import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 def litter(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """One that has a runner is that runner's business."""
     for row in ground.store.read(lambda rows: rows.all(q.JOB_LITTER)):
+        if not is_own(ground, row):
+            continue  # the gate of another home's job is not here
         gate = ground.world.work_gate(f"job-{row['job']}", row["job"])
         try:
             gate.take()
