@@ -53,6 +53,7 @@ class Halt:
 VERBS = {
     "dispatch": lambda f, slug: f.dispatch(Wanted(project="p", slug=slug, engine="shell", command=SLEEP))["id"],
     "coord": lambda f: f.coord_spawn(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP))["id"],
+    "repair": lambda f: f.repair_home()["path"],
     "sweep": lambda f: f.sweep(kill=True),
     "kill": lambda f, ident: f.kill(ident, "halted"),
     "resume": lambda f, ident: f.resume(ident)["id"],

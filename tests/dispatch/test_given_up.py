@@ -14,7 +14,7 @@ def test_the_worktree_of_a_task_is_given_up_by_the_last_dispatch_and_only_from_e
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         who = scene.launched(fleet, ident)
         for kind in ("worktree", "tmux_session"):
-            with pytest.raises(Refused, match="of this machine"):
+            with pytest.raises(Refused, match="of this home"):
                 fleet.disown(ident, kind, "a test")
         assert claim_of(fleet, "tmux_session", ident).state == "live"
     with monkeypatch.context() as patch:

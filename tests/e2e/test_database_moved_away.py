@@ -21,6 +21,8 @@ def test_a_new_database_has_nothing_of_the_old_ones_log(fleet, tmp_path):
     os.rename(database, moved)
     shutil.copy(tmp_path / "left-wal", database.with_name("fleet.db-wal"))
 
+    fleet("init").refused(1, "fleet.db is not there")
+    fleet("home", "new-database", "--reason", "it was moved away").ok()
     fleet("init").ok()
     assert fleet.ask("task", "list") == []
     with closing(sqlite3.connect(database)) as new:

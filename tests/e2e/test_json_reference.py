@@ -87,6 +87,7 @@ AGENTS = [
     ("dispatches list", ["dispatches", "list"]),
     ("dispatches show", ["dispatches", "show", "build"]),
     ("claims list", ["claims", "list"]),
+    ("home show", ["home", "show"]),
     ("maintenance sweep-leaks", ["maintenance", "sweep-leaks"]),
     ("claims disown", ["claims", "disown", "@last", "--kind", "coord_prompt_inbox", "--reason", "a test"]),
     ("stop", ["stop", "build"]),

@@ -43,7 +43,9 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
     except ModuleNotFoundError:
         raise DriverMissing(url="postgresql") from None
 
-    return open_postgres(url, funnel, wait=wait, had=StoreGone(home=home, database=had, store="") if had else None)
+    # Whoever moves from SQLite to a server has written its address; the file stays in the home.
+    gone = StoreGone(home=home, database=had, store="") if had == "postgresql" else None
+    return open_postgres(url, funnel, wait=wait, had=gone)
 
 
 def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
