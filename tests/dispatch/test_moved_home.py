@@ -78,8 +78,8 @@ def test_a_repair_that_was_killed_is_run_again(scene, effect):
         worked(scene, fleet, "t")
     moved(scene)
     child = scene.halted("after", effect, "repair")
-    child.kill()
-    child.wait()
+    with child:
+        child.kill()
     if effect != "publish home.json":
         assert scene.program("home", "repair", "--yes").code == 0
     with scene.fleet() as fleet:

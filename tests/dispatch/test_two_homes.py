@@ -184,8 +184,8 @@ def test_the_other_homes_job_is_not_taken_up(pair, tmp_path):
     runner = pair.one.start(FLEET, "job", "run", str(tmp_path / "job.yml"), "-p", PROJECT)
     with Jobs.open(pair.one.home) as first, Jobs.open(pair.home) as second:
         until(lambda: any(each["items"]["running"] for each in first.jobs()))
-        runner.kill()
-        runner.wait()
+        with runner:
+            runner.kill()
         (job,) = second.jobs()
         assert second.resumable() == []
         assert second.resume_all() == {"resumed": [], "waiting": [], "jobs": []}

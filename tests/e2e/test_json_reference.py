@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 
@@ -87,7 +88,6 @@ AGENTS = [
     ("dispatches list", ["dispatches", "list"]),
     ("dispatches show", ["dispatches", "show", "build"]),
     ("claims list", ["claims", "list"]),
-    ("home show", ["home", "show"]),
     ("maintenance sweep-leaks", ["maintenance", "sweep-leaks"]),
     ("claims disown", ["claims", "disown", "@last", "--kind", "coord_prompt_inbox", "--reason", "a test"]),
     ("stop", ["stop", "build"]),
@@ -303,6 +303,40 @@ def test_every_answer_about_coordinators_has_the_keys_and_types_of_the_page(staf
     assert wrong == [], "\n".join(wrong)
 
 
+# The same for the home itself.
+HOMES = [
+    ("home show", ["home", "show"]),
+    ("dispatches disown", ["dispatches", "disown", "@last", "--reason", "gone"]),
+    ("home repair", ["home", "repair", "--yes"]),
+    ("home new-database", ["home", "new-database", "--reason", "gone"]),
+]
+
+
+@pytest.mark.req("OBS-5")
+def test_every_answer_about_the_home_has_the_keys_and_types_of_the_page(staffed, home, monkeypatch):
+    ident = staffed("dispatch", "other", "--engine", "shell", "--json", "--", "sleep", "600").ok().json["id"]
+    until(lambda: staffed.ask("dispatches", "show", ident)["launched_at"])
+    staffed("stop", ident)
+    with Fleet.open() as opened:
+        raw(opened, "UPDATE dispatches SET home = 'gone', host = 'gone'")
+        raw(opened, "INSERT INTO homes VALUES ('another', 'h', 'm', 'n', '/nowhere', 1)")
+    moved, wrong = home.with_name("moved"), []
+    for command, words in HOMES:
+        if command == "home repair":
+            os.rename(home, moved)
+            monkeypatch.setenv("FLEET_HOME", str(moved))
+        if command == "home new-database":
+            os.rename(home / "fleet.db", home / "kept.db")
+        value = said(staffed, command, [ident if word == "@last" else word for word in words])
+        wrong += [f"{command}: {fault}" for fault in faults(value, ANSWERS[command], SHAPES)]
+        if command == "home repair":
+            os.rename(moved, home)
+            monkeypatch.setenv("FLEET_HOME", str(home))
+            staffed("home", "repair", "--yes").ok()
+    os.replace(home / "kept.db", home / "fleet.db")
+    assert wrong == [], "\n".join(wrong)
+
+
 @pytest.mark.req("OBS-5")
 def test_the_demonstration_answers_as_the_page_says(program):
     answer = program("demo", "--crowd", "--processes", "2", "--tasks", "10", "--json")
@@ -310,7 +344,7 @@ def test_the_demonstration_answers_as_the_page_says(program):
 
 
 def test_every_command_of_the_page_is_tried_above():
-    assert {command for command, _ in SCRIPT + AGENTS + JOBS + TALKING + COORDINATING} == set(ANSWERS) - {
+    assert {command for command, _ in SCRIPT + AGENTS + JOBS + TALKING + COORDINATING + HOMES} == set(ANSWERS) - {
         "demo",
         "demo --crowd",
     }

@@ -15,6 +15,7 @@ from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
 from fleet.model.settling import INTERRUPTED, Outcome
 from fleet.model.times import duration
+from fleet.resources import KINDS
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.ownership import is_own, note_home, owner_of
@@ -36,8 +37,9 @@ def disown(ground: Ground, ident: str, reason: str) -> dict[str, Any]:
         return ground.commit(_take_over_job(ground, job, reason))
     row = ground.dispatch(ident)
     _refuse_alive(ground, row)
-    _refuse_home_here(ground, ident, row)
-    return ground.commit(_disown(ground, row, _plan(ground, row), reason))
+    plan = _plan(ground, row)
+    _refuse_home_here(ground, ident, row, stuck=bool(plan))
+    return ground.commit(_disown(ground, row, plan, reason))
 
 
 def _refuse_alive(ground: Ground, row: Row) -> None:
@@ -56,12 +58,15 @@ def _refuse_alive(ground: Ground, row: Row) -> None:
         raise NotDisowned(dispatch=ident, why="its tmux session is here", advice=f"`fleet attach {ident}` shows it")
 
 
-def _refuse_home_here(ground: Ground, ident: str, row: Row) -> None:
-    """Refuse what can be judged: by this home, or by another one that is on this machine."""
+def _refuse_home_here(ground: Ground, ident: str, row: Row, *, stuck: bool = False) -> None:
+    """Refuse what can be judged: by this home, or by another one that is on this machine.
+
+    Stuck: an ended dispatch of this home holds something of which nothing can be proven here.
+    """
     if is_own(ground, row):
         who = Identity.parse(row.get("process") or row.get("spawner") or "")
         unknown = ground.world.processes.life(who) == "unknown" and who is not None
-        if row.get("exec_state") in UNFINISHED and unknown:
+        if unknown if row.get("exec_state") in UNFINISHED else stuck:
             return
         advice = f"`fleet kill {ident} --reason TEXT` ends it, `fleet clean` lets go of what it held"
         raise NotDisowned(dispatch=ident, why="it is this home's, and can be judged here", advice=advice)
@@ -97,7 +102,9 @@ def _plan(ground: Ground, row: Row) -> list[tuple[Claim, str]]:
 
 
 def _step_of(ground: Ground, claim: Claim) -> str:
-    if not is_own(ground, claim) or claim.kind == "tmux_session":
+    if not is_own(ground, claim):
+        return "given up"
+    if claim.kind == "tmux_session" and KINDS[claim.kind].look(claim, ground.world) == "unknown":
         return "given up"
     unknown = claim.who is not None and ground.world.processes.life(claim.who) == "unknown"
     return "freed" if unknown else ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.handoff import hand_off
+from fleet.verbs.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -22,7 +23,7 @@ REMINDED = "Your context is {full}. Come to a verdict soon."
 def guard(ground: Ground, project: str) -> list[str]:
     """Look at each agent's context. What was done."""
     rows = ground.store.read(lambda snapshot: snapshot.all(q.CONTEXTS, project=project))
-    said = [(row["id"], _guarded(ground, row)) for row in rows]
+    said = [(row["id"], _guarded(ground, row)) for row in rows if is_own(ground, row)]
     return [f"{ident}: {what}" for ident, what in said if what]
 
 

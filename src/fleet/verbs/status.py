@@ -54,7 +54,7 @@ def _known(rows: Rows, now: int, here: dict[str, str]) -> Document:
         "parked": [_at(row, "changed_at") | {"not_before": iso_or_none(row["not_before"])} for row in parked],
         "holds": [_at(row, "since") | {"until": iso_or_none(row["until"])} for row in held],
         **overview(rows, now),
-        "elsewhere": [_in_words(row, here["host"]) for row in rows.all(q.CLAIMS_ELSEWHERE, **here)],
+        "elsewhere": [_in_words(row, here) for row in rows.all(q.CLAIMS_ELSEWHERE, **here)],
         "on_hand": rows.all(q.TASKS_ON_HAND, most=MOST),
         "unmerged": rows.all(q.UNMERGED_TASKS, most=MOST),
         "asked": questions(rows),
@@ -130,14 +130,16 @@ def _agent(agent: Document, title: str | None) -> Document:
     }
 
 
-def _in_words(row: Row, host: str) -> str:
+def _in_words(row: Row, here: dict[str, str]) -> str:
     count = f"{row['n']} claim{'' if row['n'] == 1 else 's'}"
-    if row["host"] != host or row["path"] is not None:
+    ways = "if that is no more, `fleet dispatches disown` gives up what it had"
+    if row["home"] not in {None, here["home"]}:
         whose = (
-            f"another home ({row['path']} on {row['name']}, host {row['host']})"
+            f"{row['path']} on {row['name']}, host {row['host']}"
             if row["path"]
-            else f"another host ({row['host']})"
+            else f"{row['home']}, host {row['host']}"
         )
-        ways = "if that is no more, `fleet dispatches disown` gives up what it had"
-        return f"{count} of {whose}: only that can release what it made; {ways}"
+        return f"{count} of another home ({whose}): only that home can release what it made; {ways}"
+    if row["host"] != here["host"]:
+        return f"{count} of another host ({row['host']}): only that host can release what it made; {ways}"
     return f"{count} of another tmux socket ({row['tmux_socket']}): only its fleet home can look at them"

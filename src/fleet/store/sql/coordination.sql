@@ -111,7 +111,7 @@ WHERE dispatch = :dispatch AND answered_at IS NULL AND closed_at IS NULL ORDER B
 
 -- name: contexts
 -- How full the contexts of a project's agents are, and whether they were reminded of it.
-SELECT d.id, d.kind, d.project, d.slug, a.context, a.tokens, a.compacting,
+SELECT d.id, d.kind, d.project, d.slug, d.home, d.host, d.tmux_socket, a.context, a.tokens, a.compacting,
        EXISTS (SELECT 1 FROM messages m WHERE m.dispatch = d.id AND m.kind = 'reminder' AND m.sender = 'fleet') AS reminded
 FROM dispatches d JOIN agents a ON a.dispatch = d.id
 WHERE d.project = :project AND d.exec_state = 'in_flight' AND d.report IS NULL AND d.asked_for IS NULL

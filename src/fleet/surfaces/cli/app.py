@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet.errors import FleetError
 from fleet.model.version import VERSION
 from fleet.surfaces.cli import streams
 from fleet.surfaces.cli.table import GROUPS, HIDDEN, SECTIONS
@@ -113,8 +114,11 @@ def run_click(words: list[str]) -> int:
 
 def _warn_of_move(words: list[str]) -> None:
     """What was only looked at in a home that was moved is told with a warning."""
-    home = home_path()
-    record = home_record.read(home)
+    try:
+        home = home_path()
+        record = home_record.read(home)
+    except FleetError:
+        return  # a command that needs no home
     if record is None or record.path == home or words[:1] == ["home"]:
         return
     from fleet.world.home_change import why_elsewhere
