@@ -107,4 +107,4 @@ class Fleet(Homes):
     def examine(self) -> list[Document]:
         """Is everything as it should be?"""
         found = [asdict(found) for found in examine.examine(self.store, self.world.machine, self.home)]
-        return found + [asdict(each) for each in recorded_merges.examine(self.ground)]
+        return found + [asdict(each) for each in recorded_merges.examine(self.view)]

@@ -209,7 +209,7 @@ class Running(Planning, Session):
 
     def merges(self, *, project: str) -> list[Document]:
         """Every recorded merge, newest first, and whether it is missing."""
-        return recorded_merges.list_merges(self.ground, project)
+        return recorded_merges.list_merges(self.view, project)
 
     def restore_merges(self, *, project: str) -> Document:
         """Put missing merges back onto the integration branch."""

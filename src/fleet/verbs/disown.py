@@ -142,7 +142,7 @@ def _end(tx: Tx, row: Row, why: str, spawns: tuple[int, int]) -> str:
     found = Outcome(exec_state=_STATE[row["exec_state"]], reason=why)
     kept = {name: row[name] for name in ("report", "asked_for")}
     if not tx.run(q.END_DISPATCH, id=row["id"], before=row["exec_state"], after=found.exec_state, **kept,
-                  exit_status=None, reason=why, at=tx.at):  # fmt: skip
+                  exit_status=None, reason=why, work=None, at=tx.at):  # fmt: skip
         raise Contested(what=f"{row['id']} changed meanwhile; try again")
     tx.run(q.ARCHIVE_AGENT, id=row["id"], at=tx.at)
     settle_task(tx, row, found, (*spawns, None), None)
