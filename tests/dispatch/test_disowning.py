@@ -27,7 +27,7 @@ def lost(stage, fleet, slug: str) -> str:
     stage.without_hint(fleet)
     ident = stage.dispatch(fleet, slug, "sh", "-c", "echo work > work; exec sleep 1000")
     pid = stage.launched(fleet, ident).pid
-    until((stage.tree(slug) / "work").exists)
+    until(lambda: os.path.exists(path := stage.tree(slug) / "work") and path.read_text() == "work\n")
     subprocess.run(["tmux", "-S", f"{stage.home}/tmux.sock", "kill-server"], check=False, capture_output=True)
     until(lambda: not is_alive(pid))
     return ident

@@ -18,7 +18,7 @@ def worked(stage, fleet, slug: str) -> str:
     stage.without_hint(fleet)
     ident = stage.dispatch(fleet, slug, "sh", "-c", "echo work > work; exec sleep 1000")
     stage.launched(fleet, ident)
-    until((stage.tree(slug) / "work").exists)
+    until(lambda: os.path.exists(path := stage.tree(slug) / "work") and path.read_text() == "work\n")
     assert fleet.stop(ident)["settled"]
     subprocess.run(["tmux", "-S", f"{stage.home}/tmux.sock", "kill-server"], check=False, capture_output=True)
     return ident

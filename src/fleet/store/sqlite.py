@@ -169,7 +169,11 @@ class SqliteStore(Store):
     def _begin(self, by: Caller) -> Tx:
         if self._lock is None:
             self._lock = self._open_lock()
-        if not self._lock.take(self._wait):
+        try:
+            taken = self._lock.take(self._wait)
+        except OSError as error:  # its file was removed, and cannot be made anew
+            raise HomeUnusable(path=self._home, why=f"{LOCK}: {error.strerror}".lower()) from None
+        if not taken:
             raise StoreBusy(holder=self._lock.holder(), seconds=self._wait)
         try:
             patiently(lambda: self._db.execute("BEGIN IMMEDIATE"), self._wait)
