@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.surfaces.cli import terminal
+from fleet.model import shown
+from fleet.surfaces.cli import streams, terminal
 from fleet.surfaces.cli.hot_table import HOT
 
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20)
@@ -37,7 +38,14 @@ def test_colours_take_no_room(monkeypatch):
 def test_a_shortened_text_fits_and_says_that_it_was_cut(text, room):
     short = terminal.shortened(text, room)
     assert terminal.width_of(short) <= room
-    assert short == text or (short.endswith("…") and text.startswith(short[:-1]))
+    whole = shown.line(text)
+    assert short == whole or (short.endswith("…") and whole.startswith(short[:-1]))
+
+
+def test_a_shortened_text_keeps_all_of_its_colours(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    short = terminal.shortened(f"ab{terminal.paint('cdef', 'red')}gh\033[8mij", 5)
+    assert streams.sent(short) == "ab\033[31mcd…\033[0m"
 
 
 @given(rows=st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=6))
@@ -48,7 +56,7 @@ def test_the_columns_of_a_table_begin_at_the_same_place(rows):
     assert starts[2] == starts[1] + 2 + max([3, *(terminal.width_of(row[1]) for row in rows)])
     assert len(lines) == len(rows)
     for line, row in zip(lines, rows, strict=True):
-        assert line.startswith(row[0].rstrip())
+        assert line.startswith(shown.line(row[0]).rstrip())
         assert not line.endswith(" ")
 
 
@@ -76,7 +84,7 @@ def test_a_list_is_one_json_document_even_when_it_is_empty(capsys):
 def test_colour_is_a_matter_of_the_reader(monkeypatch):
     assert terminal.paint("x", "red") == "x"
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert terminal.paint("x", "red") == "\033[31mx\033[0m"
+    assert streams.sent(terminal.paint("x", "red")) == "\033[31mx\033[0m"
     assert terminal.paint("x", "") == "x"
     monkeypatch.setenv("NO_COLOR", "1")
     assert terminal.paint("x", "red") == "x"
@@ -118,10 +126,10 @@ def test_progress_is_drawn_for_whoever_looks_and_wiped_at_the_end(monkeypatch):
     for done in (1, 1, 4, 9):
         bar(done)
     bar.close()
-    assert screen.text.count("\r") == 3
+    assert streams.sent(screen.text).count("\033[G") == 3
     assert " 25% " in screen.text
     assert "100% " in screen.text
-    assert screen.text.endswith("\r\033[K")
+    assert streams.sent(screen.text).endswith("\033[G\033[K")
 
 
 @pytest.mark.parametrize("hot", HOT, ids=lambda hot: hot.name)

@@ -253,5 +253,5 @@ def test_facts_are_found_where_the_dialect_says():
     assert told.field({"a": 7}, "context") is None
     assert told.text({"session_id": 5}, "conversation") == ""
     assert set(told.fields) == set(FIELDS)
-    assert clean("a\x00b\x1b[0m\nc") == "ab[0m\nc"
-    assert len(clean("x" * 5_000)) == 4_000
+    assert clean("a\x00b\x1b[0m\nc\r\n\ud800") == "a␀b␛[0m\nc\n\\ud800"
+    assert clean("x" * 5_000) == f"{'x' * 4_000}… (1,000 more characters)"

@@ -74,13 +74,13 @@ class Day(Resuming):
         except BadSetting:  # whoever mends fleet.toml may review as well
             return True
 
-    def work_of(self, *, project: str, slug: str, colour: bool = False) -> Document:
+    def work_of(self, *, project: str, slug: str) -> Document:
         """A task's work as a reviewer looks at it: what was asked for, what the agent said, what it changed."""
         now = self.clock.now()
         task = self.store.read(lambda rows: show.show(rows, project, slug, now))
         keep = ("project", "slug", "title", "description", "status", "stage", "assignee", "log", "artifacts")
         said = self.store.read(lambda rows: review.verdicts(rows, project, slug))
-        work = named_work.reviewed_work(self.ground, project, slug, colour=colour)
+        work = named_work.reviewed_work(self.ground, project, slug)
         return {name: task[name] for name in keep} | {"verdicts": said} | work
 
     def rehearse(self, *, project: str, slug: str) -> Document:

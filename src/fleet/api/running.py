@@ -177,12 +177,12 @@ class Running(Planning, Session):
     def _pane(self, ident: str) -> Pane | None:
         return self.world.tmux.listing().pane_of(ident)
 
-    def diff(self, *, project: str, slug: str, stat: bool = False, colour: bool = False) -> str:
+    def diff(self, *, project: str, slug: str, stat: bool = False) -> str:
         """What a task's branch changes, against the integration branch."""
         self.store.read(lambda rows: tasks.state(rows, project, slug))
         repository = self.ground.project(project)["path"]
         integration, _tip = branches.integration_branch(self.ground, project, repository)
-        return self.world.git.diff(repository, integration, f"worker/{slug}", stat=stat, colour=colour)
+        return self.world.git.diff(repository, integration, f"worker/{slug}", stat=stat)
 
     # ending -----------------------------------------------------------------------------------------------------------
     def stop(self, ident: str, reason: str = "stopped by a person") -> Document:

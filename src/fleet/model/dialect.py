@@ -5,6 +5,8 @@ It comes from the engine's file, through a small JSON file in the home: reading 
 
 from __future__ import annotations
 
+from fleet.model import shown
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -75,6 +77,6 @@ class Dialect:
 
 
 def clean(text: str, most: int = 4_000) -> str:
-    """A text as it can be kept and shown: no control characters, not endless."""
-    shown = "".join(char for char in text if char.isprintable() or char in "\n\t")
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    """A text as it can be kept and shown: control characters are made visible; what is too long is cut, and says by how much."""
+    kept = shown.text(text.replace("\r\n", "\n")).encode("utf-8", "backslashreplace").decode()
+    return shown.cut(kept, most)

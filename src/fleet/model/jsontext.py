@@ -29,8 +29,8 @@ _scan = make_scanner(_Rules)  # type: ignore[arg-type]
 
 
 def dumps(value: object) -> str:
-    """The value as one line of JSON."""
-    return "".join(_encode(value, 0))
+    """The value as one line of JSON, DEL escaped like the other control characters: the encoder leaves that one out."""
+    return "".join(_encode(value, 0)).replace("\x7f", "\\u007f")
 
 
 def loads(text: str) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fleet.model import shown
 from fleet.store import queries as q
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def briefing(rows: Rows, project: str, now: int) -> dict[str, Any]:
 
 def _trouble(row: Row) -> dict[str, Any]:
     reason = " ".join((row["reason"] or "").split())
-    return {"task": row["slug"], "status": row["status"], "reason": reason[:_REASON]}
+    return {"task": row["slug"], "status": row["status"], "reason": shown.cut(reason, _REASON)}
 
 
 def messages(rows: Rows, ident: str) -> list[dict[str, Any]]:

@@ -60,7 +60,8 @@ def _task(rows: Rows, row: Row) -> Row:
 
 
 def _said(log: list[Row]) -> list[str]:
-    return [f"{iso(each['at'])} {each['actor']}: {each['message']}" for each in log[-_LOGGED:]]
+    earlier = [f"{len(log) - _LOGGED} earlier messages are left out here"] if len(log) > _LOGGED else []
+    return [*earlier, *(f"{iso(each['at'])} {each['actor']}: {each['message']}" for each in log[-_LOGGED:])]
 
 
 def _decisions(log: list[Row]) -> list[str]:
@@ -77,4 +78,6 @@ def _work(ground: Ground, row: Row) -> tuple[list[str], list[str]]:
     repository = ground.project(row["project"])["path"]
     branch = f"refs/heads/worker/{row['slug']}"
     commits = [f"commit: {title}" for title in ground.world.git.titles(repository, row["base"], branch)]
-    return commits, ground.world.git.changed_files(repository, row["base"], branch)[:_FILES]
+    files = ground.world.git.changed_files(repository, row["base"], branch)
+    more = [f"and {len(files) - _FILES} more"] if len(files) > _FILES else []
+    return commits, [*files[:_FILES], *more]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.errors import FleetError, Superseded, TmuxRefused
-from fleet.model import jsontext
+from fleet.model import jsontext, shown
 from fleet.model.claim import Claim
 from fleet.model.identity import Identity
 from fleet.model.proof import VARIABLE, hashed
@@ -274,4 +274,6 @@ def run_hook(ground: Ground, project: str, setting: str, cwd: str) -> None:
         return
     done = ground.world.programs.run(setting, ["/bin/sh", "-c", told], limit=_SETUP_LIMIT, cwd=cwd)
     if not done.ok:
-        raise FleetError(what=f"{setting} failed ({done.status}): {' '.join((done.err or done.out).split())[-300:]}")
+        raise FleetError(
+            what=f"{setting} failed ({done.status}): {shown.tail(' '.join((done.err or done.out).split()), 300)}"
+        )

@@ -98,7 +98,8 @@ def _unsaved(ground: Ground, project: str, slug: str) -> str:
     if ground.world.git.is_dirty(path) is None:
         return f"git does not say whether {path} has uncommitted work"
     files = ground.world.git.uncommitted(path)
-    listed = ", ".join(line[3:] for line in files[:_LISTED]) + (", …" if len(files) > _LISTED else "")
+    more = f" and {len(files) - _LISTED} more" if len(files) > _LISTED else ""
+    listed = ", ".join(line[3:] for line in files[:_LISTED]) + more
     return (
         f"nothing new is committed on worker/{slug}, but its worktree has uncommitted work: {listed}" if files else ""
     )

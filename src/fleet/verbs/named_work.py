@@ -44,7 +44,7 @@ def judged_commit(ground: Ground, project: str, slug: str, *, accept: bool, seen
     return tip
 
 
-def reviewed_work(ground: Ground, project: str, slug: str, *, colour: bool = False) -> dict[str, Any]:
+def reviewed_work(ground: Ground, project: str, slug: str) -> dict[str, Any]:
     """Return what a reviewer looks at: the commit, whether it moved since it was reported, its diff, and what is new since then.
 
     `since` is the difference to the commit of the last verdict, or to the reported one when the branch moved.
@@ -64,7 +64,7 @@ def reviewed_work(ground: Ground, project: str, slug: str, *, colour: bool = Fal
         "moved": moved,
         "commits": ground.world.git.titles(repository, ref, tip) if tip else [],
         "stat": proofs.work_diff(repository, ref, tip, stat=True) if tip else "",
-        "diff": proofs.work_diff(repository, ref, tip, colour=colour) if tip else "",
+        "diff": proofs.work_diff(repository, ref, tip) if tip else "",
         "since": _since(ground, repository, (onto, before, tip)) if before and tip and before != tip else None,
     }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import GitRefused, NoSuchDispatch
+from fleet.model import shown
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.identity import Identity
@@ -229,7 +230,8 @@ def _keep_output(ground: Ground, row: Row, pane: Pane | None) -> None:
     text = ground.world.tmux.capture(pane, history=True)
     if text is not None:
         kept = "\n".join(line.rstrip() for line in text.rstrip().splitlines())
-        ground.world.files.publish(f"logs/{row['id']}.log", (f"{kept}\n" if kept else "").encode()[-LOG_BYTES:])
+        text = shown.tail(f"{kept}\n", LOG_BYTES) if kept else ""
+        ground.world.files.publish(f"logs/{row['id']}.log", text.encode())
 
 
 def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground, work: str | None) -> Change:

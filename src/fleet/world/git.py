@@ -90,8 +90,8 @@ class Git:
     def titles(self, repository: str, since: str, until: str, *, merges: bool = False) -> list[str]:
         """The first lines of the commits of one and not of the other, newest first; of merges only if wanted."""
         which = [] if merges else ["--no-merges"]
-        done = self.run("log", repository, "log", *which, "--format=%h %s", f"{since}..{until}")
-        return done.out.splitlines()
+        done = self.run("log", repository, "log", "--no-color", *which, "--format=%h %s", f"{since}..{until}")
+        return [line for line in done.out.split("\n") if line]
 
     def changed_files(self, repository: str, since: str, until: str) -> list[str]:
         """Which files one has changed since it left the other, each with how."""
@@ -138,9 +138,9 @@ class Git:
         done = self.run("rev-list", repository, "rev-list", f"{since}..{until}")
         return done.out.split() if done.ok else None
 
-    def diff(self, repository: str, since: str, until: str, *, stat: bool = False, colour: bool = False) -> str:
+    def diff(self, repository: str, since: str, until: str, *, stat: bool = False) -> str:
         """What one branch has changed since it left the other; nothing when it is not there."""
-        flags = (["--stat"] if stat else []) + (["--color=always"] if colour else [])
+        flags = ["--no-color", *(["--stat"] if stat else [])]
         between = f"refs/heads/{since}...refs/heads/{until}"  # in full: a tag of that name would come first
         done = self.run("diff", repository, "diff", *flags, between, "--")
         if not done.ok and until in self.branches(repository, until):

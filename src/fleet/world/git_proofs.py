@@ -113,9 +113,9 @@ class GitProofs:
         _must(made, f"commit the merge of {other[:12]}")
         return Joined(made.out.strip())
 
-    def work_diff(self, repository: str, onto: str, commit: str, *, stat: bool = False, colour: bool = False) -> str:
+    def work_diff(self, repository: str, onto: str, commit: str, *, stat: bool = False) -> str:
         """Return what a commit has changed since it left `onto`."""
-        flags = (["--stat"] if stat else []) + (["--color=always"] if colour else [])
+        flags = ["--no-color", *(["--stat"] if stat else [])]
         done = self._git.run("diff", repository, "diff", *flags, f"{onto}...{commit}", "--")
         _must(done, f"compare {commit[:12]} with {onto}")
         return done.out
@@ -126,7 +126,7 @@ class GitProofs:
         So what came in from elsewhere by a rebase is not shown. Before git 2.38 the two commits are compared as they are.
         """
         trees = [self._tree_merged(repository, onto, each) or each for each in (old, new)]
-        flags = ["--stat"] if stat else []
+        flags = ["--no-color", *(["--stat"] if stat else [])]
         done = self._git.run("diff", repository, "diff", *flags, *trees, "--")
         _must(done, f"compare {old[:12]} with {new[:12]}")
         return done.out

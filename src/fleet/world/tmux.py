@@ -64,6 +64,9 @@ set-option -s focus-events on
 set-option -g history-limit 50000
 set-option -g mouse on
 set-option -g default-terminal screen-256color
+# No program in a pane renames its window: the name is drawn in the status line.
+set-option -g allow-rename off
+set-option -g automatic-rename off
 set-option -g status-left "#{session_name} #{window_name} "
 set-option -g status-left-length 80
 set-option -g window-status-format ""

@@ -11,7 +11,7 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.model.moments import moment
 from fleet.model.times import age
-from fleet.surfaces.cli import terminal
+from fleet.surfaces.cli import drawing, terminal
 from fleet.surfaces.cli.options import Slug, json_option, reading
 from fleet.surfaces.cli.picking import picked
 
@@ -127,8 +127,9 @@ def logs(agent: str | None, **given: Any) -> None:
 
 def _show(text: str) -> None:
     """A terminal's text on another one: no blanks behind its lines, and rules no longer than this one is wide."""
-    for line in "\n".join(each.rstrip() for each in text.splitlines()).strip("\n").splitlines():
-        terminal.say(line[: terminal.room()] if len(set(line)) == 1 else line)
+    kept = "\n".join(each.rstrip() for each in text.split("\n")).strip("\n")
+    for line in kept.split("\n") if kept else ():
+        terminal.say_text(line[: terminal.room()] if len(set(line)) == 1 else line)
 
 
 def _is_kept(fleet: Fleet, agent: str) -> bool:
@@ -142,6 +143,8 @@ def _is_kept(fleet: Fleet, agent: str) -> bool:
 def diff(slug: str, **given: Any) -> None:
     """What a task's branch changes, against the integration branch.
 
+    Control characters are shown, not sent (␛ for ESC, ␍ for a carriage return); --json has the diff exactly.
+
     \b
     Examples:
       fleet diff fix-login
@@ -149,15 +152,13 @@ def diff(slug: str, **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         project = fleet.project_here(given["project"])
-        text = fleet.diff(
-            project=project, slug=slug, stat=given["stat"], colour=terminal.colourful() and not given["json"]
-        )
+        text = fleet.diff(project=project, slug=slug, stat=given["stat"])
     if given["json"]:
         terminal.say_json({"project": project, "task": slug, "diff": text})
     elif not text and terminal.is_terminal():
         terminal.say(f"worker/{slug} changes nothing: its work is merged, or there is none yet")
     else:
-        sys.stdout.write(text)
+        sys.stdout.writelines(drawing.diff(text))
 
 
 COMMANDS = {"ps": ps, "agents": agents, "attach": attach, "peek": peek, "logs": logs, "diff": diff}

@@ -159,9 +159,8 @@ def _say_ticked(told: dict[str, Any]) -> None:
         if items:
             terminal.say(f"{name}: {items}")
     for message in told["messages"]:
-        terminal.say(
-            f"message {message['id']} (say `fleet coord tick --ack {message['id']}` when done):\n{message['text']}"
-        )
+        terminal.say(f"message {message['id']} (say `fleet coord tick --ack {message['id']}` when done):")
+        terminal.say_text(message["text"], indent="  ")
 
 
 @coord.command("run")

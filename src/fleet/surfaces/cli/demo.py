@@ -15,6 +15,7 @@ import click
 
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import json_option
+from fleet.surfaces.cli.streams import ESCAPE
 from fleet.testing import crowd, night, show
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class _Stage:
         shown = {task["slug"]: task["state"] for task in tasks}
         lines = [f"  {terminal.state(shown.get(slug, 'done')):<28} {slug}" for slug in self._slugs]
         lines += ["", *(f"  {terminal.paint(terminal.shortened(event, 110), 'dim')}" for event in events[-6:])]
-        back = f"\033[{self._height}A\033[J" if self._height else ""
+        back = f"{ESCAPE}[{self._height}A{ESCAPE}[J" if self._height else ""
         sys.stdout.write(back + "\n".join(lines) + "\n")
         sys.stdout.flush()
         self._height = len(lines)
@@ -190,7 +191,7 @@ class _View:
         bar = terminal.paint("█" * done, "blue") + terminal.paint("▓" * max(working, 0), "cyan")
         rest = "░" * (_WIDTH - done - working)
         said = f"{count['done']:>4} done  {count['in_progress']:>3} working  {project['ready']:>3} ready"
-        sys.stdout.write(f"\r\033[K{bar}{rest}  {said}")
+        sys.stdout.write(f"{ESCAPE}[G{ESCAPE}[K{bar}{rest}  {said}")
         sys.stdout.flush()
 
 

@@ -56,7 +56,7 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
         whole = not rest and len(first) <= _TITLE
         task = fleet.add(
             project=project,
-            title=terminal.shortened(first, _TITLE),
+            title=first if len(first) <= _TITLE else f"{first[: _TITLE - 1]}…",
             slug=given["slug"],
             description="" if whole else text,
         )
@@ -67,7 +67,7 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
             said = (
                 f"the task {project}/{task['slug']} was added all the same; `fleet dispatch {task['slug']}` starts it"
             )
-            click.echo(said, err=True)
+            terminal.warn(said)
             raise
         _told(done, as_json=given["json"])
 

@@ -1,4 +1,4 @@
-"""Pictures of the graph: a tree for the terminal, Mermaid for pages, DOT for Graphviz."""
+"""Pictures of the graph: a tree for the terminal, Mermaid for pages, DOT for Graphviz. And a diff in colours."""
 
 from __future__ import annotations
 
@@ -32,6 +32,16 @@ def tree(graph: Graph) -> Iterator[str]:
         for number, child in enumerate(reversed(children)):
             last = number == 0
             stack.append((child, f"{indent}{'└─ ' if last else '├─ '}", f"{indent}{'   ' if last else '│  '}"))
+
+
+_DIFF_COLOURS = (("+++ ", "bold"), ("--- ", "bold"), ("diff ", "bold"), ("+", "green"), ("-", "red"), ("@@", "cyan"))
+
+
+def diff(text: str) -> Iterator[str]:
+    """The lines of a diff in colours. git's own are not asked for: they could not be told from what the files contain."""
+    for line in text.removesuffix("\n").split("\n") if text else ():
+        colour = next((colour for start, colour in _DIFF_COLOURS if line.startswith(start)), "")
+        yield f"{terminal.paint(line, colour)}\n"
 
 
 def _labelled(node: dict[str, Any], more: list[str]) -> str:

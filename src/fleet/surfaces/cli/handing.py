@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -40,7 +39,7 @@ def handoff(agent: str | None, doc: Any, **given: Any) -> None:
             fleet.world.start_fleet("drain", "--wait")  # it must outlive the agent that is speaking
         else:
             if not given["json"]:
-                click.echo(f"{ident} is asked to exit …", err=True)
+                terminal.warn(f"{ident} is asked to exit …")
             told = {name: entry[name] for name in ("changed", "warnings")}
             entry = fleet.drained(entry["id"], limit=_PATIENCE) | told
     if given["json"]:
@@ -135,7 +134,7 @@ def show(ident: str, **given: Any) -> None:
     if given["json"]:
         terminal.say_json(entry)
     else:
-        sys.stdout.write(entry["text"])
+        terminal.say_text(entry["text"])
 
 
 COMMANDS = {"handoff": handoff, "handoffs": handoffs, "drain": drain}

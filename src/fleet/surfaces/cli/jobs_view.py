@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.model import jsontext
 from fleet.model.times import SECOND, age
 from fleet.surfaces.cli import terminal
+from fleet.surfaces.cli.streams import ESCAPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +66,7 @@ def _as_json(event: Event) -> None:
 def _as_line(event: Event) -> None:
     line = told(event)
     if line:
-        sys.stdout.write(f"{line}\n")
+        terminal.say(line)
         sys.stdout.flush()
 
 
@@ -119,7 +120,7 @@ class Live:
         return told(event) if event["state"] in _WORST else ""
 
     def _draw(self, kept: str) -> None:
-        over = f"\033[{self._drawn}F\033[J" if self._drawn else ""
+        over = f"{ESCAPE}[{self._drawn}F{ESCAPE}[J" if self._drawn else ""
         lines = [progress(self._last)] if self._last else []
         lines += [f"  {line}" for line in list(self._running.values())[:10]]
         room = terminal.columns() - 1

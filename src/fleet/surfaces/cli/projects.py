@@ -111,7 +111,8 @@ def show(name: str, **given: Any) -> None:
     terminal.say(f"{terminal.paint(found['name'], 'bold')}  {found['path']}")
     for status in STATUSES:
         terminal.say(f"  {status:<12} {found['tasks'][status]}")
-    terminal.say(f"  {'ready':<12} {found['ready']}\n  {'archived':<12} {found['archived']}")
+    for count in ("ready", "archived"):
+        terminal.say(f"  {count:<12} {found[count]}")
 
 
 @project.command("remove")

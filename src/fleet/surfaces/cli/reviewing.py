@@ -9,7 +9,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.errors import BadInput, FleetError, Refused
-from fleet.surfaces.cli import terminal
+from fleet.surfaces.cli import drawing, streams, terminal
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
 from fleet.verbs.review import ACCEPT, SEND_BACK
 
@@ -125,17 +125,17 @@ def _list(found: list[dict[str, Any]], *, as_json: bool) -> None:
 
 def _show(fleet: Fleet, project: str | None, slug: str, given: dict[str, Any]) -> None:
     """For a program, or a pipe."""
-    work = _looked_at(fleet, project or "", slug, verify=given["verify"], colour=False)
+    work = _looked_at(fleet, project or "", slug, verify=given["verify"])
     if given["json"]:
         terminal.say_json(work)
         return
     _head(work)
-    sys.stdout.write(work["diff"])
+    sys.stdout.writelines(drawing.diff(work["diff"]))
 
 
-def _looked_at(fleet: Fleet, project: str, slug: str, *, verify: bool, colour: bool) -> dict[str, Any]:
+def _looked_at(fleet: Fleet, project: str, slug: str, *, verify: bool) -> dict[str, Any]:
     tried = fleet.rehearse(project=project, slug=slug) if verify else None
-    return fleet.work_of(project=project, slug=slug, colour=colour) | {"verify": tried}
+    return fleet.work_of(project=project, slug=slug) | {"verify": tried}
 
 
 def _walk(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, Any]) -> None:
@@ -144,7 +144,8 @@ def _walk(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, 
     if not queue:
         terminal.say("nothing waits for your review")
     for number, (place, each) in enumerate(queue, 1):
-        terminal.say(terminal.paint(f"\n{number} of {len(queue)}", "dim"))
+        terminal.say()
+        terminal.say(terminal.paint(f"{number} of {len(queue)}", "dim"))
         try:
             if not _one(fleet, place, each, verify=given["verify"]):
                 return
@@ -154,17 +155,18 @@ def _walk(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, 
 
 def _one(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool:
     """One task, until there is a verdict or it is skipped. False: no more."""
-    work = _looked_at(fleet, project, slug, verify=verify, colour=terminal.colourful())
+    work = _looked_at(fleet, project, slug, verify=verify)
     _head(work)
     while True:
         choice = _asked()
         if choice == "d":
-            click.echo_via_pager(work["diff"])
+            click.echo_via_pager(streams.sent("".join(drawing.diff(work["diff"]))))
         elif choice == "n":
-            click.echo_via_pager(work["since"]["diff"] if work["since"] else "it was not looked at before\n")
+            since = work["since"]["diff"] if work["since"] else "it was not looked at before\n"
+            click.echo_via_pager(streams.sent("".join(drawing.diff(since))))
         elif choice == "v":
             tried = fleet.rehearse(project=project, slug=slug)
-            terminal.say(_verified(tried))
+            _say_verified(tried)
         elif choice in "as" and not _decided(fleet, work, choice):
             continue
         else:
@@ -203,24 +205,31 @@ def _head(work: dict[str, Any]) -> None:
     """What was asked for, what was said, and what changed, short."""
     terminal.say(f"{terminal.paint(work['title'], 'bold')}  {work['project']}/{work['slug']}, by {work['assignee']}")
     if work["description"].strip():
-        terminal.say(f"\n{work['description'].strip()}")
+        terminal.say()
+        terminal.say_text(work["description"].strip(), indent="  ")
+    if len(work["log"]) > _WORDS_SHOWN:
+        earlier = terminal.counted(len(work["log"]) - _WORDS_SHOWN, "earlier message")
+        terminal.say(f"  … {earlier}: fleet task show {work['slug']} -p {work['project']}")
     for each in work["log"][-_WORDS_SHOWN:]:
-        said = each["message"].replace("\n", "\n    ")
-        terminal.say(f"  {terminal.paint(each['at'][:16].replace('T', ' '), 'dim')} {each['actor']}: {said}")
+        when = terminal.paint(each["at"][:16].replace("T", " "), "dim")
+        terminal.say_message(f"  {when} {each['actor']}: ", each["message"])
     for each in work["commits"]:
         terminal.say(f"  {terminal.paint('commit', 'dim')} {each}")
     if work["verify"]:
-        terminal.say(_verified(work["verify"]))
+        _say_verified(work["verify"])
     if work["moved"]:
         moved = f"the branch moved since it was reported: {work['reported'][:12]} then, {work['commit'][:12]} now"
         terminal.say(terminal.paint(moved, "red"))
     if work["since"]:
-        terminal.say(f"\nnew since {work['since']['commit'][:12]}:\n{work['since']['stat'] or 'nothing'}")
-    terminal.say(f"\n{work['stat']}" if work["stat"] else "\nit changes nothing")
+        terminal.say()
+        terminal.say(f"new since {work['since']['commit'][:12]}:")
+        terminal.say_text(work["since"]["stat"] or "nothing")
+    terminal.say()
+    terminal.say_text(work["stat"] or "it changes nothing")
 
 
-def _verified(tried: dict[str, Any]) -> str:
-    return terminal.paint(tried["says"], "green" if tried["ok"] else "red")
+def _say_verified(tried: dict[str, Any]) -> None:
+    terminal.say_text(terminal.paint(tried["says"].rstrip(), "green" if tried["ok"] else "red"))
 
 
 COMMANDS = {"review": review}

@@ -6,6 +6,7 @@ import sys
 
 from fleet.api.session import Session
 from fleet.errors import Superseded
+from fleet.model import shown
 from fleet.model.names import DispatchId
 from fleet.world.programs import detached
 
@@ -25,7 +26,7 @@ def launch(ident: str) -> None:
         try:
             made = session.launch(ident)
         except Superseded as error:
-            sys.stdout.write(f"fleet: {error}\n")
+            sys.stdout.write(f"fleet: {shown.line(str(error))}\n")
             return
     sys.stdout.flush()
     made.become()

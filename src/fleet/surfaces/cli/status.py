@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.model import shown
 from fleet.model.times import SECOND, age
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import json_option
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 _SHOWN = 20
 _LINES = 4
+_NARROWEST = 20
 _INDENT = " " * 4
 _OVER = frozenset({"exited", "interrupted"})
 _AGAIN = "`fleet resume SLUG` goes on, `fleet task retry SLUG` opens it again"
@@ -68,16 +70,16 @@ def _page(found: Document, now: int) -> None:
 
 
 def _part(title: str, colour: str, lines: Iterable[str], hint: str = "") -> None:
-    shown = list(lines)
-    if not shown:
+    found = list(lines)
+    if not found:
         return
     more = terminal.paint(f"  {hint}", "dim") if hint else ""
-    terminal.say(f"{terminal.paint(title, colour)} {len(shown)}{more}")
-    for line in shown[:_SHOWN]:
+    terminal.say(f"{terminal.paint(title, colour)} {len(found)}{more}")
+    for line in found[:_SHOWN]:
         for each in line.split("\n"):
             terminal.say(terminal.shortened(f"  {each}", terminal.room()))
-    if len(shown) > _SHOWN:
-        terminal.say(f"  and {len(shown) - _SHOWN} more")
+    if len(found) > _SHOWN:
+        terminal.say(f"  and {len(found) - _SHOWN} more")
     terminal.say()
 
 
@@ -94,7 +96,7 @@ def _needs(each: Document, now: int) -> str:
     word = {"permission": "approve", "question": "answer"}.get(each["kind"], "attach")
     who = f"fleet {word} {each['question'] or each['dispatch']}  {_where(each)}, {_age(each['since'], now)} ago"
     fits = terminal.width_of(f"  {who}: {asked}") <= terminal.room()
-    return f"{who}: {asked}" if fits else f"{who}\n    {_wrapped(asked)}"
+    return f"{who}: {asked}" if fits else f"{who}\n    {_wrapped(asked, more='fleet questions')}"
 
 
 def _titled(each: Document, now: int) -> str:
@@ -138,7 +140,8 @@ def _projects(found: list[Document]) -> None:
     head, *lines = terminal.table(_HEADS, rows)
     terminal.say(head)
     for line, text in zip(lines, said, strict=True):
-        terminal.say(f"{line}\n  {text}")
+        terminal.say(line)
+        terminal.say(f"  {text}")
 
 
 def _row(project: Document) -> tuple[str, ...]:
@@ -152,14 +155,18 @@ def _dispatches(count: Document) -> str:
     return f"dispatches: {count['active']} active, {count['blocked_reclaim']} blocked-reclaim"
 
 
-def _wrapped(text: str) -> str:
-    """As many lines as it takes, but no more than a few; all but the first are indented."""
-    room = terminal.room() - len(_INDENT) - 2
-    return f"\n{_INDENT}".join(textwrap.wrap(_line(text), room, max_lines=_LINES, placeholder=" …"))
+def _wrapped(text: str, *, more: str = "fleet status --json") -> str:
+    """As many lines as it takes, but no more than a few; all but the first are indented. What is left out is counted."""
+    room = max(terminal.room() - len(_INDENT) - 2, _NARROWEST)
+    lines = textwrap.wrap(_line(text), room)
+    if len(lines) > _LINES:
+        left = sum(len(line) for line in lines[_LINES:])
+        lines = [*lines[:_LINES], f"… {left:,} more characters: {more}"]
+    return f"\n{_INDENT}".join(lines)
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return shown.line(" ".join(text.split()))
 
 
 def _age(at: str, now: int) -> str:

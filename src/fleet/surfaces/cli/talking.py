@@ -12,7 +12,7 @@ from fleet.errors import BadInput
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import from_stdin, json_option, unkeyed
 
-_LINES = 20
+_INDENT = " " * 10
 
 
 @click.command("message")
@@ -154,15 +154,15 @@ def _told(done: dict[str, Any], *, as_json: bool) -> None:
 
 def _show(each: dict[str, Any]) -> None:
     on = f"{each['project']}/{each['task'] or ''}".rstrip("/")
-    terminal.say(f"{each['id'] or '        '}  {each['agent']} on {on}: {' '.join(each['text'].split())}")
-    if each["command"] and "\n" in each["command"]:
-        terminal.say("\n".join(f"          {line}" for line in each["command"].splitlines()[:_LINES]))
+    terminal.say_message(f"{each['id'] or '        '}  {each['agent']} on {on}: ", each["text"])
+    if each["command"] and each["command"] not in each["text"]:  # whole: a person decides by it
+        terminal.say_text(each["command"], indent=_INDENT)
     for part in each["choices"]:
         options = ", ".join(f"{number} {option}" for number, option in enumerate(part["options"], 1))
         asked = "" if part["question"] in {"", each["text"]} else f"{part['question']} "
-        terminal.say(f"          {asked}{options}".rstrip())
+        terminal.say(f"{_INDENT}{asked}{options}".rstrip())
     if not each["answerable"]:
-        terminal.say(f"          only at its terminal: fleet attach {each['agent']}")
+        terminal.say(f"{_INDENT}only at its terminal: fleet attach {each['agent']}")
 
 
 COMMANDS = {

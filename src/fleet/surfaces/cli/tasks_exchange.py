@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.model import jsontext
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import reading, writing
 from fleet.world.output import replacing
@@ -64,7 +64,7 @@ def export(output: str | None, **given: Any) -> None:
         if given["markdown"] and not given["json"]:
             lines = fleet.markdown(project=project)
         else:
-            lines = (json.dumps(node, ensure_ascii=False) for node in fleet.export(project=project))
+            lines = (jsontext.dumps(node) for node in fleet.export(project=project))
         if output in {None, "-"}:
             sys.stdout.writelines(f"{line}\n" for line in lines)
             return

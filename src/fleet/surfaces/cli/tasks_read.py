@@ -57,13 +57,15 @@ def _show(found: dict[str, Any]) -> None:
         if found[name]:
             terminal.say(f"  {label:<11} {', '.join(found[name])}")
     if found["description"]:
-        terminal.say(f"\n{found['description'].rstrip()}")
+        terminal.say()
+        terminal.say_text(found["description"], indent="  ")
     for name in ("artifacts", "log"):
         if found[name]:
-            terminal.say(f"\n{terminal.paint(name, 'bold')}")
+            terminal.say()
+            terminal.say(terminal.paint(name, "bold"))
         for each in found[name]:
             text = each.get("message") or each.get("path", "")
-            terminal.say(f"  {terminal.paint(each['at'], 'dim')} {each['actor']}: {text}")
+            terminal.say_message(f"  {terminal.paint(each['at'], 'dim')} {each['actor']}: ", text)
 
 
 @click.command("list")

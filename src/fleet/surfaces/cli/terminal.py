@@ -9,7 +9,8 @@ import sys
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from fleet.model import jsontext
+from fleet.model import jsontext, shown
+from fleet.surfaces.cli.streams import ESCAPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,7 +46,7 @@ STATE_MARKS = {
     "abandoned": "–",
 }
 _COLOUR_OF = AGENT_COLOURS | STATE_COLOURS
-_PAINT = re.compile(r"\033\[\d*m")
+_PAINT = re.compile(rf"({ESCAPE}\[\d*m)")
 _GAP = 2
 _COLUMNS = 80
 _NARROWEST = 8
@@ -81,7 +82,7 @@ def colourful() -> bool:
 
 def paint(text: str, colour: str) -> str:
     """The text in a colour, if colour is wanted."""
-    return f"\033[{_COLOURS[colour]}m{text}\033[0m" if colour and colourful() else text
+    return f"{ESCAPE}[{_COLOURS[colour]}m{text}{ESCAPE}[0m" if colour and colourful() else text
 
 
 def state(name: str) -> str:
@@ -90,8 +91,22 @@ def state(name: str) -> str:
 
 
 def say(text: str = "") -> None:
-    """One line."""
-    sys.stdout.write(f"{text}\n")
+    """One line. A line break in it is shown as ␤: what an agent said cannot pass for a line of fleet's."""
+    sys.stdout.write(f"{shown.line(text)}\n")
+
+
+def say_text(text: str, *, indent: str = "") -> None:
+    """A text of several lines, each indented; the blanks and empty lines at its end are left out."""
+    for line in text.rstrip().split("\n"):
+        sys.stdout.write(f"{indent}{line.rstrip()}\n" if line.strip() else "\n")
+
+
+def say_message(head: str, text: str) -> None:
+    """What somebody said, behind who said it; its further lines stand below, indented."""
+    first, *rest = text.rstrip().split("\n")
+    say(f"{head}{first}")
+    for line in rest:
+        say_text(line, indent="      ")
 
 
 def say_json(value: Any) -> None:
@@ -110,26 +125,49 @@ def say_json_list(values: Iterable[Any]) -> None:
 
 def width_of(text: str) -> int:
     """How many columns a text takes; its colours take none."""
-    if "\033" in text:
+    if ESCAPE in text:
         text = _PAINT.sub("", text)
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
+    text = shown.line(text)
+    return len(text) if text.isascii() else sum(_width(char) for char in text)
+
+
+def _width(char: str) -> int:
+    return 0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
 
 
 def note(text: str) -> None:
     """What is going on, for a person who waits; programs and files do not get it."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"{text}\n")
+        warn(text)
+
+
+def warn(text: str) -> None:
+    """A line on stderr, whoever reads it."""
+    sys.stderr.write(f"{shown.line(text)}\n")
 
 
 def shortened(text: str, room: int) -> str:
-    """The text, cut to so many columns."""
+    """The text as one line, cut to so many columns; its colours stay."""
+    text = shown.line(text)
     if width_of(text) <= room:
         return text
-    while text and width_of(text) > room - 1:
-        text = text[:-1]
-    return f"{text}…"
+    kept: list[str] = []
+    left = room - 1
+    for number, piece in enumerate(_PAINT.split(text)):
+        kept.append(piece if number % 2 else _cut(piece, left))  # every second piece is a colour
+        left -= width_of(piece) if left >= 0 else 0
+    return "".join(kept)
+
+
+def _cut(piece: str, room: int) -> str:
+    """As much of a piece as there is room for, and … where it ends early; nothing when there was no room before it."""
+    if room < 0 or width_of(piece) <= room:
+        return piece if room >= 0 else ""
+    for end, char in enumerate(piece):
+        room -= _width(char)
+        if room < 0:
+            return f"{piece[:end]}…"
+    return piece
 
 
 def columns() -> int:
@@ -146,16 +184,16 @@ def has_room_for(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> bool:
 
 def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """Rows in columns. The last column is cut to the terminal; a cell that names a state gets its colour."""
-    cells = [tuple(cell.replace("\n", " ").replace("\t", " ") for cell in row) for row in rows]
+    cells = [tuple(shown.line(cell.replace("\n", " ")) for cell in row) for row in rows]
     widths = [max(width_of(row[n]) for row in [heads, *cells]) for n in range(len(heads))]
     taken = sum(width + _GAP for width in widths[:-1])
     if is_terminal():
         widths[-1] = max(min(widths[-1], room() - taken), _NARROWEST)
     yield paint(_row(heads, widths).rstrip(), "bold")
     for row in cells:
-        shown = [shortened(cell, width) for cell, width in zip(row, widths, strict=True)]
-        padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(shown, widths, strict=True)]
-        painted = [paint(pad, _COLOUR_OF.get(cell, "")) for pad, cell in zip(padded, shown, strict=True)]
+        short = [shortened(cell, width) for cell, width in zip(row, widths, strict=True)]
+        padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(short, widths, strict=True)]
+        painted = [paint(pad, _COLOUR_OF.get(cell, "")) for pad, cell in zip(padded, short, strict=True)]
         yield (" " * _GAP).join(painted).rstrip()
 
 
@@ -184,11 +222,11 @@ class Progress:
             return
         self._shown = percent
         bar = "█" * (percent // 4) + "░" * (25 - percent // 4)
-        sys.stderr.write(f"\r{self._label} {bar} {percent:3d}% ")
+        sys.stderr.write(f"{ESCAPE}[G{self._label} {bar} {percent:3d}% ")
         sys.stderr.flush()
 
     def close(self) -> None:
         """Wipe the bar."""
         if self._live and self._shown >= 0:
-            sys.stderr.write("\r\033[K")
+            sys.stderr.write(f"{ESCAPE}[G{ESCAPE}[K")
             sys.stderr.flush()

@@ -75,7 +75,8 @@ def _show_landing(done: dict[str, Any]) -> None:
     if done["moved"]:
         terminal.say(f"{done['target']} is now at {done['integration']} ({done['commits']} commits)")
     elif done["run"]:
-        terminal.say(f"{done['why']}, so it was not touched; to land, run:\n  {done['run']}")
+        terminal.say(f"{done['why']}, so it was not touched; to land, run:")
+        terminal.say(f"  {done['run']}")
     else:
         terminal.say(f"{done['commits']} commits of {done['integration']} would land on {done['target']}")
 

@@ -164,7 +164,7 @@ class Turn:
 
     def _weighed(self, ended: Ended, made: tuple[str, ...]) -> Came:
         if not ended.ok:
-            said = "".join(tail(path) for path in self.files).strip()[-TAIL:]
+            said = "".join(_told_tail(path) for path in self.files).strip()
             why = ended.why or f"exit status {ended.status}"
             reason = f"{why}\n{said}" if said else why
             return Came(ok=False, status=ended.status, reason=reason, commits=made, limit=self._limit(said))
@@ -217,6 +217,13 @@ def agent_of(ground: Ground, step: Step, project: str) -> tuple[Engine, str | No
     readiness.program_of(engine, ())
     readiness.check(engine, autonomy=autonomy, repository=ground.project(project)["path"])
     return engine, autonomy if engine.autonomy else None
+
+
+def _told_tail(path: str) -> str:
+    """The end of a step's output, half of what a reason may hold, and how much was before it."""
+    most = TAIL // 2
+    before = os.path.getsize(path) - most if os.path.exists(path) else 0
+    return f"({before:,} bytes before this left out)\n{tail(path, most)}" if before > 0 else tail(path, most)
 
 
 def tail(path: str, most: int = TAIL) -> str:

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.model import items
+from fleet.model import items, shown
 from fleet.store import queries as q
 from fleet.verbs.job.book import Failure
 
@@ -41,7 +41,7 @@ def failure(workflow: Workflow, item: Row, outcome: Outcome, *, now: int, share:
     return Failure(
         item=item,
         state=state,
-        reason=outcome.reason[:_REASON],
+        reason=shown.cut(outcome.reason, _REASON),
         signature=outcome.signature or items.signature(outcome.where, outcome.reason, data),
         where=outcome.where,
         not_before=now + workflow.map.retry.wait(count, share) if again else None,

@@ -6,7 +6,7 @@ import html
 import json
 from typing import TYPE_CHECKING
 
-from fleet.model import items
+from fleet.model import items, shown
 from fleet.model.times import SECOND, age, iso
 from fleet.store import queries as q
 from fleet.verbs.job import results, telling
@@ -32,8 +32,8 @@ def write_report(ground: Ground, job: Row) -> dict[str, str]:
     """Write both, and say where they are."""
     counts = telling.count(ground, job["id"])
     made = {
-        "html": "".join(_page(ground, job, counts)).encode(),
-        "md": "".join(_markdown(ground, job, counts)).encode(),
+        "html": shown.text("".join(_page(ground, job, counts))).encode(),
+        "md": shown.text("".join(_markdown(ground, job, counts))).encode(),
     }
     return {kind: ground.world.files.publish(f"jobs/{job['id']}/report.{kind}", text) for kind, text in made.items()}
 
@@ -48,9 +48,9 @@ def _rows(ground: Ground, job: Row) -> Iterator[tuple[str, ...]]:
     for row in results.pages(ground, job["id"]):
         took = age(row["ended_at"] - row["started_at"]) if row["ended_at"] and row["started_at"] else ""
         reason = (row["reason"] or "").strip()
-        shown = items.label(json.loads(row["data"]))
+        label = items.label(json.loads(row["data"]))
         commit = (row["merged"] or "")[:12]
-        yield str(abs(row["number"])), shown, row["state"], str(row["attempts"]), took, commit, reason
+        yield str(abs(row["number"])), label, row["state"], str(row["attempts"]), took, commit, reason
 
 
 def _page(ground: Ground, job: Row, counts: dict[str, int]) -> Iterator[str]:
@@ -63,8 +63,8 @@ def _page(ground: Ground, job: Row, counts: dict[str, int]) -> Iterator[str]:
     yield f"<table><tr>{''.join(f'<th>{head}</th>' for head in _HEADS)}</tr>\n"
     for cells in _rows(ground, job):
         *plain, reason = (html.escape(cell) for cell in cells)
-        shown = "".join(f"<td>{cell}</td>" for cell in plain)
-        yield f'<tr class="{plain[2]}">{shown}<td><pre>{reason}</pre></td></tr>\n'
+        filled = "".join(f"<td>{cell}</td>" for cell in plain)
+        yield f'<tr class="{plain[2]}">{filled}<td><pre>{reason}</pre></td></tr>\n'
     yield "</table></html>\n"
 
 
@@ -107,5 +107,5 @@ def _markdown(ground: Ground, job: Row, counts: dict[str, int]) -> Iterator[str]
         yield "".join(f"    {line}\n" for line in job["reason"].splitlines()) + "\n"
     yield f"| {' | '.join(_HEADS)} |\n|{'---|' * len(_HEADS)}\n"
     for cells in _rows(ground, job):
-        plain = (" ".join(cell.replace("|", "\\|").split()) for cell in cells)
+        plain = (" ".join(cell.replace("|", "\\|").replace("<", "&lt;").split()) for cell in cells)
         yield f"| {' | '.join(plain)} |\n"

@@ -12,7 +12,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 
 from fleet.errors import JobFailed
-from fleet.model import filling, items
+from fleet.model import filling, items, shown
 from fleet.verbs.job import doing
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _printed(ground: Ground, command: str, where: doing.Where, values: dict[str,
     ended = hands.own.run("job input", ["/bin/sh", "-c", text], env=env, cwd=where.cwd, files=(out, log), limit=_LIMIT,
                           obey=hands.obey)  # fmt: skip
     if not ended.ok:
-        said = " ".join(doing.tail(log).split())[-_TAIL:]
+        said = shown.tail(" ".join(doing.tail(log).split()), _TAIL)
         why = f"the input's command gave {ended.why or ended.status}: {said}"
         raise JobFailed(job=where.job, why=why, advice="try it in the repository yourself")
     with open(out, encoding="utf-8", errors="replace") as file:

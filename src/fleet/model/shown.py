@@ -1,0 +1,68 @@
+r"""How characters that a terminal obeys, or does not show, are shown instead.
+
+What agents write reaches people's terminals: commit subjects, logs, questions, file names. An escape sequence among it could
+move the cursor, rewrite what stands there, or set the clipboard; a bidirectional override lets a command read as another.
+Such characters are never sent. They are shown: ESC as ␛, a carriage return as ␍, the others as `\u202e`, as JSON writes them.
+"""
+
+from __future__ import annotations
+
+_PICTURES = 0x2400
+_DELETE = 0x7F
+_BEYOND_16_BITS = 0x10000
+# What is neither drawn nor a blank: C1 controls, soft hyphen, bidirectional marks, overrides and isolates, zero-width blanks, line
+# and paragraph separators, annotations, musical formats, tags. Not among them: U+200C and U+200D, which Persian and emoji need.
+_HIDDEN = (
+    (0x80, 0x9F),
+    (0xAD, 0xAD),
+    (0x61C, 0x61C),
+    (0x180E, 0x180E),
+    (0x200B, 0x200B),
+    (0x200E, 0x200F),
+    (0x2028, 0x202E),
+    (0x2060, 0x206F),
+    (0xFEFF, 0xFEFF),
+    (0xFFF9, 0xFFFB),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE007F),
+)
+
+
+def escape(point: int) -> str:
+    r"""A character as JSON writes it: \u202e, and a pair of them beyond 16 bits."""
+    if point < _BEYOND_16_BITS:
+        return f"\\u{point:04x}"
+    high, low = divmod(point - _BEYOND_16_BITS, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+
+
+_LINES = (
+    {point: chr(_PICTURES + point) for point in range(0x20) if chr(point) not in "\n\t"}
+    | {_DELETE: "␡"}
+    | {point: escape(point) for first, last in _HIDDEN for point in range(first, last + 1)}
+)
+_LINE = _LINES | {ord("\n"): "␤", ord("\t"): " "}
+
+
+def text(given: str) -> str:
+    """A text of any number of lines, without what a terminal would obey or hide."""
+    return given if given.isprintable() else given.translate(_LINES)
+
+
+def line(given: str) -> str:
+    """The same for what is one line: a line break in it is shown as ␤."""
+    return given if given.isprintable() else given.translate(_LINE)
+
+
+def tail(given: str, most: int, *, more: str = "") -> str:
+    """The last so many characters of a text, and how many were left out before them."""
+    if len(given) <= most:
+        return given
+    return f"({len(given) - most:,} characters before this left out{f': {more}' if more else ''}) …{given[-most:]}"
+
+
+def cut(given: str, most: int, *, more: str = "") -> str:
+    """The first so many characters of a text, and how many were left out; more says where they are to be seen."""
+    if len(given) <= most:
+        return given
+    return f"{given[:most]}… ({len(given) - most:,} more characters{f': {more}' if more else ''})"
