@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 Needs = dict[str, list[str]]
+_TOLD = 20
 
 
 def needs_of(edges: Iterable[tuple[str, str]]) -> Needs:
@@ -74,5 +75,8 @@ def _stuck(needs: Mapping[str, list[str]]) -> set[str]:
 
 
 def told(cycle: list[str]) -> str:
-    """A → b → a"""
-    return " → ".join(cycle)
+    """A → b → a; of a long cycle its beginning and its end, and how many are between."""
+    if len(cycle) <= _TOLD:
+        return " → ".join(cycle)
+    half = _TOLD // 2
+    return " → ".join([*cycle[:half], f"… {len(cycle) - 2 * half:,} more …", *cycle[-half:]])

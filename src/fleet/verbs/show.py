@@ -35,9 +35,14 @@ class Filters(NamedTuple):
 def document(row: Row, now: int) -> Document:
     """A task's row as people and programs read it."""
     shown = {name: iso_or_none(value) if name in _TIMES else value for name, value in row.items()}
-    waiting = row["status"] == "open" and fence.why_not_ready(row, now=now)
-    state = ("waiting" if waiting else "ready") if row["status"] == "open" else row["status"]
-    return shown | {"paused": bool(row["paused"]), "archived": bool(row["archived"]), "state": state}
+    return shown | {"paused": bool(row["paused"]), "archived": bool(row["archived"]), "state": _state(row, now)}
+
+
+def _state(row: Row, now: int) -> str:
+    """A task's status; of an open one whether it is ready or waits."""
+    if row["status"] != "open":
+        return str(row["status"])
+    return "waiting" if fence.why_not_ready(row, now=now) else "ready"
 
 
 def show(rows: Rows, project: str, slug: str, now: int) -> Document:
@@ -114,8 +119,11 @@ def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Docu
     """All nodes and edges of a project."""
     check_project(rows, project)
     found = rows.all(q.PAGE_OF_TASKS, project=project, after_slug="", archived=int(archived), most=EVERYTHING)
-    keep = ("slug", "title", "status", "state", "priority", "assignee")
-    nodes = [{name: shown[name] for name in keep} for shown in (document(row, now) for row in found)]
+    before, behind = ("slug", "title", "status"), ("priority", "assignee")
+    nodes = [
+        {name: row[name] for name in before} | {"state": _state(row, now)} | {name: row[name] for name in behind}
+        for row in found
+    ]
     known = {node["slug"] for node in nodes}
     edges = [row for row in rows.all(q.PROJECT_EDGES, project=project) if {row["slug"], row["needs"]} <= known]
     return {"project": project, "nodes": nodes, "edges": edges}

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fleet.model import shown
 from fleet.surfaces.cli import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Graph = dict[str, Any]
+_DEEPEST = 90
 _FILLS = {"done": "#dbeafe", "in_progress": "#cffafe", "failed": "#fee2e2", "blocked": "#fef3c7", "ready": "#dcfce7"}
 
 
 def tree(graph: Graph) -> Iterator[str]:
-    """Each task below the first one it waits for; what it waits for besides is named behind it."""
+    """Each task below the first one it waits for; what it waits for besides is named behind it.
+
+    A branch that is deeper than a page is wide goes on further below, at the margin: else a long chain would be all indentation.
+    """
     nodes = {node["slug"]: node for node in graph["nodes"]}
     needs: dict[str, list[str]] = {}
     for edge in graph["edges"]:
@@ -24,14 +29,22 @@ def tree(graph: Graph) -> Iterator[str]:
         below.setdefault(needs.get(slug, [""])[0], []).append(slug)
     if not nodes:
         yield "no tasks"
-    stack = [(slug, "", "") for slug in reversed(below.get("", []))]
-    while stack:
-        slug, lead, indent = stack.pop()
-        yield f"{lead}{_labelled(nodes[slug], needs.get(slug, [])[1:])}"
-        children = below.get(slug, [])
-        for number, child in enumerate(reversed(children)):
-            last = number == 0
-            stack.append((child, f"{indent}{'└─ ' if last else '├─ '}", f"{indent}{'   ' if last else '│  '}"))
+    tops = [""]
+    for top in tops:
+        if top:
+            yield terminal.paint(f"… below {top}:", "dim")
+        stack = [(slug, "", "") for slug in reversed(below.get(top, []))]
+        while stack:
+            slug, lead, indent = stack.pop()
+            yield f"{lead}{_labelled(nodes[slug], needs.get(slug, [])[1:])}"
+            children = below.get(slug, [])
+            if children and len(indent) >= _DEEPEST:
+                tops.append(slug)
+                yield f"{indent}└─ {terminal.paint('… goes on below', 'dim')}"
+                continue
+            for number, child in enumerate(reversed(children)):
+                last = number == 0
+                stack.append((child, f"{indent}{'└─ ' if last else '├─ '}", f"{indent}{'   ' if last else '│  '}"))
 
 
 _DIFF_COLOURS = (("+++ ", "bold"), ("--- ", "bold"), ("diff ", "bold"), ("+", "green"), ("-", "red"), ("@@", "cyan"))
@@ -47,7 +60,7 @@ def diff(text: str) -> Iterator[str]:
 def _labelled(node: dict[str, Any], more: list[str]) -> str:
     also = terminal.paint(f"  (also after {', '.join(more)})", "dim") if more else ""
     mark = terminal.paint(terminal.STATE_MARKS.get(node["state"], " "), terminal.STATE_COLOURS.get(node["state"], ""))
-    return f"{mark} {node['slug']}  {terminal.paint(node['title'], 'dim')}{also}"
+    return f"{mark} {node['slug']}  {terminal.paint(shown.line(node['title']), 'dim')}{also}"
 
 
 def mermaid(graph: Graph) -> Iterator[str]:

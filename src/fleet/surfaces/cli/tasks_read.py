@@ -10,8 +10,10 @@ from fleet.api.looking import Looking
 from fleet.model.tasks import STATUSES
 from fleet.surfaces.cli import drawing, terminal
 from fleet.surfaces.cli.options import COUNT, reading, slug_argument
+from fleet.verbs.explain import MOST
 from fleet.verbs.show import EVERYTHING, PAGE, Filters
 
+_DEEPEST = 30
 _LABELS = (
     ("priority", "priority"),
     ("assignee", "assignee"),
@@ -161,7 +163,9 @@ def why(slug: str, **given: Any) -> None:
         return
     terminal.say(found["sentences"][0])
     for each in found["chain"]:
-        terminal.say(f"{'  ' * (each['depth'] + 1)}{each['sentence']}")
+        terminal.say(f"{'  ' * (min(each['depth'], _DEEPEST) + 1)}{each['sentence']}")
+    if len(found["chain"]) == MOST:
+        terminal.say(f"… only the nearest {MOST} are shown: `fleet task why {found['chain'][-1]['needs']}` goes on")
 
 
 @click.command("graph")
@@ -186,8 +190,7 @@ def graph(form: str | None, **given: Any) -> None:
         terminal.say_json(found)
         return
     draw = {"mermaid": drawing.mermaid, "dot": drawing.dot}.get(form or "", drawing.tree)
-    for line in draw(found):
-        terminal.say(line)
+    terminal.say_lines(draw(found))
 
 
 COMMANDS = {"task show": show, "task list": list_, "task ready": ready, "task why": why, "task graph": graph}

@@ -51,6 +51,7 @@ _GAP = 2
 _COLUMNS = 80
 _NARROWEST = 8
 _ENOUGH = 24
+_BATCH = 1_000
 
 
 def is_terminal() -> bool:
@@ -93,6 +94,17 @@ def state(name: str) -> str:
 def say(text: str = "") -> None:
     """One line. A line break in it is shown as ␤: what an agent said cannot pass for a line of fleet's."""
     sys.stdout.write(f"{shown.line(text)}\n")
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Many lines, handed over in batches."""
+    batch: list[str] = []
+    for line in lines:
+        batch.append(shown.line(line))
+        if len(batch) == _BATCH:
+            sys.stdout.write("\n".join([*batch, ""]))
+            batch.clear()
+    sys.stdout.write("\n".join([*batch, ""]) if batch else "")
 
 
 def say_text(text: str, *, indent: str = "") -> None:
