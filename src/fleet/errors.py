@@ -47,6 +47,7 @@
     │   ├── ProjectTaken
     │   ├── ProjectInUse
     │   ├── NotARepository
+    │   ├── BranchBlocked              a branch's name keeps fleet from making its own
     │   ├── EngineMissing              its program is not installed
     │   ├── EngineNotReady             a dialog would stop it
     │   ├── AutonomyRefused            full as root
@@ -455,6 +456,13 @@ class NotARepository(Refused):
 
     says = "{path} is not a git repository"
     hint = "run `git init` there, or name another path"
+
+
+class BranchBlocked(Refused):
+    """A branch's name keeps fleet from making its own branches."""
+
+    says = "git could not make the branch {branch} in {path}: {why}"
+    hint = "rename that branch with `git branch -m OLD NEW`, then say it again"
 
 
 class EngineMissing(Refused):

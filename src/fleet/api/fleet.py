@@ -8,12 +8,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.homes import Homes
+from fleet.errors import BadSetting, BranchBlocked
 from fleet.model import names
 from fleet.model.slugs import slug_from
 from fleet.model.times import duration
 from fleet.store import queries as q
 from fleet.verbs import examine, export, follow, ingest, recorded_merges, register, rotate
 from fleet.world.checkout import main_checkout
+from fleet.world.configuration import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -41,6 +43,7 @@ class Fleet(Homes):
     def register(self, path: str, name: str | None = None, *, key: str | None = None) -> Document:
         """Register a repository; its name is that of its directory unless another is given."""
         top = main_checkout(self.world.programs, path)
+        self._refuse_blocked(top)
         chosen = name if name is not None else slug_from(os.path.basename(top))[: names.PROJECT_LENGTH].strip("-")
         return self.commit(register.register(name=chosen, path=top), key)
 
@@ -49,8 +52,20 @@ class Fleet(Homes):
         top = main_checkout(self.world.programs, path)
         known = self.store.read(lambda rows: rows.one(q.PROJECT_BY_PATH, path=top))
         if known is not None and name in {None, known["name"]}:
+            self._refuse_blocked(top)
             return {"name": known["name"], "path": top, "new": False}
         return self.register(path, name)
+
+    def _refuse_blocked(self, repository: str) -> None:
+        """Refuse a repository in which git could not make fleet's branches, before anything is written."""
+        try:
+            integration = str(settings_of(self.home, repository)["integration"].value)
+        except BadSetting:  # whoever needs a setting says so
+            integration = ""
+        for branch in filter(None, (integration, "worker/x", "fleet/job-x")):
+            why = self.world.git.why_not_made(repository, branch)
+            if why:
+                raise BranchBlocked(branch=branch, path=repository, why=why)
 
     def remove_project(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Document:
         """Forget a project; its tasks are exported into the home first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.planning import Planning
@@ -158,10 +159,10 @@ class Running(Planning, Session):
 
     def output(self, ident: str) -> str:
         """What was kept of an ended agent's output."""
-        try:
-            return self.files_of_home(f"logs/{ident}.log")
-        except FileNotFoundError:
-            raise Absent(what=f"output of {ident}: its session is gone and nothing was kept") from None
+        for name in (f"logs/{ident}.log", f"logs/{ident}.verify.log"):
+            with suppress(FileNotFoundError):
+                return self.files_of_home(name)
+        raise Absent(what=f"output of {ident}: its session is gone and nothing was kept")
 
     def files_of_home(self, name: str) -> str:
         """The text of a file of the home."""

@@ -35,12 +35,13 @@ def integration_branch(ground: Ground, project: str, repository: str) -> tuple[s
     try:
         if ground.world.git.resolve(repository, f"refs/heads/{name}") is None:
             ground.world.git.note_followed(repository, target)
-            ground.world.git.set_branch(repository, name, new=start, old="0" * 40)
+            ground.world.git.set_branch(repository, name, new=start, old="")
         made = ground.world.git.resolve(repository, f"refs/heads/{name}")
     finally:
         gate.give()
     if made is None:
-        raise GitRefused(what=f"make the branch {name}", why="it is not there")
+        why = ground.world.git.why_not_made(repository, name) or "it is not there"
+        raise GitRefused(what=f"make the branch {name}", why=why)
     return name, made
 
 

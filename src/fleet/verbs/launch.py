@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.ground import Ground
 
+_REASON = 300
 _SETUP_LIMIT = 3_600.0
 
 
@@ -227,7 +228,7 @@ def _comfort(ground: Ground, row: Row, repository: str, cwd: str) -> None:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # it went meanwhile
             shutil.copy2(os.path.join(repository, name), target, follow_symlinks=False)
-    run_hook(ground, row["project"], "worktree.setup", cwd)
+    run_hook(ground, row, "worktree.setup", cwd)
     ground.world.files.publish(marker, b"done\n")
 
 
@@ -267,13 +268,13 @@ def _others(ground: Ground, repository: str, flag: str) -> set[str]:
     return {name for name in done.out.split("\0") if name and not name.endswith("/")} if done.ok else set()
 
 
-def run_hook(ground: Ground, project: str, setting: str, cwd: str) -> None:
-    """Run a command of the user's own, as written in fleet.toml, in a worktree."""
-    told = ground.setting(setting, project)
+def run_hook(ground: Ground, row: Row, setting: str, cwd: str) -> None:
+    """Run a command of the user's own, as written in fleet.toml, in a worktree; what it prints goes into a log of the dispatch."""
+    told = ground.setting(setting, row["project"])
     if not told:
         return
-    done = ground.world.programs.run(setting, ["/bin/sh", "-c", told], limit=_SETUP_LIMIT, cwd=cwd)
+    log = f"{ground.world.home}/logs/{row['id']}.{setting.rpartition('.')[2]}.log"
+    done = ground.world.programs.record(setting, ["/bin/sh", "-c", told], path=log, limit=_SETUP_LIMIT, cwd=cwd)
     if not done.ok:
-        raise FleetError(
-            what=f"{setting} failed ({done.status}): {shown.tail(' '.join((done.err or done.out).split()), 300)}"
-        )
+        said = shown.tail(" ".join(f"{done.out} {done.err}".split()), _REASON, more=log)
+        raise FleetError(what=f"{setting} failed ({done.status}): {said}")

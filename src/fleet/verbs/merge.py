@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.ground import Ground
 
-_OUTPUT = 4_000
 _LISTED = 5
 
 
@@ -270,9 +269,10 @@ def _verify(ground: Ground, order: Order, path: str) -> bool:
     limit = duration(ground.setting("verify_limit", order.project)) / SECOND
     # It carries the finisher's mark: if that one is killed, a sweep finds what it left at work.
     env = {**os.environ, "FLEET_HOME": ground.world.home, "FLEET_DISPATCH_ID": order.dispatch}
-    done = ground.world.programs.run("verify", ["/bin/sh", "-c", told], limit=limit, cwd=path, env=env)
+    log = f"{ground.world.home}/logs/{order.dispatch}.verify.log"
+    done = ground.world.programs.record("verify", ["/bin/sh", "-c", told], path=log, limit=limit, cwd=path, env=env)
     if not done.ok:
-        output = (done.out + done.err).replace("\0", "").strip()[-_OUTPUT:]
+        output = f"{done.out}\n{done.err}".replace("\0", "").strip()
         said = f"verify is red ({told!r} gave {done.status}):\n{output}"
         advice = f"`fleet task retry {order.slug}` lets an agent mend it"
         raise NotMergeable(project=order.project, slug=order.slug, why=said, advice=advice, stage="fix")

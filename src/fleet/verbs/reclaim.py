@@ -180,7 +180,7 @@ def _tear_down(ground: Ground, claim: Claim) -> None:
     told = ground.setting("worktree.teardown", claim.project)
     if told and claim.state == "live" and os.path.isdir(claim.name):
         ground.world.files.unlink(f"projects/{claim.project}/workers/{claim.slug}/set-up")
-        ground.world.programs.run("worktree.teardown", ["/bin/sh", "-c", told], limit=TEARDOWN_LIMIT, cwd=claim.name)
+        ground.world.programs.record("worktree.teardown", ["/bin/sh", "-c", told], limit=TEARDOWN_LIMIT, cwd=claim.name)
 
 
 def is_disposable(ground: Ground, project: str, slug: str) -> bool:

@@ -99,13 +99,24 @@ class Git:
         return [line.replace("\t", " ", 1) for line in done.out.splitlines()]
 
     def head_branch(self, repository: str) -> str | None:
-        """The branch that the main checkout is on."""
-        done = self.run("symbolic-ref", repository, "symbolic-ref", "--quiet", "--short", "HEAD")
-        return _answer(done, f"say which branch of {repository} is checked out")
+        """The branch that the main checkout is on. Asked in full: beside a tag of its name git would call main heads/main."""
+        done = self.run("symbolic-ref", repository, "symbolic-ref", "--quiet", "HEAD")
+        said = _answer(done, f"say which branch of {repository} is checked out")
+        return None if said is None else said.removeprefix("refs/heads/")
+
+    def why_not_made(self, repository: str, branch: str) -> str:
+        """Why git could not make a branch, in git's words: another branch's name is a folder of it, or it of others. Empty: it could."""
+        parts = branch.split("/")
+        taken = self.branches(repository, *("/".join(parts[:end]) for end in range(1, len(parts))))
+        words = ["for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", f"refs/heads/{branch}/"]
+        inside = self.run("for-each-ref", repository, *words).out.strip()
+        other = next(iter(taken), inside)
+        return f"'refs/heads/{other}' exists; cannot create 'refs/heads/{branch}'" if other else ""
 
     def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
-        """Compare and set of a branch of fleet's; an old of zeros means it must not exist."""
-        words = ["update-ref", f"refs/heads/{branch}", new, old]
+        """Compare and set of a branch of fleet's; an empty old means it must not exist, of zeros the same."""
+        # Zeros are as many as a hash is long, which differs; git takes an empty text for them.
+        words = ["update-ref", f"refs/heads/{branch}", new, old.strip("0") and old]
         return self._past(lambda: self.run("update-ref", repository, *words), repository).ok
 
     def note_followed(self, repository: str, branch: str) -> None:
@@ -122,7 +133,7 @@ class Git:
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
         """Make a ref that is not there yet."""
-        return self.run("update-ref", repository, "update-ref", ref, new, "0" * 40).ok
+        return self.run("update-ref", repository, "update-ref", ref, new, "").ok
 
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
         """Delete a branch, if it still is where it was."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from fleet.world import folders
 from fleet.world.locks import is_same_file
 from fleet.world.ps import handle_of
+from fleet.world.recording import Recording, listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -113,7 +114,7 @@ class EffectLock:
         return True
 
 
-class Child(subprocess.Popen[str]):
+class Child(subprocess.Popen[bytes]):
     """A program that was started. Its end is told by the kernel, not looked for time and again."""
 
     def wait(self, timeout: float | None = None) -> int:
@@ -160,8 +161,7 @@ class Programs:
 
         def act() -> Done:
             try:
-                kept = [each for each in (lock, self._lease()) if each is not None and each >= 0]
-                child = _begun(words, env, cwd, kept, stdin=stdin, errors="surrogateescape" if exact else "replace")
+                child = _begun(words, env, cwd, self._kept(lock), stdin=stdin)
             except OSError as error:
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
             self._funnel.during(effect, child.pid)
@@ -169,8 +169,44 @@ class Programs:
                 if meanwhile is not None:
                     meanwhile()
             finally:
-                done = _finished(child, given, limit)
+                done = _finished(child, given, limit, errors="surrogateescape" if exact else "replace")
             return done
+
+        return self._funnel.through(effect, act)
+
+    def _kept(self, lock: int | None) -> list[int]:
+        """Return the descriptors that a program inherits: the effect's lock, and the lease of this room."""
+        return [each for each in (lock, self._lease()) if each is not None and each >= 0]
+
+    def record(
+        self,
+        effect: str,
+        words: Sequence[str],
+        *,
+        path: str = "",
+        limit: float,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        most: int = 4_000,
+    ) -> Done:
+        """Run a program to its end, or for at most so many seconds, however much it prints: both outputs go into a file.
+
+        The beginning and the end are kept there; `out` has so many bytes of both, and says how much is left out between them.
+        """
+
+        def act() -> Done:
+            recording = Recording(path)
+            try:
+                child = _begun(words, env, cwd, self._kept(None), stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+            except OSError as error:
+                recording.close()
+                return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
+            self._funnel.during(effect, child.pid)
+            in_time = listen(child, recording, limit=limit)
+            late = "" if in_time else _killed(child, limit).err
+            recording.close()
+            _close(child)
+            return Done(status=child.returncode if in_time else None, out=recording.text(most), err=late)
 
         return self._funnel.through(effect, act)
 
@@ -200,25 +236,30 @@ def detached() -> bool:
 
 
 def _begun(
-    words: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, kept: list[int], *, stdin: int, errors: str
+    words: Sequence[str],
+    env: Mapping[str, str] | None,
+    cwd: str | None,
+    kept: list[int],
+    *,
+    stdin: int,
+    stderr: int = subprocess.PIPE,
 ) -> Child:
     return Child(
         words,
         stdin=stdin,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         env=cleaned(env),
         cwd=cwd,
         pass_fds=kept,
-        encoding="utf-8",
-        errors=errors,
         start_new_session=True,
     )
 
 
-def _finished(child: Child, given: str | None, limit: float) -> Done:
+def _finished(child: Child, text: str | None, limit: float, *, errors: str) -> Done:
     """How it ended. What it left behind in the background may hold its pipes for ever; that is not waited for."""
     until = monotonic() + limit
+    given = None if text is None else text.encode("utf-8", errors)
     while True:
         ended = child.poll() is not None  # then all that it said is there to be read
         patience = _A_WHILE if ended else max(min(_A_WHILE, until - monotonic()), 0)
@@ -227,12 +268,12 @@ def _finished(child: Child, given: str | None, limit: float) -> Done:
         except subprocess.TimeoutExpired as late:
             if ended and (not _has_more(child) or monotonic() >= until):
                 _close(child)
-                return Done(status=child.returncode, out=_text(late.stdout), err=_text(late.stderr))
+                return Done(status=child.returncode, out=_text(late.stdout, errors), err=_text(late.stderr, errors))
             if child.poll() is None and monotonic() >= until:
                 return _killed(child, limit)
             given = None
         else:
-            return Done(status=child.returncode, out=out, err=err)
+            return Done(status=child.returncode, out=_text(out, errors), err=_text(err, errors))
 
 
 def _has_more(child: Child) -> bool:
@@ -258,8 +299,9 @@ def _close(child: Child) -> None:
             pipe.close()
 
 
-def _text(said: bytes | str | None) -> str:
-    return said.decode(errors="replace") if isinstance(said, bytes) else said or ""
+def _text(said: bytes | None, errors: str) -> str:
+    """As it was printed: a carriage return stays one."""
+    return (said or b"").decode("utf-8", errors)
 
 
 def cleaned(env: Mapping[str, str] | None) -> dict[str, str]:

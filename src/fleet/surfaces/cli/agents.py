@@ -112,7 +112,7 @@ def peek(agent: str | None, **given: Any) -> None:
 @click.argument("agent", required=False)
 @json_option
 def logs(agent: str | None, **given: Any) -> None:
-    """All that an agent showed; kept after it has ended.
+    """All that an agent showed; kept after it has ended. Of a merge: what its verify command printed.
 
     \b
     Examples:
@@ -133,7 +133,7 @@ def _show(text: str) -> None:
 
 
 def _is_kept(fleet: Fleet, agent: str) -> bool:
-    return f"{agent}.log" in fleet.files.names("logs")
+    return not {f"{agent}.log", f"{agent}.verify.log"}.isdisjoint(fleet.files.names("logs"))
 
 
 @click.command("diff")

@@ -41,11 +41,11 @@ def ensure_branch(ground: Ground, job: Row) -> None:
     gate = ground.world.git_gate(repository)
     gate.take(wait=60)
     try:
-        git.set_branch(repository, name, new=start, old="0" * 40)
+        git.set_branch(repository, name, new=start, old="")
     finally:
         gate.give()
     if git.resolve(repository, f"refs/heads/{name}") is None:
-        raise GitRefused(what=f"make the branch {name}", why="it is not there")
+        raise GitRefused(what=f"make the branch {name}", why=git.why_not_made(repository, name) or "it is not there")
 
 
 def merge(ground: Ground, job: Row, item: str) -> str | None:
