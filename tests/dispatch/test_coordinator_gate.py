@@ -206,3 +206,21 @@ def test_the_gate_is_taken_before_any_other_check_and_its_file_stays(scene):
         assert said.code == 12, "not even the engine was looked at"
         gate.give()
         until(lambda: os.path.exists(f"{scene.home}/projects/p/.locks/coord-spawn.lock"))
+
+
+@pytest.mark.req("COORD-1")
+def test_a_coordinator_whose_spawner_died_is_not_called_starting_for_ever(either):
+    child = either.halted("before", "tmux new-session", "coord")
+    with either.fleet() as fleet:
+        (one,) = fleet.agents()
+        assert (fleet.coordinator("p")["state"], one["state"]) == ("starting", "starting")
+        child.kill()
+        child.wait()
+        (one,) = fleet.agents()
+        assert (fleet.coordinator("p")["state"], one["state"]) == ("dead before it started", "exited")
+        assert "dead before it started: `fleet coord start -p p`" in either.program("coord", "status").ok().out
+        assert "dead before it started: `fleet coord start -p p`" in either.program("ps").ok().out
+        assert "dead before it started" in either.program("status").ok().out
+        again = fleet.coord_spawn(COORD)["id"]
+        either.launched(fleet, again)
+        assert fleet.coordinator("p")["state"] == "alive"

@@ -202,3 +202,26 @@ def test_the_wait_doubles_up_to_its_limit_with_some_chance_in_it():
     retry = Retry(attempts=9, backoff=1_000, longest=5_000)
     assert [retry.wait(failures, 0.0) for failures in (1, 2, 3, 4, 99)] == [500, 1_000, 2_000, 2_500, 2_500]
     assert [retry.wait(failures, 0.999) for failures in (1, 2)] == [999, 1_999]
+
+
+@pytest.mark.req("JOB-1")
+def test_a_document_or_an_input_that_is_nested_without_end_is_told_in_one_line(scene):
+    deep = f"{'[' * 30_000}{']' * 30_000}"
+    file = Path(scene.repository, "deep.yml")
+    file.write_text(f"name: deep\nmap:\n  input: {deep}\n")
+    for words in (("validate",), ("run",)):
+        said = scene.program("job", *words, str(file))
+        assert said.code == 2, said
+        assert "deep.yml:3:" in said.out + said.err
+        assert "nested more than 100 levels deep" in said.out + said.err
+        assert "Traceback" not in said.err
+    Path(scene.repository, "deep.json").write_text(deep)
+    Path(scene.repository, "less.json").write_text(f"[{'[' * 150}{']' * 150}]")
+    for name in ("deep.json", "less.json"):
+        file.write_text(
+            f"name: deep\nmap:\n  isolation: none\n  input: {{file: {name}}}\n  steps:\n    - shell: 'true'\n"
+        )
+        said = scene.program("job", "run", str(file))
+        assert said.code == 1, said
+        assert "nested more than 100 levels deep" in said.out + said.err
+        assert "Traceback" not in said.err

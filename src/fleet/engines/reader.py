@@ -173,6 +173,8 @@ def _parsed(path: Path, raw: bytes) -> Engine:
         raise _broken(path, raw.count(b"\n", 0, error.start) + 1, "it is not UTF-8") from None
     try:
         given = tomllib.loads(text)
+    except RecursionError:
+        raise _broken(path, 1, "it is nested too deep") from None
     except tomllib.TOMLDecodeError as error:
         where = re.search(r"\(at line (\d+)", str(error))
         raise _broken(path, int(where[1]) if where else max(1, len(text.splitlines())), str(error)) from None

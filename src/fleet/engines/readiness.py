@@ -82,7 +82,7 @@ def _content(path: str) -> object:
     try:
         with open(path, "rb") as file:
             return tomllib.load(file) if path.endswith(".toml") else json.load(file)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 

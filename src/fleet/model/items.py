@@ -17,6 +17,7 @@ PARTS = ("setup", "reduce")
 # What an attempt has in common with others that a usage limit ended: it is no failure of its item.
 LIMIT = "limit"
 LONGEST = 200_000
+DEEPEST = 100
 _ID = 12
 _SIGNATURE = 160
 _SAME = (
@@ -45,6 +46,16 @@ def numbered(found: Iterable[Any]) -> Iterator[tuple[str, int, Any]]:
 def slug(job: str, item: str) -> str:
     """The task that an item is worked on as."""
     return f"job-{job}-{item}"
+
+
+def depth(data: object) -> int:
+    """How deep an item is nested, as far as one level beyond what is taken in."""
+    level, found = [data], 0
+    while level and found <= DEEPEST:
+        lists = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [inner for each in lists for inner in each]
+        found += 1
+    return found
 
 
 def label(data: object) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def read(path: str, text: str, file: str) -> dict[str, Value]:
     """The settings that a file gives, each checked."""
     found = {}
-    for name, value in _flat(_parsed(path, text)):
+    for name, value in _parsed(path, text):
         setting = _known(path, text, name, file)
         line = _line_of(text, name)
         if not setting.accepts(value):
@@ -27,14 +27,23 @@ def read(path: str, text: str, file: str) -> dict[str, Value]:
     return found
 
 
-def _parsed(path: str, text: str) -> dict[str, Any]:
+def _parsed(path: str, text: str) -> list[tuple[str, Any]]:
     try:
-        return tomllib.loads(text)
+        return list(_flat(tomllib.loads(text)))
+    except RecursionError:
+        raise _too_deep(path, text) from None
     except tomllib.TOMLDecodeError as error:
         where = re.search(r"\(at line (\d+)", str(error))
         line = int(where[1]) if where else text.count("\n") + 1
         why = re.sub(r" \(at .*\)$", "", str(error))
         raise BadSetting(file=path, line=line, why=why, advice="see https://toml.io for the syntax") from None
+
+
+def _too_deep(path: str, text: str) -> BadSetting:
+    """TOML that is nested deeper than Python reads; its line is the one with the most brackets and dots."""
+    weights = [sum(line.count(sign) for sign in "[{.") for line in text.split("\n")]
+    line = weights.index(max(weights)) + 1
+    return BadSetting(file=path, line=line, why="it is nested too deep", advice="no setting is nested")
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -8,6 +8,8 @@ from typing import Any
 import yaml
 
 _MOST_NODES = 200_000
+_DEEPEST = 100
+_TOO_DEEP = f"it is nested more than {_DEEPEST} levels deep"
 _PLAIN = {"str": str, "int": int, "float": float}
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -65,7 +67,7 @@ class Node:
 def parse(text: str) -> Node:
     """The tree of a text, or Unreadable."""
     try:
-        composed = yaml.compose(text, Loader=yaml.SafeLoader)
+        composed = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -82,6 +84,25 @@ def _unreadable(line: int, column: int, why: str) -> Unreadable:
     return Unreadable(Fault(line=line, column=column, why=why, advice="`fleet job validate --help` shows an example"))
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a text that is nested too deep, before Python's stack does."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - as in PyYAML
+        """One node, and what is inside it."""
+        if self._depth > _DEEPEST:
+            mark = self.peek_event().start_mark
+            raise _unreadable(mark.line + 1, mark.column + 1, _TOO_DEEP)
+        self._depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+
+
 class _Builder:
     """Makes the tree, and refuses what would make it endless."""
 
@@ -93,6 +114,8 @@ class _Builder:
         self._made += 1
         if id(given) in above or self._made > _MOST_NODES:
             raise _unreadable(line, column, "an alias repeats too much")
+        if len(above) > _DEEPEST:  # by aliases within aliases
+            raise _unreadable(line, column, _TOO_DEEP)
         inside = (*above, id(given))
         if isinstance(given, yaml.MappingNode):
             return self._mapping(given, line, column, inside)

@@ -20,6 +20,7 @@ from fleet.model.identity import Identity
 from fleet.model.times import age, iso, iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.ownership import is_own, owner_of
+from fleet.verbs.settle import why_alive
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -81,7 +82,7 @@ def _agent(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: b
 def _state(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: bool) -> State:
     """The first layer that knows."""
     if row["exec_state"] == "pending":
-        return State(name="starting", source="store", at=row["created_at"])
+        return _starting(ground, row, listing)
     who = Identity.parse(row["process"] or "")
     life = ground.world.processes.life(who)
     if life == "dead":
@@ -96,6 +97,14 @@ def _state(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: b
         said = f"reported {row['report']}"
         return State(name=said, source="report", at=row["reported_at"], detail=row["report_reason"] or "")
     return _alive(ground, row, known, who, listing, screens=screens)
+
+
+def _starting(ground: Ground, row: Row, listing: Listing) -> State:
+    """One that was not launched yet: it may still be, or whoever was to start it is proven dead."""
+    if why_alive(ground, row, listing):
+        return State(name="starting", source="store", at=row["created_at"])
+    next_step = f"`fleet coord start -p {row['project']}`" if row["kind"] == "coord" else "`fleet clean` settles it"
+    return State(name="exited", source="process", detail=f"dead before it started: {next_step}")
 
 
 def _alive(ground: Ground, row: Row, known: Row, who: Identity, listing: Listing, *, screens: bool) -> State:

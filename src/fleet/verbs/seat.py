@@ -159,5 +159,5 @@ def _life(ground: Ground, ident: str | None) -> str:
     if row is None or row["exec_state"] not in UNFINISHED:
         return "ended"
     if row["exec_state"] == "pending":
-        return "starting"
+        return "starting" if why_alive(ground, row, ground.world.tmux.listing()) else "dead before it started"
     return ground.world.processes.life(Identity.parse(row["process"] or ""))

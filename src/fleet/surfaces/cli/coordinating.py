@@ -112,7 +112,8 @@ def status(**given: Any) -> None:
     if seat["holder"] is None:
         terminal.say(f"{seat['project']} has no coordinator; `fleet coord start -p {seat['project']}` starts one")
     else:
-        terminal.say(f"{seat['project']}: {seat['holder']} is {seat['state']} (epoch {seat['epoch']})")
+        again = f": `fleet coord start -p {seat['project']}`" if seat["state"].startswith("dead") else ""
+        terminal.say(f"{seat['project']}: {seat['holder']} is {seat['state']}{again} (epoch {seat['epoch']})")
     if seat["candidate"]:
         terminal.say(f"  next: {seat['candidate']} has to prove itself by {seat['deadline']}")
     for ident in seat["retiring"]:

@@ -36,8 +36,15 @@ class Hands:
 
 def items_of(ground: Ground, workflow: Workflow, where: doing.Where, values: dict[str, Any], hands: Hands) -> list[Any]:
     """Every item, in its order."""
-    found = _picked(workflow, _given(ground, workflow, where, values, hands))
+    try:
+        found = _picked(workflow, _given(ground, workflow, where, values, hands))
+    except RecursionError:
+        why = f"the input is nested more than {items.DEEPEST} levels deep"
+        raise JobFailed(job=where.job, why=why, advice="mend the input") from None
     for number, data in enumerate(found, 1):
+        if items.depth(data) > items.DEEPEST:
+            why = f"item {number} of the input is nested more than {items.DEEPEST} levels deep"
+            raise JobFailed(job=where.job, why=why, advice="mend the input")
         if data is None or len(json.dumps(data, ensure_ascii=False)) > items.LONGEST:
             why = "is null" if data is None else f"is longer than {items.LONGEST} characters"
             raise JobFailed(job=where.job, why=f"item {number} of the input {why}", advice="mend the input")
