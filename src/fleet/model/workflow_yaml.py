@@ -94,7 +94,7 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - as in PyYAML
         """One node, and what is inside it."""
         if self._depth > _DEEPEST:
-            mark = self.peek_event().start_mark
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise _unreadable(mark.line + 1, mark.column + 1, _TOO_DEEP)
         self._depth += 1
         try:
