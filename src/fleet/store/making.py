@@ -15,6 +15,7 @@ from fleet.world.files import move_into_place
 from fleet.world.locks import FileLock
 
 _PRIVATE = 0o600
+_A_MOMENT = 0.1
 
 
 def make_or_migrate(home: str, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
@@ -94,11 +95,30 @@ def _apply(db: _sqlite3.Connection, wait: float, due: tuple[Migration, ...]) -> 
 def _backup(home: str, db: _sqlite3.Connection, version: int) -> None:
     folder = Path(home, "backups")
     folder.mkdir(mode=0o700, exist_ok=True)
+    discard_unfinished(home)
     target = folder / f"fleet-schema{version}-{Clock().now()}.db"
     building = folder / f"{target.name}.making"
     db.execute("VACUUM INTO ?", (str(building),))
     building.chmod(_PRIVATE)
     move_into_place(str(building), str(target))
+
+
+def discard_unfinished(home: str) -> None:
+    """Remove copies that somebody who was killed has left half made. For whoever holds the lock of making."""
+    for left in Path(home, "backups").glob("*.db.making*"):
+        left.unlink(missing_ok=True)
+
+
+def sweep(home: str) -> None:
+    """The same, unless somebody is at it."""
+    if not any(Path(home, "backups").glob("*.db.making*")):
+        return
+    lock = FileLock(f"{home}/{LOCK}")
+    try:
+        if lock.take(_A_MOMENT):
+            discard_unfinished(home)
+    finally:
+        lock.close()
 
 
 def _translated(home: str, error: Exception) -> FleetError:

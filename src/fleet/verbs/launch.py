@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fleet.verbs.ground import Ground
 
 _REASON = 300
+_LINK_WAIT = 10.0
 _SETUP_LIMIT = 3_600.0
 
 
@@ -189,11 +190,16 @@ def _bin(ground: Ground) -> str:
     folder, link = f"{ground.world.home}/bin", f"{ground.world.home}/bin/fleet"
     folders.make(folder)
     if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(ground.world.fleet_program):
-        new = (
-            f"{ground.world.home}/locks/fleet.{ground.world.ids.key()}"  # not beside it: agents have that on their PATH
-        )
-        os.symlink(ground.world.fleet_program, new)
-        os.replace(new, link)
+        gate = ground.world.gate("bin")
+        gate.take(wait=_LINK_WAIT)
+        try:
+            new = f"{ground.world.home}/locks/fleet.new"  # not beside it: agents have that on their PATH
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(new)
+            os.symlink(ground.world.fleet_program, new)
+            os.replace(new, link)
+        finally:
+            gate.give()
     return folder
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
+from fleet.errors import GateHeld
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.times import HOUR
 from fleet.resources import KINDS
+from fleet.store import making
 from fleet.store import queries as q
 from fleet.verbs.acquire import release
 from fleet.verbs.find import archived
@@ -23,8 +26,6 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing, Pane
 
 _SESSION = re.compile(r"fleet-([0-9a-f]{8})")
-_HALF = re.compile(r"([0-9a-f]{8}\.md)\.[0-9a-f]{8}\.new")
-_HALF_JOURNAL = re.compile(r"([0-9a-f]{8})-\d+\.json\.[0-9a-f]{8}\.new")
 _INBOX = re.compile(r"([0-9a-f]{8})\.md")
 _LATE = 168 * HOUR
 
@@ -97,23 +98,31 @@ def files(ground: Ground, *, kill: bool) -> Iterator[Finding]:
 
 
 def _forget_litter(ground: Ground) -> None:
-    """Locks of claims that are history, prompts and journals that were never published whole. First what is there, then whose it is."""
+    """Remove locks of claims that are history, and files that somebody who is dead was writing. First what is there, then whose it is."""
     files = ground.world.files
-    locks, prompts, journals = (files.names(folder) for folder in ("locks/effects", "inbox", "dispatches/archive"))
-    claims = ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))
-    known = {row["id"] for row in claims}
+    locks = files.names("locks/effects")
+    known = {row["id"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
     for ident in (name.removesuffix(".lock") for name in locks):
         if ident not in known and ground.world.effect_lock(ident).is_free():
             ground.world.forget_effect_lock(ident)
-    written = {row["name"] for row in claims if row["state"] == "allocating" or '"rewrite"' in row["data"]}
-    for name in prompts:
-        found = _HALF.fullmatch(name)
-        if found and f"inbox/{found[1]}" not in written:
-            files.unlink(f"inbox/{name}")
-    for name in journals:
-        ended = _HALF_JOURNAL.fullmatch(name)
-        if ended and ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ended[1])) is None:  # noqa: B023
-            files.unlink(f"dispatches/archive/{name}")
+    for path in files.abandoned():
+        files.discard_abandoned(path)
+    making.sweep(ground.world.home)
+    _forget_links(ground)
+
+
+def _forget_links(ground: Ground) -> None:
+    """Remove links to fleet that were not put into their place, unless somebody is at it."""
+    left = [name for name in ground.world.files.names("locks") if name.startswith("fleet.")]
+    if not left:
+        return
+    try:
+        with ground.world.gate("bin"):
+            for name in left:
+                if os.path.islink(f"{ground.world.home}/locks/{name}"):
+                    ground.world.files.unlink(f"locks/{name}")
+    except GateHeld:
+        return
 
 
 def rewrites(ground: Ground, *, kill: bool) -> Iterator[Finding]:

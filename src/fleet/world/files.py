@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import secrets
 from typing import TYPE_CHECKING
 
 from fleet.errors import WriteFailed
-from fleet.world import folders
+from fleet.world import building, folders
 
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
-_FILE = 0o600
+
+# What agents write, and what was thrown away.
+_NOT_OURS = frozenset({"worktrees", "merges", "trash"})
 
 
 class Files:
@@ -42,6 +43,18 @@ class Files:
         """Give a file another name, durably. Safe when it was moved already."""
         self._funnel.through(f"move {name}", lambda: _move(f"{self.root}/{name}", f"{self.root}/{to}"))
 
+    def abandoned(self) -> list[str]:
+        """Files that somebody who is dead was writing, by their paths; worktrees are not looked into."""
+        found = []
+        for folder, inner, names in os.walk(self.root):
+            inner[:] = [name for name in inner if name not in _NOT_OURS]
+            found += [f"{folder}/{name}" for name in names if building.is_building(name)]
+        return building.abandoned(found)
+
+    def discard_abandoned(self, path: str) -> None:
+        """Remove one of those, if it still is one."""
+        self._funnel.through(f"discard {os.path.basename(path)}", lambda: building.discard_abandoned(path))
+
     def names(self, folder: str) -> list[str]:
         """The names in a folder, sorted; none when it is missing."""
         try:
@@ -50,14 +63,14 @@ class Files:
             return []
 
 
-def move_into_place(building: str, path: str) -> None:
+def move_into_place(made: str, path: str) -> None:
     """Give a finished file its name; durable when this returns."""
-    handle = os.open(building, os.O_RDONLY | os.O_CLOEXEC)
+    handle = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
-    os.rename(building, path)
+    os.rename(made, path)
     _sync(os.path.dirname(path))
 
 
@@ -76,24 +89,26 @@ def _move(path: str, to: str) -> None:
 
 
 def _publish(path: str, content: bytes) -> None:
-    folder = os.path.dirname(path)
-    building = f"{path}.{secrets.token_hex(4)}.new"
     try:
-        folders.make(folder)
-        _write(building, content)
-        os.rename(building, path)
-        _sync(folder)
+        folders.make(os.path.dirname(path))
+        _replace(path, content)
     except OSError as error:
-        _discard(building)
         raise WriteFailed(path=path, why=str(error.strerror).lower()) from error
 
 
-def _write(path: str, content: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def _replace(path: str, content: bytes) -> None:
+    """Write it beside its path, and give it its name; nothing is left of it when that fails."""
+    name, handle = building.begin(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+            os.rename(name, path)  # still locked: nobody takes it for abandoned
+        _sync(os.path.dirname(path))
+    except BaseException:
+        _discard(name)
+        raise
 
 
 def _sync(folder: str) -> None:

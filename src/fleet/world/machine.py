@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shutil
 import stat
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from fleet.world.files import move_into_place
+from fleet.world.output import replacing
 
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
@@ -51,13 +50,10 @@ class Machine:
 
 
 def _replace(path: str, text: str) -> None:
-    building = f"{path}.{secrets.token_hex(4)}.new"
     os.makedirs(os.path.dirname(path), exist_ok=True)
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
-    with open(os.open(building, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+    with replacing(path, mode=mode) as file:
         file.write(text)
-    os.chmod(building, mode)
-    move_into_place(building, path)
 
 
 def _output(words: list[str]) -> str:

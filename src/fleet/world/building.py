@@ -1,0 +1,88 @@
+"""Files that are being written beside the one they will replace.
+
+Whoever writes one holds a lock on it, until it has its name or its writer is dead. So a file of this kind that is not locked is
+one that nobody will finish.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_BYTES = 4
+_END = ".new"
+
+
+def begin(path: str, *, mode: int = 0o600) -> tuple[str, int]:
+    """A new file beside a path, and its handle, which holds the lock."""
+    while True:
+        building = f"{path}.{secrets.token_hex(_BYTES)}{_END}"
+        handle = os.open(building, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+        _lock(handle)
+        if _is_at(building, handle):  # else somebody took it for abandoned before it was locked
+            return building, handle
+        os.close(handle)
+
+
+def is_building(name: str) -> bool:
+    """Whether a file's name is one that `begin` gives."""
+    stem, _, mark = name.removesuffix(_END).rpartition(".")
+    return name.endswith(_END) and bool(stem) and len(mark) == 2 * _BYTES and not mark.strip("0123456789abcdef")
+
+
+def discard_abandoned(path: str) -> bool:
+    """Remove a file that was being written, if nobody writes it any more. False: somebody does, or it cannot be told."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _is_at(path, handle):
+            return False
+        os.unlink(path)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def abandoned(paths: Iterable[str]) -> list[str]:
+    """Those of the paths that were being written and that nobody writes any more. None of them is touched."""
+    return [path for path in paths if is_building(os.path.basename(path)) and _is_free(path)]
+
+
+def _is_free(path: str) -> bool:
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _lock(handle: int) -> None:
+    """Where the file system has no locks, nothing is ever taken for abandoned either."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    except OSError:
+        return
+
+
+def _is_at(path: str, handle: int) -> bool:
+    try:
+        there = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(there, os.fstat(handle))
