@@ -77,10 +77,10 @@ def daemon(scene, tmp_path) -> str:
     return f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid /"
 
 
-@pytest.fixture
-def writer(scene) -> str:
-    """The command of an agent that starts a writer in its worktree, with no environment and in a session of its own."""
-    return f"env -i PATH=$PATH setsid sh -c '{WRITER.format(f'{scene.root}/pid')}' >/dev/null 2>&1 &"
+@pytest.fixture(params=["-i PATH=$PATH", "-u FLEET_DISPATCH_ID"])
+def writer(scene, request) -> str:
+    """The command of an agent that starts a writer in its worktree, without its mark and in a session of its own."""
+    return f"env {request.param} setsid sh -c '{WRITER.format(f'{scene.root}/pid')}' >/dev/null 2>&1 &"
 
 
 @pytest.mark.req("AGENT-7", "SWEEP-12", "SWEEP-8")

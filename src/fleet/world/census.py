@@ -70,9 +70,17 @@ class Census:
         return "" if dispatch and f"{_HINT}{dispatch}" in ps.command(pid) else dispatch
 
     def is_fleets(self, pid: int) -> bool:
-        """Whether a process is fleet's own or a person's beside an agent: it carries this home, and no dispatch's mark."""
-        told = self.environment(pid)
-        return self._home in told and not any(entry.startswith(_MARK) for entry in told)
+        """Whether a process is a fleet of this home, or what such a one runs: no dispatch's mark is on any of them.
+
+        The variables alone prove nothing: an agent can start a program without its mark.
+        """
+        for each in (self.entries[pid], *self._ancestors(pid)):
+            told = self.environment(each.pid)
+            if self._home not in told or any(entry.startswith(_MARK) for entry in told):
+                return False
+            if _runs_fleet(ps.command(each.pid)):
+                return True
+        return False
 
     def marked(self, dispatch: str) -> set[int]:
         """Those that carry the mark of a dispatch."""
@@ -139,3 +147,9 @@ class Census:
             if each.terminal or not each.is_since(since) or ps.program(each.pid) in _LOGINS:
                 return True
         return False
+
+
+def _runs_fleet(command: str) -> bool:
+    """Whether these are the words of the command `fleet`: by itself, behind its interpreter, or behind the shell of a hint."""
+    words = command.split(" ")
+    return any(os.path.basename(word) == "fleet" for word in words[:2]) or _HINT in command
