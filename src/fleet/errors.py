@@ -42,6 +42,8 @@
     │   ├── NotReady                   dependencies, pause or time
     │   ├── NeedsOverride              a live attempt holds the task
     │   ├── OverrideIsForPeople        an agent said --override
+    │   ├── NotAllowed                 the speaker's role may not do it
+    │   ├── NotTrusted                 settings of a repository that no person has trusted
     │   ├── DependencyCycle
     │   ├── SlugTaken
     │   ├── ProjectTaken
@@ -421,6 +423,20 @@ class OverrideIsForPeople(Refused):
 
     says = "--override is for people, and this is dispatch {dispatch}"
     hint = "leave --override out"
+
+
+class NotAllowed(Refused):
+    """The table of roles does not give this act to whoever speaks."""
+
+    says = "{who} may not {what}: {rule}"
+    hint = "{instead}"
+
+
+class NotTrusted(Refused):
+    """A repository's settings would run something or raise a freedom, and no person has trusted them."""
+
+    says = "{project}: {settings} in fleet.toml would count, but nobody has trusted that yet"
+    hint = "a person looks at it with `fleet trust -p {project}`"
 
 
 class DependencyCycle(Refused):

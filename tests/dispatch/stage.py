@@ -36,8 +36,8 @@ _HELPERS = {"settle", "merge", "resume", "pr", "drain"}
 class Stage(Scene):
     """One test's home, repository and server."""
 
-    def __init__(self, *, store: str = "sqlite", settings: str = "") -> None:
-        super().__init__(store=store, settings=settings)
+    def __init__(self, *, store: str = "sqlite", settings: str = "", trust: str = "always") -> None:
+        super().__init__(store=store, settings=settings, trust=trust)
         self.forgiven: set[str] = set()
         self.started: list[subprocess.Popen[str]] = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 
+from fleet.api.permits import Permits
 from fleet.errors import NoProject, NoSuchProject, NoTask, NotInThisWorktree, OverrideIsForPeople
 from fleet.model import names
 from fleet.model.actors import Caller, acting
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from fleet.errors import FleetError
     from fleet.model.settings import Value
-    from fleet.store.transaction import Change, Store
+    from fleet.store.transaction import Change, Row, Store
     from fleet.world.home_record import HomeRecord
 
     Result = dict[str, Any]
@@ -75,34 +76,40 @@ class Acts:
 
     def log(self, *, project: str, slug: str, message: str, key: str | None = None) -> Result:
         """Say something about a task."""
+        self.may("log")
         return self.commit(note.log(project=project, slug=slug, message=message), key)
 
     def artifact(self, *, project: str, slug: str, path: str, key: str | None = None) -> Result:
         """Register something that a task made."""
+        self.may("artifact")
         return self.commit(note.artifact(project=project, slug=slug, path=path), key)
 
     def done(
         self, *, project: str, slug: str, message: str | None = None, override: bool = False, key: str | None = None
     ) -> Result:
         """The task is done."""
+        self.may("done")
         self._people_only(override)
         work = self._work_at(project, slug)
         return self.commit(report.done(project=project, slug=slug, message=message, work=work, override=override), key)
 
     def fail(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Result:
         """The task failed."""
+        self.may("fail")
         self._people_only(override)
         work = self._work_at(project, slug)
         return self.commit(report.fail(project=project, slug=slug, reason=reason, work=work, override=override), key)
 
     def block(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Result:
         """The task cannot go on."""
+        self.may("block")
         self._people_only(override)
         work = self._work_at(project, slug)
         return self.commit(report.block(project=project, slug=slug, reason=reason, work=work, override=override), key)
 
     def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Result:
         """Take a task."""
+        self.may("claim")
         self._people_only(override)
         return self.commit(claim.claim(project=project, slug=slug, override=override), key)
 
@@ -140,15 +147,15 @@ class Acts:
         return names.slug(told)
 
     def settings(self, project: str | None = None) -> dict[str, Value]:
-        """Every setting and where it comes from; a project's own too if one is named."""
-        from fleet.world.configuration import settings_of
+        """Every setting as it counts and where it comes from; a project's own too if one is named."""
+        from fleet.world.configuration import settings_of, trusted_settings
 
         if project is None:
             return settings_of(self.home, None)
         row = self.store.read(lambda rows: rows.one(q.PROJECT_BY_NAME, name=names.project(project)))
         if row is None:
             raise NoSuchProject(project=project)
-        return settings_of(self.home, row["path"])
+        return trusted_settings(self.home, project, row["path"])
 
     def commit(self, change: Change, key: str | None = None) -> Result:
         """Commit a change as this actor. A home that was moved changes nothing before it is repaired."""
@@ -164,6 +171,10 @@ class Acts:
         """A request by this actor, now."""
         made = self.ids.key() if key is None else names.key(key)
         return Caller(actor=self.actor, at=self.clock.now(), key=made, dispatch=self.speaker)
+
+    def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Row | None:
+        """Refuse what the speaker's role may not do (NotAllowed). Returns the speaker's journal, None for a person."""
+        return Permits(store=self.store, home=self.home, dispatch=self.speaker).check(act, project=project, agent=agent)
 
     def _people_only(self, override: bool) -> None:  # noqa: FBT001
         if override and self.speaker is not None:

@@ -31,10 +31,12 @@ class Coordinating(Running):
 
     def coord_stop(self, project: str, reason: str) -> Document:
         """End the coordinator and empty the seat."""
+        self.may("coord_stop")
         return seat.stop(self.ground, project, reason)
 
     def coord_replace(self, wanted: Wanted) -> Document:
         """Change the coordinator; the old one goes on until the new one has proven itself."""
+        self.may("coord_replace")
         if self.coordinator(wanted.project)["holder"] is None:
             raise NoCoordinator(project=wanted.project)
         seat.refuse_foreign_seat(self.ground, wanted.project)
@@ -49,6 +51,7 @@ class Coordinating(Running):
         """One tick, by the coordinator that is speaking; with what it needs to know next."""
         if self.speaker is None:
             raise Refused(what=f"only the coordinator ticks; `fleet coord start -p {project}` starts one")
+        self.may("tick")
         done = tick.tick(self.ground, project, self.speaker, nonce=os.environ.get(VARIABLE))
         now = self.clock.now()
         told = self.store.read(lambda rows: briefing.briefing(rows, project, now))
@@ -66,21 +69,25 @@ class Coordinating(Running):
         """What the speaker has read and applied; each id once."""
         if self.speaker is None:
             raise Refused(what="only an agent acknowledges its messages")
+        self.may("acknowledge")
         return self.commit(_acknowledge(self.speaker, ids))
 
     # handoffs ---------------------------------------------------------------------------------------------------------
     def hand_off(self, ident: str, *, reason: str, written: str = "") -> Document:
         """Write the document and the queue entry; nothing is ended by it."""
+        self.may("hand_off", agent=ident)
         return handoff.hand_off(
             self.ground, ident, reason=texts.text("reason", reason), written=written, by=str(self.actor)
         )
 
     def drain(self, project: str | None = None) -> list[Document]:
         """Carry on every queued handoff as far as it goes now."""
+        self.may("drain")
         return handoff.drain(self.ground, project)
 
     def drained(self, entry: str, *, limit: float) -> Document:
         """Carry on one handoff until it is finished, for a bounded time."""
+        self.may("drained")
         return handoff.drained(self.ground, entry, limit=limit)
 
     def handoffs(self, project: str | None = None) -> list[Document]:

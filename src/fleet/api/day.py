@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.coordinating import ENGINE
+from fleet.api.permits import refuse_running
 from fleet.api.resuming import Resuming
-from fleet.errors import BadSetting, CoordinatorLives
+from fleet.errors import BadSetting, CoordinatorLives, NotTrusted
 from fleet.model.comments import with_lines
 from fleet.model.dialect import clean
 from fleet.verbs import (
@@ -21,6 +22,7 @@ from fleet.verbs import (
     review,
     show,
     status,
+    trust,
 )
 from fleet.verbs.ordering import Wanted
 
@@ -44,6 +46,7 @@ class Day(Resuming):
         **fields: Any,  # noqa: ANN401 - those of NewTask
     ) -> Document:
         """Add every item of a list, all or nothing; or only say what would be added."""
+        refuse_running(self.may("add_list", project=project), "add_list", fields)
         like = self.new_task(project, "", fields)
         if dry:
             return {"project": project, "tasks": self.store.read(lambda rows: add_list.planned(rows, items, like))}
@@ -85,6 +88,7 @@ class Day(Resuming):
 
     def rehearse(self, *, project: str, slug: str) -> Document:
         """Try whether the work merges and passes its verify command; the result is kept in the task's log."""
+        self.may("rehearse", project=project)
         found = rehearse.rehearse(self.ground, project, slug)
         self.log(project=project, slug=slug, message=clean(f"tried before the review: {found['says'].strip()}"))
         return found
@@ -100,6 +104,7 @@ class Day(Resuming):
         key: str | None = None,
     ) -> Document:
         """Accept a task's work, or send it back with comments. `commit` is what the reviewer looked at, else what was reported."""
+        self.may("judge", project=project)
         self._settle_attempt(project, slug)
         accept = verdict == review.ACCEPT
         work = named_work.judged_commit(self.ground, project, slug, accept=accept, seen=commit)
@@ -116,25 +121,42 @@ class Day(Resuming):
     # pull requests ----------------------------------------------------------------------------------------------------
     def pull(self, *, project: str, slug: str) -> Document:
         """Push a task's branch and open its pull request."""
+        self.may("pull")
         self._settle_attempt(project, slug)
         return pull.pull(self.ground, project, slug)
 
     def check_pull(self, *, project: str, slug: str) -> Document:
         """How far a task's pull request is; merged, the task is done."""
+        self.may("check_pull", project=project)
         return pull.check(self.ground, project, slug)
 
     def tend_pulls(self, *, project: str) -> list[Document]:
         """Open and look at all pull requests of a project."""
+        self.may("tend_pulls", project=project)
         return pull.tend(self.ground, project)
+
+    # trust ------------------------------------------------------------------------------------------------------------
+    def untrusted(self, project: str) -> Document:
+        """What of the project's fleet.toml waits for a person's trust."""
+        return trust.pending(self.ground, project)
+
+    def trust(self, project: str, values: dict[str, Any]) -> Document:
+        """Trust these values of the project's settings, as `untrusted` showed them."""
+        self.may("trust")
+        return trust.trust(self.ground, project, values)
 
     # beginning --------------------------------------------------------------------------------------------------------
     def begin(self, project: str, wanted: dict[str, str]) -> Document:
         """Write these settings into the project's fleet.toml, and start its coordinator. What is so already stays as it is."""
+        self.may("begin")
         self.engine(wanted["engine"])
         written = configure.configure(self.ground, project, wanted)
+        trust.trust_written(self.ground, project, wanted)
         seat = self.coordinator(project)
         agent = Wanted(project=project, slug="", engine=wanted["engine"], autonomy=wanted["autonomy"])
-        warnings = [why] if (why := hinder.unstartable(self.ground, agent)) else []
+        waiting = [each["name"] for each in self.untrusted(project)["changes"]]
+        warnings = [str(NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
+        warnings += [why] if (why := hinder.unstartable(self.ground, agent)) else []
         lives = seat["state"] in {"alive", "starting", "unknown"}
         if not lives:
             try:
@@ -149,4 +171,5 @@ class Day(Resuming):
         """Whether the project's coordinator may be controlled from afar; said anew, if wanted."""
         if to is None:
             return self.store.read(lambda rows: remote_control.look(rows, project))
+        self.may("remote_control")
         return self.commit(remote_control.set_remote_control(project=project, to=to), key)

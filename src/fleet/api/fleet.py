@@ -42,6 +42,7 @@ class Fleet(Homes):
     # projects -------------------------------------------------------------------------------------------------------
     def register(self, path: str, name: str | None = None, *, key: str | None = None) -> Document:
         """Register a repository; its name is that of its directory unless another is given."""
+        self.may("register")
         top = main_checkout(self.world.programs, path)
         self._refuse_blocked(top)
         chosen = name if name is not None else slug_from(os.path.basename(top))[: names.PROJECT_LENGTH].strip("-")
@@ -49,6 +50,7 @@ class Fleet(Homes):
 
     def registered(self, path: str, name: str | None = None) -> Document:
         """The project of a repository: the one it is, or a new one."""
+        self.may("registered")
         top = main_checkout(self.world.programs, path)
         known = self.store.read(lambda rows: rows.one(q.PROJECT_BY_PATH, path=top))
         if known is not None and name in {None, known["name"]}:
@@ -69,6 +71,7 @@ class Fleet(Homes):
 
     def remove_project(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Document:
         """Forget a project; its tasks are exported into the home first."""
+        self.may("remove_project")
         names.project(name)
         done_before = (
             key is not None and self.store.read(lambda rows: rows.one(q.OPERATION_BY_KEY, key=key)) is not None
@@ -97,6 +100,7 @@ class Fleet(Homes):
         key: str | None = None,
     ) -> Document:
         """Take in a graph, all or nothing."""
+        self.may("ingest")
         return self.commit(ingest.ingest(project=project, lines=lines, name=name, progress=progress), key)
 
     def export(self, *, project: str, archived: bool = True) -> list[Document]:
@@ -115,6 +119,7 @@ class Fleet(Homes):
 
     def rotate_operations(self, *, older_than: str | None = None) -> Document:
         """Move old operations into the archive."""
+        self.may("rotate_operations")
         age = duration(older_than or self.settings()["keep_operations"].value)
         with self.gate("rotate-operations"):
             return rotate.rotate(self.store, self.files, before=self.clock.now() - age, commit=self.commit)

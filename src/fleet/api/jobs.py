@@ -24,6 +24,7 @@ class Jobs(Fleet):
 
     def run_job(self, asked: Asked, tell: Tell, wanted: Wish = lambda: True) -> Document:
         """Run a job to its end, or for as long as that is wanted."""
+        self.may("run_job")
         return begin.run_job(self.ground, asked, os.environ, tell, wanted)
 
     def plan_job(self, asked: Asked) -> Document:
@@ -36,10 +37,12 @@ class Jobs(Fleet):
 
     def resume_job(self, ident: str, tell: Tell, wanted: Wish = lambda: True, *, force: bool = False) -> Document:
         """Take a job up where it was left."""
+        self.may("resume_job")
         return resume.resume_job(self.ground, ident, tell, wanted, force=force)
 
     def cancel_job(self, ident: str, reason: str) -> Document:
         """End a job for good."""
+        self.may("cancel_job")
         return cancel.cancel(self.ground, ident, reason)
 
     def find_job(self, given: str) -> str:
@@ -72,14 +75,17 @@ class Jobs(Fleet):
 
     def retry_items(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> Document:
         """Try items again."""
+        self.may("retry_items")
         return dead.retry(self.ground, ident, which, everything=everything)
 
     def drop_items(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> Document:
         """Give items up."""
+        self.may("drop_items")
         return dead.drop(self.ground, ident, which, everything=everything)
 
     def job_step(self, dispatch: str, project: str, slug: str, show: Callable[[str], None]) -> bool:
         """What the session of an item does."""
+        self.may("job_step")
         return step.perform(self.ground, dispatch, project, slug, show)
 
 

@@ -28,7 +28,9 @@ class Living(Day):
     # messages ---------------------------------------------------------------------------------------------------------
     def message(self, text: str, *, agent: str | None = None, project: str | None = None) -> list[Document]:
         """Say something to one agent, or to all of a project or of the fleet; what became of each."""
-        found = [self.find(agent)] if agent else [row["dispatch"] for row in self._living(project)]
+        one = self.find(agent) if agent else None
+        self.may("message", agent=one, project=project or "")
+        found = [one] if one else [row["dispatch"] for row in self._living(project)]
         sent = [self.commit(messages.send(ident, self.world.ids.dispatch(), text)) for ident in found]
         listing = self.world.tmux.listing()
         return [self._arrived(each, deliver(self.ground, each["agent"], listing)) for each in sent]
@@ -53,11 +55,13 @@ class Living(Day):
         """What waits for the agent that is speaking. It is acknowledged with `read`."""
         if self.speaker is None:
             raise Refused(what="only an agent has an inbox; `fleet message` writes to one")
+        self.may("inbox")
         found: list[Document] = self.commit(messages.taken(self.speaker, "inbox"))["messages"]
         return found
 
     def read(self, idents: list[str]) -> None:
         """The agent that is speaking has read these messages."""
+        self.may("read")
         if idents and self.speaker:
             self.commit(messages.acknowledge(self.speaker, idents))
 
@@ -72,6 +76,7 @@ class Living(Day):
 
     def answer(self, given: str, said: list[str], *, reason: str = "", kind: str | None = None) -> Document:
         """Answer a question, by its own id or that of its agent. Says whether the agent has taken it."""
+        self.may("answer")
         asked = self._asked(given)
         if kind is not None and asked["kind"] != kind:
             choices = "; ".join(f"{part['question']} {', '.join(part['options'])}" for part in asked["choices"])
@@ -118,19 +123,23 @@ class Living(Day):
 
     def lift(self, engine: str) -> Document:
         """A person says that an engine works again."""
+        self.may("lift")
         return self.commit(limits.lift(names.engine(engine)))
 
     def tend(self, project: str) -> list[str]:
         """Continue what failed, deliver what waits: what a coordinator's tick does too."""
+        self.may("tend", project=project)
         return limits.tend(self.ground, project)
 
     # hooks ------------------------------------------------------------------------------------------------------------
     def install_hooks(self, engine: str) -> Document:
         """Write hooks into the person's own settings of an engine."""
+        self.may("install_hooks")
         return install.install(self.ground, self.engine(engine))
 
     def uninstall_hooks(self, engine: str) -> Document:
         """Take them out again."""
+        self.may("uninstall_hooks")
         return install.uninstall(self.ground, self.engine(engine))
 
     def hooks(self) -> list[Document]:

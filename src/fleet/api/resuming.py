@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fleet.api.coordinating import Coordinating
+from fleet.api.permits import refuse_forced
 from fleet.store import queries as q
 from fleet.verbs import resume, resume_all
 
@@ -16,6 +17,10 @@ class Resuming(Coordinating):
 
     def resume(self, given: str, *, project: str | None = None, force: bool = False) -> Document:
         """Go on with the work of a dispatch, session or task. Force stops a resume that is in progress."""
+        if (speaker := self.may("resume")) is not None:
+            meant = resume.journal(self.ground, resume.named(self.ground, given, project))
+            self.may("resume", project=meant["project"])
+            refuse_forced(speaker, "resume", force=force)
         return resume.resume(self.ground, given, project=project, force=force)
 
     def job_named(self, given: str) -> str | None:
@@ -29,4 +34,5 @@ class Resuming(Coordinating):
 
     def resume_all(self, project: str | None = None) -> Document:
         """Bring back everything that was interrupted, within the limits."""
+        self.may("resume_all")
         return resume_all.resume_all(self.ground, project)

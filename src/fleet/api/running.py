@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from fleet.api.permits import refuse_freer
 from fleet.api.planning import Planning
 from fleet.api.session import Session
 from fleet.engines import reader
@@ -54,9 +55,19 @@ class Running(Planning, Session):
     # starting ---------------------------------------------------------------------------------------------------------
     def dispatch(self, wanted: Wanted) -> Document:
         """Start an agent on a task. One before it that ended without anybody noticing is settled first."""
+        self._refuse_freer(self.may("dispatch", project=wanted.project), wanted)
         if wanted.slug:
             self._settle_attempt(wanted.project, wanted.slug)
         return dispatch.dispatch(self.ground, wanted)
+
+    def _refuse_freer(self, speaker: Row | None, wanted: Wanted) -> None:
+        """An agent starts nothing that is freer than itself: no command of its own, no engine that knows no freedoms."""
+        if speaker is None:
+            return
+        unguarded = "a command" if wanted.command else ""
+        if wanted.engine and not self.engine(wanted.engine).autonomy:
+            unguarded = unguarded or f"the engine {wanted.engine}"
+        refuse_freer(speaker, "dispatch", autonomy=wanted.autonomy, unguarded=unguarded)
 
     def _settle_attempt(self, project: str, slug: str) -> None:
         """An agent that ended without anybody noticing is not at work."""
@@ -72,6 +83,7 @@ class Running(Planning, Session):
 
     def coord_spawn(self, wanted: Wanted) -> Document:
         """Start a project's coordinator, behind its gate."""
+        self.may("coord_spawn")
         return seat.coord_spawn(self.ground, wanted)
 
     # looking ----------------------------------------------------------------------------------------------------------
@@ -170,6 +182,7 @@ class Running(Planning, Session):
 
     def attach_words(self, ident: str) -> list[str]:
         """The command that attaches a terminal to an agent."""
+        self.may("attach_words")
         pane = self._pane(ident)
         if pane is None:
             raise Absent(what=f"session of {ident}; `fleet logs {ident}` shows what it left")
@@ -188,15 +201,18 @@ class Running(Planning, Session):
     # ending -----------------------------------------------------------------------------------------------------------
     def stop(self, ident: str, reason: str = "stopped by a person") -> Document:
         """End an agent so that it can be resumed."""
+        self.may("stop", agent=ident)
         return end.end(self.ground, ident, asked_for="stop", reason=reason)
 
     def kill(self, ident: str, reason: str) -> Document:
         """End the attempt."""
+        self.may("kill", agent=ident)
         return end.end(self.ground, ident, asked_for="kill", reason=f"killed: {reason}")
 
     # work -------------------------------------------------------------------------------------------------------------
     def merge(self, *, project: str, slug: str) -> Document:
         """Merge a task's work into the integration branch."""
+        self.may("merge", project=project)
         self._settle_attempt(project, slug)
         return merge.merge(self.ground, project, slug)
 
@@ -205,7 +221,12 @@ class Running(Planning, Session):
         return [row["slug"] for row in self.store.read(lambda rows: rows.all(q.MERGEABLE_TASKS, project=project))]
 
     def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Document:
-        """Move the target to the integration branch; also in the checkout that a person calls it in, but not for an agent."""
+        """Move the target to the integration branch; also in the checkout that a person calls it in, but not for an agent.
+
+        Dry, only say what would be moved.
+        """
+        if not dry:
+            self.may("land")
         return land.land(self.ground, project, dry=dry, here=None if self.speaker else here)
 
     def merges(self, *, project: str) -> list[Document]:
@@ -214,14 +235,18 @@ class Running(Planning, Session):
 
     def restore_merges(self, *, project: str) -> Document:
         """Put missing merges back onto the integration branch."""
+        self.may("restore_merges")
         return restore_merges.restore_merges(self.ground, project)
 
     def acknowledge_merges(self, *, project: str, reason: str) -> Document:
         """Record that missing merges are meant to be gone."""
+        self.may("acknowledge_merges")
         return recorded_merges.acknowledge_merges(self.ground, project, reason)
 
     def sweep(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Finding]:
         """Look for what leaked, and release it if wanted."""
+        if kill:
+            self.may("sweep")
         return sweep.sweep(self.ground, kill=kill, phases=phases)
 
     def kept_trees(self) -> list[Document]:
@@ -230,23 +255,28 @@ class Running(Planning, Session):
 
     def keep(self, *, project: str, slug: str) -> Document:
         """Commit the uncommitted work of a worktree to a ref of its own, and let the worktree go."""
+        self.may("keep")
         return keep.keep(self.ground, project, slug)
 
     def prune_archive(self, *, older_than: str | None = None) -> Document:
         """Remove old journals from the archive; their ids stay given out."""
+        self.may("prune_archive")
         return prune.prune(self.ground, older_than=older_than)
 
     # prompts, for programs --------------------------------------------------------------------------------------------
     def acquire_prompt(self, ident: str, content: str, wanted: Document) -> Document:
         """Publish a prompt for a dispatch."""
+        self.may("acquire_prompt")
         return prompts.acquire_prompt(self.ground, ident, content, wanted)
 
     def release_prompt(self, ident: str, kind: str) -> Document:
         """Let go of one thing of a dispatch."""
+        self.may("release_prompt")
         return prompts.release_prompt(self.ground, ident, kind)
 
     def rewrite_prompt(self, new: str, old: str, content: str) -> Document:
         """Hand an inbox over to a new owner."""
+        self.may("rewrite_prompt")
         return prompts.rewrite_prompt(self.ground, new, old, content)
 
     def inspect(self, ident: str) -> Document:
@@ -255,6 +285,7 @@ class Running(Planning, Session):
 
     def disown(self, ident: str, kind: str, reason: str) -> Document:
         """Give up a claim of another host or socket."""
+        self.may("disown")
         return prompts.disown(self.ground, ident, kind, reason)
 
     # engines ----------------------------------------------------------------------------------------------------------

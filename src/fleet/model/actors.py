@@ -17,6 +17,10 @@ class Caller:
         self.key = key
         self.dispatch = dispatch
 
+    def without_task(self) -> Caller:
+        """The same request by somebody who has no task of its own, as a person has none."""
+        return Caller(actor=self.actor, at=self.at, key=self.key)
+
 
 def acting(*, dispatch: str | None, named: str | None, person: str) -> tuple[str, names.DispatchId | None]:
     """The actor's name, and the dispatch it is, if it is one."""

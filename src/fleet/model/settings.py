@@ -27,7 +27,7 @@ _PERCENT = range(1, 101)
 class Setting:
     """One setting."""
 
-    __slots__ = ("accepts", "default", "expects", "file", "help", "name")
+    __slots__ = ("accepts", "default", "expects", "file", "guard", "help", "name")
 
     def __init__(
         self,
@@ -38,8 +38,11 @@ class Setting:
         expects: str,
         accepts: Callable[[Any], bool],
         help: str,  # noqa: A002
+        guard: str = "",
     ) -> None:
         self.name = name
+        # What a repository's file may not do before a person has trusted it: "runs" a command, or "frees" agents.
+        self.guard = guard
         self.file = file
         self.default = default
         self.expects = expects
@@ -48,19 +51,35 @@ class Setting:
 
 
 class Value:
-    """What a setting is, and where that was said."""
+    """What a setting is, and where that was said.
 
-    __slots__ = ("help", "name", "source", "value")
+    One that a repository's file sets and no person has trusted has the guard in `untrusted` and what the file says in
+    `written`; its value is the one that was trusted before, or the default.
+    """
 
-    def __init__(self, *, name: str, value: Any, source: str, help: str) -> None:  # noqa: A002, ANN401
+    __slots__ = ("help", "name", "source", "untrusted", "value", "written")
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        value: Any,  # noqa: ANN401
+        source: str,
+        help: str,  # noqa: A002
+        untrusted: str = "",
+        written: Any = None,  # noqa: ANN401
+    ) -> None:
         self.name = name
         self.value = value
         self.source = source
         self.help = help
+        self.untrusted = untrusted
+        self.written = written if untrusted else value
 
     def as_document(self) -> dict[str, Any]:
         """For programs."""
-        return {"name": self.name, "value": self.value, "source": self.source, "help": self.help}
+        head = {"name": self.name, "value": self.value, "source": self.source, "help": self.help}
+        return head | {"trusted": not self.untrusted, "written": self.written}
 
 
 def _is_store(value: object) -> bool:
@@ -93,6 +112,10 @@ def _is_autonomy(value: object) -> bool:
 
 def _is_review(value: object) -> bool:
     return isinstance(value, str) and value in {"person", "agent", "none"}
+
+
+def _is_trust(value: object) -> bool:
+    return isinstance(value, str) and value in {"ask", "always"}
 
 
 def _is_merge(value: object) -> bool:
@@ -275,8 +298,17 @@ SETTINGS = (
         help="how often the coordinator looks when nothing changes",
     ),
     Setting(
+        name="trust",
+        file=HOME_FILE,
+        default="ask",
+        expects='"ask" or "always"',
+        accepts=_is_trust,
+        help="whether a person has to trust what a repository's fleet.toml runs or frees before it counts",
+    ),
+    Setting(
         name="engine",
         file=PROJECT_FILE,
+        guard="frees",
         default=None,
         expects="an engine's name",
         accepts=_is_name,
@@ -285,6 +317,7 @@ SETTINGS = (
     Setting(
         name="autonomy",
         file=PROJECT_FILE,
+        guard="frees",
         default=None,
         expects='"ask", "edits", "allowlist" or "full"',
         accepts=_is_autonomy,
@@ -293,6 +326,7 @@ SETTINGS = (
     Setting(
         name="target",
         file=PROJECT_FILE,
+        guard="frees",
         default=None,
         expects="a branch",
         accepts=_is_line,
@@ -301,6 +335,7 @@ SETTINGS = (
     Setting(
         name="integration",
         file=PROJECT_FILE,
+        guard="frees",
         default="fleet/main",
         expects="a branch",
         accepts=_is_line,
@@ -309,6 +344,7 @@ SETTINGS = (
     Setting(
         name="verify",
         file=PROJECT_FILE,
+        guard="runs",
         default=None,
         expects="a command on one line",
         accepts=_is_line,
@@ -325,6 +361,7 @@ SETTINGS = (
     Setting(
         name="review",
         file=PROJECT_FILE,
+        guard="frees",
         default=None,
         expects='"person", "agent" or "none"',
         accepts=_is_review,
@@ -333,6 +370,7 @@ SETTINGS = (
     Setting(
         name="merge",
         file=PROJECT_FILE,
+        guard="frees",
         default="integrate",
         expects='"integrate" or "pr"',
         accepts=_is_merge,
@@ -341,6 +379,7 @@ SETTINGS = (
     Setting(
         name="pr.command",
         file=PROJECT_FILE,
+        guard="runs",
         default=None,
         expects="a command on one line",
         accepts=_is_line,
@@ -349,6 +388,7 @@ SETTINGS = (
     Setting(
         name="pr.remote",
         file=PROJECT_FILE,
+        guard="frees",
         default="origin",
         expects="the name of a remote",
         accepts=_is_line,
@@ -357,6 +397,7 @@ SETTINGS = (
     Setting(
         name="worktree.setup",
         file=PROJECT_FILE,
+        guard="runs",
         default=None,
         expects="a command on one line",
         accepts=_is_line,
@@ -365,6 +406,7 @@ SETTINGS = (
     Setting(
         name="worktree.teardown",
         file=PROJECT_FILE,
+        guard="runs",
         default=None,
         expects="a command on one line",
         accepts=_is_line,
@@ -381,6 +423,7 @@ SETTINGS = (
     Setting(
         name="task.verify",
         file=PROJECT_FILE,
+        guard="runs",
         default=None,
         expects="a command on one line",
         accepts=_is_line,
@@ -389,6 +432,7 @@ SETTINGS = (
     Setting(
         name="task.engine",
         file=PROJECT_FILE,
+        guard="frees",
         default=None,
         expects="an engine's name",
         accepts=_is_name,

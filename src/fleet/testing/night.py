@@ -31,7 +31,7 @@ AT_ONCE = 5
 TASKS = 30
 PATIENCE = 1_500.0
 FULL, LIMITED, RED, SENT_BACK = "step-03", "step-07", "step-11", "step-02"
-CONFIG = f'exit_grace = "2s"\nreport_grace = "1s"\ntick_every = "2s"\n[limits]\nagents = {AT_ONCE}\n'
+CONFIG = f'exit_grace = "2s"\nreport_grace = "1s"\ntick_every = "2s"\ntrust = "always"\n[limits]\nagents = {AT_ONCE}\n'
 PROJECT_FILE = 'engine = "scripted"\nautonomy = "edits"\nreview = "agent"\n'
 SEATED = Wanted(project=PROJECT, slug=None, kind="coord", engine="fleet")
 

@@ -30,14 +30,14 @@ PROJECT = "p"
 class Scene:
     """Everything a test of dispatching needs, and nothing that outlives it."""
 
-    def __init__(self, *, store: str = "sqlite", settings: str = "") -> None:
+    def __init__(self, *, store: str = "sqlite", settings: str = "", trust: str = "always") -> None:
         self._database = _Database(store) if store.startswith("postgres") else None
         self.root = tempfile.mkdtemp(prefix="fleet-scene-", dir="/tmp")
         self.home = f"{self.root}/home"
         self.repository = f"{self.root}/repository"
         os.mkdir(self.home, mode=0o700)
         Path(self.home, "config.toml").write_text(
-            f'store = "{self._database.url if self._database else store}"\nexit_grace = "1s"\nreport_grace = "1s"\nspawn_cooldown = "0s"\n{settings}',
+            f'store = "{self._database.url if self._database else store}"\nexit_grace = "1s"\nreport_grace = "1s"\nspawn_cooldown = "0s"\ntrust = "{trust}"\n{settings}',
             encoding="utf-8",
         )
         self._make_repository()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fleet.errors import NotReady, TaskHeld
-from fleet.model import fence, names, times
+from fleet.model import fence, names, roles, times
+from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 
@@ -19,6 +20,7 @@ def claim(*, project: str, slug: str, override: bool = False) -> Change:
 
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
+        _refuse_another(tx, project, slug)
         if not tasks.claim(tx, project, slug, override=override):
             was = tasks.state(tx, project, slug)
             if was["status"] == "in_progress" and was["assignee"] == tx.caller.actor:
@@ -31,6 +33,15 @@ def claim(*, project: str, slug: str, override: bool = False) -> Change:
         return _taken(project, slug, tx, changed=True, attempts=tasks.state(tx, project, slug)["attempts"])
 
     return Change(f"claim {project}/{slug}", work, override)
+
+
+def _refuse_another(tx: Tx, project: str, slug: str) -> None:
+    """An agent that was started on a task takes no other one; nor does a coordinator take any."""
+    ident = tx.caller.dispatch
+    row = None if ident is None else tx.one(q.DISPATCH_BY_ID, id=ident)
+    if row is not None and (row["project"], row["slug"]) != (project, slug):
+        role = roles.role_of(row)
+        raise roles.refusal("claim", role, who=f"{role} {ident}")
 
 
 def unclaim(*, project: str, slug: str, override: bool = False) -> Change:

@@ -6,12 +6,14 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.errors import BadSetting, NotTrusted
 from fleet.store import queries as q
+from fleet.world.configuration import trusted_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.store.transaction import Store
+    from fleet.store.transaction import Row, Store
     from fleet.world.machine import Machine
 
 _PYTHON = (3, 11)
@@ -39,7 +41,7 @@ def examine(store: Store, machine: Machine, home: str) -> Iterator[Finding]:
     yield _space(machine, home)
     yield _counts(store)
     yield _hooks(store, home)
-    yield from _projects(store)
+    yield from _projects(store, home)
 
 
 def _version(name: str, found: tuple[int, int] | None, least: tuple[int, int], advice: str) -> Finding:
@@ -90,11 +92,24 @@ def _hooks(store: Store, home: str) -> Finding:
     return Finding(about="hooks", ok=True, says=f"{heard} of {len(agents)} agents at work were heard of")
 
 
-def _projects(store: Store) -> Iterator[Finding]:
+def _projects(store: Store, home: str) -> Iterator[Finding]:
     for row in store.read(lambda rows: rows.all(q.ALL_PROJECTS)):
         about, path = f"project {row['name']}", row["path"]
         if os.path.isdir(path):
-            yield Finding(about=about, ok=True, says=path)
+            yield _trusted(home, row) or Finding(about=about, ok=True, says=path)
         else:
             advice = f"put it back, or `fleet project remove {row['name']}`"
             yield Finding(about=about, ok=False, says=f"{path} is gone", advice=advice)
+
+
+def _trusted(home: str, row: Row) -> Finding | None:
+    """What waits for a person's trust in a project's settings."""
+    try:
+        found = trusted_settings(home, row["name"], row["path"])
+    except BadSetting as error:
+        return Finding(about=f"project {row['name']}", ok=False, says=str(error), advice=error.next_step)
+    waiting = [each.name for each in found.values() if each.untrusted]
+    if not waiting:
+        return None
+    why = NotTrusted(project=row["name"], settings=", ".join(waiting))
+    return Finding(about=f"project {row['name']}", ok=False, says=str(why), advice=why.next_step)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import NoSuchDispatch, NoSuchProject
+from fleet.errors import NoSuchDispatch, NoSuchProject, NotTrusted
 from fleet.model import names
 from fleet.store import queries as q
 
@@ -27,8 +27,11 @@ class Ground:
     settings: Callable[[str | None], dict[str, Value]]
 
     def setting(self, name: str, project: str | None = None) -> Any:  # noqa: ANN401 - as the table of settings says
-        """One setting."""
-        return self.settings(project)[name].value
+        """One setting as it counts. A command that nobody has trusted is refused, never taken for one that is not set."""
+        found = self.settings(project)[name]
+        if found.untrusted == "runs":
+            raise NotTrusted(project=project, settings=name)
+        return found.value
 
     def dispatch(self, ident: str) -> Row:
         """The journal of a dispatch that is in the tables."""

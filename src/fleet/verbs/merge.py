@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Contested, FleetError, GitRefused, IllegalStep, NotMergeable, Refused, WorkMoved
+from fleet.errors import Contested, FleetError, GitRefused, IllegalStep, NotMergeable, NotTrusted, Refused, WorkMoved
 from fleet.model.dispatches import owner
 from fleet.model.times import HOUR, SECOND, duration
 from fleet.resources import KINDS
@@ -263,7 +263,7 @@ def merge_and_verify(ground: Ground, order: Order, claim: Claim, work: str) -> s
 def _verify(ground: Ground, order: Order, path: str) -> bool:
     """Run the verify command on the merged tree; a red one is NotMergeable. False when there is none."""
     task = ground.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=order.project, slug=order.slug)) or {}
-    told = task.get("verify") or ground.setting("verify", order.project)
+    told = task.get("verify") or _verify_of_project(ground, order)
     if not told:
         return False
     limit = duration(ground.setting("verify_limit", order.project)) / SECOND
@@ -277,6 +277,17 @@ def _verify(ground: Ground, order: Order, path: str) -> bool:
         advice = f"`fleet task retry {order.slug}` lets an agent mend it"
         raise NotMergeable(project=order.project, slug=order.slug, why=said, advice=advice, stage="fix")
     return True
+
+
+def _verify_of_project(ground: Ground, order: Order) -> str | None:
+    """The project's command. One that nobody has trusted is neither run nor skipped: the task waits for a person."""
+    try:
+        found: str | None = ground.setting("verify", order.project)
+    except NotTrusted as error:
+        advice = f"look at it with `fleet trust -p {order.project}`, then `fleet task retry {order.slug}`"
+        why = f"its verify command is not trusted: {error}"
+        raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage="finisher") from None
+    return found
 
 
 def end_finisher(

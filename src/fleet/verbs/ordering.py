@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.engines import prompt, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.errors import BadInput, NoSuchTask, NotReady
+from fleet.errors import BadInput, NoSuchTask, NotReady, NotTrusted
 from fleet.model import times
 from fleet.model.branch_marks import mark_of
 from fleet.model.dispatches import KINDS as DISPATCH_KINDS
@@ -26,10 +26,12 @@ from fleet.verbs.serving import server
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
+    from fleet.model.settings import Value
     from fleet.store.transaction import Row, Rows
     from fleet.verbs.ground import Ground
 
 WAIT = 10.0
+_OF_WORKTREES = ("worktree.setup", "worktree.teardown")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,16 +98,30 @@ def _at_its_stage(wanted: Wanted, task: Row) -> Wanted:
 def check_start(ground: Ground, wanted: Wanted) -> tuple[Row, Engine, str | None]:
     """The project, the engine and its freedom; refused before anything is made when the agent could not start."""
     project = ground.project(wanted.project)
+    told = ground.settings(wanted.project)
+    _refuse_untrusted(told, wanted)
     engine = _engine(ground, wanted)
     readiness.program_of(engine, wanted.command)
-    autonomy = wanted.autonomy or ground.setting("autonomy", wanted.project)
+    autonomy = wanted.autonomy or told["autonomy"].value
+    if engine.autonomy and autonomy is None and told["autonomy"].untrusted:
+        raise NotTrusted(project=wanted.project, settings="autonomy")
     readiness.check(engine, autonomy=autonomy, repository=project["path"])
     return project, engine, autonomy
 
 
+def _refuse_untrusted(told: dict[str, Value], wanted: Wanted) -> None:
+    """Refuse to make a worktree whose commands nobody has trusted."""
+    waiting = [name for name in _OF_WORKTREES if told[name].untrusted]
+    if wanted.slug is not None and waiting:
+        raise NotTrusted(project=wanted.project, settings=" and ".join(waiting))
+
+
 def _engine(ground: Ground, wanted: Wanted) -> Engine:
     task = ground.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=wanted.project, slug=wanted.slug or ""))
-    name = wanted.engine or (task or {}).get("engine") or ground.setting("engine", wanted.project)
+    told = ground.settings(wanted.project)["engine"]
+    name = wanted.engine or (task or {}).get("engine") or told.value
+    if not name and told.untrusted:
+        raise NotTrusted(project=wanted.project, settings="engine")
     if not name:
         raise BadInput(what="no engine: say --engine NAME, or set engine in fleet.toml; `fleet engine list` shows them")
     return read_engine(ground.world.home, name)

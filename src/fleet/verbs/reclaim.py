@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
-from fleet.errors import GateHeld
+from fleet.errors import GateHeld, NotTrusted
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.settling import HANDED_OFF
@@ -177,10 +177,19 @@ def _tear_down(ground: Ground, claim: Claim) -> None:
 
     If the tree stays after all, the next agent in it gets it set up again.
     """
-    told = ground.setting("worktree.teardown", claim.project)
+    told = _teardown(ground, claim.project)
     if told and claim.state == "live" and os.path.isdir(claim.name):
         ground.world.files.unlink(f"projects/{claim.project}/workers/{claim.slug}/set-up")
         ground.world.programs.record("worktree.teardown", ["/bin/sh", "-c", told], limit=TEARDOWN_LIMIT, cwd=claim.name)
+
+
+def _teardown(ground: Ground, project: str | None) -> str | None:
+    """The command, if there is one that was trusted: another one is not run, and nothing waits for it."""
+    try:
+        found: str | None = ground.setting("worktree.teardown", project)
+    except NotTrusted:
+        return None
+    return found
 
 
 def is_disposable(ground: Ground, project: str, slug: str) -> bool:

@@ -11,6 +11,7 @@ from fleet.store.transaction import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fleet.model.actors import Caller
     from fleet.store.transaction import Row, Tx
 
 
@@ -31,9 +32,11 @@ def block(*, project: str, slug: str, reason: str, work: str | None = None, over
     return _end("block", project, slug, reason=reason, commit=work, override=override)
 
 
-def abandon(*, project: str, slug: str, reason: str | None = None, override: bool = False) -> Change:
-    """The work is not wanted any more."""
-    return _end("abandon", project, slug, reason=reason, override=override)
+def abandon(
+    *, project: str, slug: str, reason: str | None = None, override: bool = False, planner: bool = False
+) -> Change:
+    """The work is not wanted any more. A planner (the project's coordinator) says it of tasks that are not its own."""
+    return _end("abandon", project, slug, reason=reason, override=override, planner=planner)
 
 
 def _end(
@@ -45,6 +48,7 @@ def _end(
     message: str | None = None,
     commit: str | None = None,
     override: bool,
+    planner: bool = False,
 ) -> Change:
     names.project(project)
     names.slug(slug)
@@ -55,13 +59,14 @@ def _end(
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         outcome = fence.OUTCOME[event]
-        attempt = _attempt(tx, project, slug, was)
+        caller = tx.caller.without_task() if planner else tx.caller
+        attempt = _attempt(tx, project, slug, was, caller)
         if attempt is not None:
             return _report(tx, attempt, (outcome, why, commit), said)
-        if fence.is_repeated(project, slug, was, event, tx.caller):
+        if fence.is_repeated(project, slug, was, event, caller):
             tx.note(repeated=True, **_said(tx, project, slug, said))
             return _result(project, slug, outcome, changed=False, logged=said)
-        fence.check_person(project, slug, was, tx.caller, override=override)
+        fence.check_person(project, slug, was, caller, override=override)
         after = fence.step(project, slug, was, event)
         freed = tasks.end(tx, project, slug, was, status=after, reason=why, work=commit if event == "done" else None)
         _said(tx, project, slug, said)
@@ -71,12 +76,12 @@ def _end(
     return Change(f"{event} {project}/{slug}", work, why, said, override)
 
 
-def _attempt(tx: Tx, project: str, slug: str, was: Row) -> Row | None:
+def _attempt(tx: Tx, project: str, slug: str, was: Row, caller: Caller) -> Row | None:
     """The unfinished dispatch that is speaking, if it is one and the task is still its own."""
-    if tx.caller.dispatch is None:
+    if caller.dispatch is None:
         return None
-    fence.check_agent(project, slug, was, tx.caller)
-    row = tx.one(q.DISPATCH_BY_ID, id=tx.caller.dispatch)
+    fence.check_agent(project, slug, was, caller)
+    row = tx.one(q.DISPATCH_BY_ID, id=caller.dispatch)
     return row if row is not None and row["exec_state"] in UNFINISHED else None
 
 

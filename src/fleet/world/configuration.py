@@ -8,7 +8,7 @@ from fleet.model.settings import HOME_FILE, PROJECT_FILE, Value, merged
 
 
 def settings_of(home: str, repository: str | None) -> dict[str, Value]:
-    """Every setting: from config.toml, from a repository's fleet.toml, or by default."""
+    """Every setting as it is written: in config.toml, in a repository's fleet.toml, or by default."""
     files = [(f"{home}/{HOME_FILE}", HOME_FILE)]
     if repository is not None:
         files.append((f"{repository}/{PROJECT_FILE}", PROJECT_FILE))
@@ -18,3 +18,14 @@ def settings_of(home: str, repository: str | None) -> dict[str, Value]:
     from fleet.world.settings_file import read_file
 
     return merged(*(read_file(path, file) for path, file in there))
+
+
+def trusted_settings(home: str, project: str, repository: str) -> dict[str, Value]:
+    """The same as they count: what a repository runs or frees only as far as a person has trusted it."""
+    from fleet.model.trust import counted
+    from fleet.world.trust import trusted_values
+
+    written = settings_of(home, repository)
+    return (
+        written if written["trust"].value == "always" else counted(written, trusted_values(home, project, repository))
+    )

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import BadInput
+from fleet.errors import BadInput, NotTrusted
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import unkeyed
+from fleet.surfaces.cli.trusting import offer_trust
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -53,6 +54,7 @@ def up(path: str, **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         registered = fleet.registered(path, given["name"])
         project = registered["name"]
+        offer_trust(fleet, project, as_json=given["json"])
         wanted = _wanted(fleet, project, given)
         resumed = _resumed(fleet, project, given)
         done = {"project": project, "path": registered["path"], "new": registered["new"], "settings": wanted}
@@ -65,6 +67,8 @@ def _wanted(fleet: Fleet, project: str, given: dict[str, Any]) -> dict[str, str]
     known = fleet.settings(project)
     said = {name: given[name] or known[name].value for name in ("engine", "autonomy", "review")}
     missing = [name for name, value in said.items() if not value]
+    if (waiting := [name for name in missing if known[name].untrusted]) and not _is_person(given):
+        raise NotTrusted(project=project, settings=", ".join(waiting))
     if missing and not _is_person(given):
         words = ", ".join(f"--{name}" for name in missing)
         raise BadInput(what=f"{project}: say {words}; fleet.toml does not, and it is not chosen for you")

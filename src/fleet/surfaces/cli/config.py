@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
@@ -45,7 +46,7 @@ def show(**given: Any) -> None:
     if given["json"]:
         terminal.say_json([value.as_document() for value in found])
         return
-    rows = [(each.name, _shown(each.value), each.source, each.help) for each in found]
+    rows = [(each.name, _shown(each.value), _source(each), each.help) for each in found]
     for line in terminal.table(("SETTING", "VALUE", "FROM", "WHAT IT IS"), rows):
         terminal.say(line)
 
@@ -54,6 +55,10 @@ def _shown(value: object) -> str:
     if isinstance(value, list):
         return ", ".join([*value[:_LISTED], *(["…"] if len(value) > _LISTED else [])]) or "—"
     return "—" if value is None else str(value)
+
+
+def _source(each: Value) -> str:
+    return f"{each.source} (not trusted: {json.dumps(each.written)})" if each.untrusted else each.source
 
 
 def _without_password(value: Value) -> Value:

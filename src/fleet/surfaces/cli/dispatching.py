@@ -11,6 +11,7 @@ from fleet.errors import BadInput, FleetError
 from fleet.surfaces.cli import session, terminal
 from fleet.surfaces.cli.options import Slug, acting, from_stdin, unkeyed
 from fleet.surfaces.cli.picking import picked
+from fleet.surfaces.cli.trusting import offer_trust
 from fleet.verbs.ordering import WAIT, Wanted
 
 _TITLE = 120
@@ -52,6 +53,7 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
     first, _, rest = text.partition("\n")
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
+        offer_trust(fleet, project, as_json=given["json"])
         fleet.check_start(Wanted(project=project, slug="", **_how(given, command)))
         whole = not rest and len(first) <= _TITLE
         task = fleet.add(
@@ -106,6 +108,7 @@ def dispatch(slug: str | None, command: tuple[str, ...], **given: Any) -> None:
         raise BadInput(what="--coord-spawn needs a project: say -p PROJECT")
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
+        offer_trust(fleet, project, as_json=given["json"])
         kind = "coord" if given["coord_spawn"] else given["kind"]
         wanted = Wanted(project=project, slug=slug, kind=kind, wait=given["wait"], **_how(given, command))
         done = fleet.coord_spawn(wanted) if given["coord_spawn"] else fleet.dispatch(wanted)

@@ -67,6 +67,7 @@ PLUMBING = (
     Entry("limits", "hooks", "Engines that are held back."),
     Entry("ops", "operations", "What was done, by whom and why."),
     Entry("config", "config", "Settings and where they come from."),
+    Entry("trust", "trusting", "Trust what a repository's fleet.toml runs."),
     Entry("doctor", "doctor", "Check tools, permissions, disk and store."),
     Entry("maintenance", "sweeping", "Keep the home tidy."),
     Entry("completion", "completion", "Print the completion script of your shell."),
