@@ -127,7 +127,7 @@ def test_only_the_tasks_own_reviewer_and_a_person_may_judge_it(either):
         either.launched(fleet, fleet.find("other"))
         for speaker in (worker, fleet.find("other"), "0a1b2c3d"):
             said = either.program("review", "t", "--accept", "-p", "p", env=either.around(FLEET_DISPATCH_ID=speaker))
-            assert said.code == 13, said
+            assert said.code == 14, said
         raw(fleet, "UPDATE dispatches SET kind = 'reviewer' WHERE slug = 'other'")
         env = either.around(FLEET_DISPATCH_ID=fleet.find("other"), FLEET_TASK="t", FLEET_PROJECT="p")
         assert either.program("review", "--accept", env=env).code == 13, "another task's reviewer"

@@ -12,6 +12,7 @@ def setting(fleet, name: str) -> dict:
 def test_config_show_says_where_each_value_comes_from(fleet):
     (fleet.home / "config.toml").write_text('# mine\n\nkeep_operations = "30d"\n')
     (fleet.where / "fleet.toml").write_text('[task]\n# slow\nverify = "make test"\n\npriority = 3\n')
+    fleet("trust", "--yes").ok()
     assert setting(fleet, "keep_operations")["source"] == f"{fleet.home}/config.toml:3"
     assert (setting(fleet, "task.verify")["value"], setting(fleet, "task.priority")["value"]) == ("make test", 3)
     assert setting(fleet, "task.verify")["source"] == f"{fleet.where}/fleet.toml:3"

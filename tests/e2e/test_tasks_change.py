@@ -130,6 +130,7 @@ def test_a_task_that_is_not_ready_is_claimed_only_with_override(either):
 
 def test_what_is_not_said_comes_from_the_projects_own_file(fleet):
     (fleet.where / "fleet.toml").write_text('[task]\nverify = "make check"\nengine = "any"\npriority = 4\n')
+    fleet("trust", "--yes").ok()
     fleet.add("a")
     fleet.add("b", "--priority", "0", "--verify", "true")
     assert [fleet.show("a")[name] for name in ("verify", "engine", "priority")] == ["make check", "any", 4]

@@ -11,7 +11,7 @@ from fleet.model.settings import HOME_FILE, PROJECT_FILE, SETTINGS, merged
 from fleet.model.settings_text import read
 
 EXAMPLES = {
-    str: ['"7d"', '"make test"', '"sqlite"', '"full"', '"any"', '"person"', '"pr"', '"5GB"'],
+    str: ['"7d"', '"make test"', '"sqlite"', '"full"', '"any"', '"person"', '"pr"', '"5GB"', '"always"'],
     list: ['["node_modules", "*.pyc"]'],
     int: ["3"],
     float: ["2.5"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,8 @@ class Jobs(Fleet):
         """What running it would begin with. Changes nothing."""
         new, workflow = begin.prepare(self.ground, asked, os.environ)
         steps = {part: [each.title for each in workflow.steps_of(part)] for part in ("setup", "map", "reduce")}
-        head = {"name": new.name, "project": new.project, "parameters": new.parameters, "steps": steps}
+        head: Document = {"name": new.name, "project": new.project, "steps": steps}
+        head["parameters"] = look.shown_parameters(new.source, json.dumps(new.parameters))
         how = {name: getattr(workflow.map, name) for name in ("source", "max_parallel", "isolation", "on_failure")}
         return head | how | {"attempts": workflow.map.retry.attempts}
 

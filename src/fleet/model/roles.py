@@ -102,7 +102,6 @@ ACTS = {
     "lift": Act("lift a limit", _SETS_UP),
     "install_hooks": Act("install hooks", _SETS_UP),
     "uninstall_hooks": Act("uninstall hooks", _SETS_UP),
-    "check_engine": Act("check an engine", _SETS_UP),
     "sweep": Act("sweep up", _CLEANS),
     "keep": Act("let worktrees go", _CLEANS),
     "prune_archive": Act("prune the archive", _CLEANS),

@@ -8,6 +8,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import BadSetting
+from fleet.model import secrets
 from fleet.model.settings import SETTINGS, Setting, Value
 
 if TYPE_CHECKING:
@@ -21,10 +22,15 @@ def read(path: str, text: str, file: str) -> dict[str, Value]:
         setting = _known(path, text, name, file)
         line = _line_of(text, name)
         if not setting.accepts(value):
-            why = f"{name} is {value!r}, but should be {setting.expects}"
+            why = f"{name} is {_shown(value)!r}, but should be {setting.expects}"
             raise BadSetting(file=path, line=line, why=why, advice=setting.help)
         found[name] = Value(name=name, value=value, source=f"{path}:{line}", help=setting.help)
     return found
+
+
+def _shown(value: Any) -> Any:  # noqa: ANN401
+    """A value as an error may show it: a database's address may hold a password."""
+    return secrets.address(value) if isinstance(value, str) and "://" in value else value
 
 
 def _parsed(path: str, text: str) -> list[tuple[str, Any]]:

@@ -213,12 +213,29 @@ def _first_line(error: psycopg.Error) -> str:
 
 
 def shown(url: str) -> str:
-    """The address without its password."""
+    """The address without its password. One that is not written well is not shown: a part of the password may be anywhere."""
+    parts = _parts(url)
+    return f"postgresql://{parts.get('host', 'localhost')}/{parts.get('dbname', '')}" if parts else "postgresql"
+
+
+def _parts(url: str) -> dict[str, Any]:
+    """The address taken apart; nothing when it is not written well, like one with a slash in its password."""
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
-        return "postgresql"
-    return f"postgresql://{parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
+        return {}
+    well = (
+        str(parts.get("port", "1")).replace(",", "").isdigit()
+        and "@" not in f"{parts.get('host')}{parts.get('dbname')}"
+    )
+    return parts if well else {}
+
+
+def _why_not(error: psycopg.Error, url: str) -> str:
+    """What the driver says, but for an address that it cannot read: it would quote it."""
+    return (
+        _first_line(error) if _parts(url) else "the driver cannot read the address; are its special characters escaped?"
+    )
 
 
 def connected(url: str) -> Connection:
@@ -228,7 +245,7 @@ def connected(url: str) -> Connection:
             url, autocommit=True, row_factory=dict_row, options="-c search_path=fleet", connect_timeout=10
         )
     except psycopg.Error as error:
-        raise StoreUnreachable(url=shown(url), why=_first_line(error)) from error
+        raise StoreUnreachable(url=shown(url), why=_why_not(error, url)) from None
 
 
 def open_postgres(

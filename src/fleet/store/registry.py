@@ -24,6 +24,7 @@ ELSEWHERE = frozenset(
         b"exit_grace",
         b"git_limit",
         b"quota_percent",
+        b"trust",
     )
 )
 TABLES = frozenset((b"[limits]",))

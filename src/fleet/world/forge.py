@@ -13,6 +13,8 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING, Any, Literal
 
+from fleet.model.secrets import hidden
+
 if TYPE_CHECKING:
     from fleet.world.programs import Done, Programs
 
@@ -34,7 +36,7 @@ class _Asked:
 
     def _ask(self, *words: str) -> Done:
         done = self._programs.run(self.name, [*self._words, *words], limit=LIMIT, cwd=self._repository)
-        self.said = " ".join((done.err or done.out).split()) or f"it gave {done.status}"
+        self.said = hidden(" ".join((done.err or done.out).split())) or f"it gave {done.status}"
         return done
 
     def _list(self, *words: str) -> list[dict[str, Any]]:

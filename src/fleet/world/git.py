@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.errors import GitRefused
+from fleet.model.secrets import hidden
 from fleet.world import git_locks, git_status, refs
 
 if TYPE_CHECKING:
@@ -444,7 +445,7 @@ def _answer(done: Done, what: str) -> str | None:
 
 
 def _said(done: Done) -> str:
-    return " ".join(done.err.split()) or "no answer"
+    return hidden(" ".join(done.err.split())) or "no answer"
 
 
 def _worktree(lines: list[str]) -> Worktree:

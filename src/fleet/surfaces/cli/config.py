@@ -9,6 +9,7 @@ import click
 
 from fleet.api.planning import Planning
 from fleet.errors import NoProject
+from fleet.model import secrets
 from fleet.model.settings import Value
 from fleet.surfaces.cli import terminal
 from fleet.surfaces.cli.options import reading
@@ -62,11 +63,9 @@ def _source(each: Value) -> str:
 
 
 def _without_password(value: Value) -> Value:
-    if value.name != "store" or "@" not in value.value:
+    if value.name != "store" or value.value == "sqlite":
         return value
-    scheme, _, rest = value.value.partition("://")
-    hidden = f"{scheme}://…@{rest.rpartition('@')[2]}"
-    return Value(name=value.name, value=hidden, source=value.source, help=value.help)
+    return Value(name=value.name, value=secrets.address(value.value), source=value.source, help=value.help)
 
 
 COMMANDS = {"config": config}

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import Ambiguous, NoSuchItem, NoSuchJob
 from fleet.model import items
+from fleet.model.secrets import HIDDEN
 from fleet.model.times import iso, iso_or_none
+from fleet.model.workflow import read
 from fleet.resources.job_process import left_processes, runner_of
 from fleet.store import queries as q
 from fleet.verbs.job import book, results
@@ -68,7 +70,11 @@ def job(ground: Ground, ident: str) -> dict[str, Any]:
     folder = f"{ground.world.home}/jobs/{ident}"
     reports = {kind: f"{folder}/report.{kind}" for kind in ("html", "md")}
     there = {kind: path if os.path.exists(path) else None for kind, path in reports.items()}
-    more = {"parameters": json.loads(row["parameters"]), "report": there, "processes": _processes(ground, ident)}
+    more = {
+        "parameters": shown_parameters(row["source"], row["parameters"]),
+        "report": there,
+        "processes": _processes(ground, ident),
+    }
     return _document(ground, row) | more
 
 
@@ -82,6 +88,13 @@ def _processes(ground: Ground, ident: str) -> list[dict[str, Any]]:
             item = world.processes.variable(who, "FLEET_ITEM") or None
             found.append({"pid": who.pid, "item": item, "runner": runner})
     return found
+
+
+def shown_parameters(source: str, parameters: str) -> dict[str, str]:
+    """What {env.NAME} stands for, as it is shown: what was handed over and does not stand in the document is a secret."""
+    written = read(source, "the job's document").env
+    told: dict[str, str] = json.loads(parameters)
+    return {name: value if written.get(name) == value else HIDDEN for name, value in told.items()}
 
 
 def _document(ground: Ground, row: Row) -> dict[str, Any]:
