@@ -19,6 +19,7 @@ ROOT = {
     "LICENSE",
     "Makefile",
     "README.md",
+    "SECURITY.md",
     "benchmarks",
     "checks",
     "docs",

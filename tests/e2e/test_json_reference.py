@@ -70,6 +70,7 @@ SCRIPT = [
     ("task archive --ended", ["task", "archive", "--ended", "--older-than", "0s"]),
     ("ops", ["ops"]),
     ("config show", ["config", "show"]),
+    ("trust", ["trust", "--yes"]),
     ("doctor", ["doctor"]),
     ("project list", ["project", "list"]),
     ("project show", ["project", "show", "web"]),
