@@ -56,7 +56,7 @@ def tables() -> list[str]:
 def kept(stage: Stage, fleet) -> dict[str, str]:
     """All that fleet keeps, but the settings that the person wrote and the database's own files."""
     paths = (Path(folder, name) for folder, _, names in os.walk(stage.home) for name in names)
-    files = {str(path): path for path in paths if path.is_file() and path.name not in {"config.toml"}}
+    files = {str(path): path for path in paths if path.is_file() and path.name != "config.toml"}
     texts = {name: path.read_text(errors="replace") for name, path in files.items() if "fleet.db" not in name}
     for table in tables():
         sql = f"SELECT * FROM {table}"

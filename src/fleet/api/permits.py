@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Store
 
-# Every agent may, for its own task; the fence of the task checks whose it is, in the transaction that makes the change.
-_FENCED = frozenset({"done", "fail", "block", "claim"})
+# Each has a fence of its own, in the transaction that makes the change: whose the task is, or who is in the seat.
+_FENCED = frozenset({"done", "fail", "block", "claim", "tick"})
 # The same, and called so often that not even the processes above are looked at.
 _UNCHECKED = frozenset({"log", "artifact"})
 

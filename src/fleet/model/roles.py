@@ -66,7 +66,7 @@ ACTS = {
     "judge": Act("accept work or send it back", _REVIEWS, REVIEWER),
     "rehearse": Act("try a merge", _REVIEWS, REVIEWER, COORDINATOR),
     # what a coordinator does in its project
-    "tick": Act("tick", "only the coordinator ticks", COORDINATOR),
+    "tick": Act("tick", "only the coordinator ticks", COORDINATOR, own=True),
     "add": Act("add tasks", _PLANS, COORDINATOR),
     "add_list": Act("add tasks", _PLANS, COORDINATOR),
     "edit": Act("edit tasks", _PLANS, COORDINATOR),
