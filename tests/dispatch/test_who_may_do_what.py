@@ -38,7 +38,6 @@ OF_OTHERS = [
     ["task", "add", "More"],
     ["task", "retry", "other"],
     ["task", "pause", "other"],
-    ["task", "claim", "spare"],
     ["run", "x", "--engine", "shell", "--", "true"],
     ["dispatch", "other", "--engine", "shell", "--", "true"],
     ["merge", "other"],
@@ -77,6 +76,8 @@ def test_a_worker_decides_nothing_and_touches_nobody_else(staffed):
         said = worker(stage, ident, *words)
         assert (said.code, "may not" in said.err, f"worker {ident}" in said.err) == (14, True, True), (words, said)
         assert "fleet block --reason" in said.err, words
+    said = worker(stage, ident, "task", "claim", "spare")
+    assert (said.code, "was started on" in said.err) == (14, True), said
     assert state(fleet) == before
     said = worker(stage, ident, "approve", "0123abcd", "--json")
     facts = said.json["error"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fleet.errors import NotReady, TaskHeld
-from fleet.model import fence, names, roles, times
+from fleet.errors import NotAllowed, NotReady, TaskHeld
+from fleet.model import fence, names, times
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
@@ -40,8 +40,9 @@ def _refuse_another(tx: Tx, project: str, slug: str) -> None:
     ident = tx.caller.dispatch
     row = None if ident is None else tx.one(q.DISPATCH_BY_ID, id=ident)
     if row is not None and (row["project"], row["slug"]) != (project, slug):
-        role = roles.role_of(row)
-        raise roles.refusal("claim", role, who=f"{role} {ident}")
+        rule, instead = "an agent works on the task that it was started on", "report on that one"
+        facts = {"role": row["kind"], "act": "claim", "what": f"claim {project}/{slug}"}
+        raise NotAllowed(who=f"{row['kind']} {ident}", rule=rule, instead=instead, **facts)
 
 
 def unclaim(*, project: str, slug: str, override: bool = False) -> Change:
