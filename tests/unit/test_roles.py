@@ -19,7 +19,7 @@ READS = {
     "agents", "all_operations", "caller", "check_start", "claims", "close", "coordinator", "dead_items", "diff", "dispatches",
     "engine", "engines", "examine", "export", "files", "files_of_home", "find", "find_job", "follow", "graph", "ground",
     "handoff", "handoffs", "hooks", "inspect", "item", "items", "job", "job_logs", "job_named", "jobs", "journal", "kept_trees",
-    "limits", "markdown", "mergeable", "new_task", "newest", "open", "operations", "output", "overview", "plan_job", "project",
+    "limits", "markdown", "mergeable", "merges", "new_task", "newest", "open", "operations", "output", "overview", "plan_job", "project",
     "project_here", "projects", "questions", "ready", "recap", "resumable", "screen", "settings", "slugs", "status", "task",
     "task_here", "tasks", "to_review", "untrusted", "why", "work_of", "world",
 }  # fmt: skip

@@ -8,7 +8,7 @@ from fleet.model.trust import counted, differences, fingerprint, said
 
 GUARDED = {
     "engine", "autonomy", "target", "integration", "verify", "review", "merge", "pr.command", "pr.remote", "worktree.setup",
-    "worktree.teardown", "task.verify", "task.engine",
+    "worktree.teardown", "worktree.disposable", "task.verify", "task.engine",
 }  # fmt: skip
 
 

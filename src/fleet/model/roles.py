@@ -87,6 +87,8 @@ ACTS = {
     "answer": Act("answer, approve or deny what agents ask", _DECIDES),
     "land": Act("land work", _DECIDES),
     "pull": Act("open a pull request", _DECIDES),
+    "restore_merges": Act("restore merges", _DECIDES),
+    "acknowledge_merges": Act("acknowledge that merges are gone", _DECIDES),
     "attach_words": Act("join an agent's terminal", _DECIDES),
     "coord_spawn": Act("start a coordinator", _STARTS),
     "coord_replace": Act("replace a coordinator", "a coordinator that wants to be replaced says `fleet handoff`"),

@@ -415,6 +415,7 @@ SETTINGS = (
     Setting(
         name="worktree.disposable",
         file=PROJECT_FILE,
+        guard="frees",
         default=list(DISPOSABLE),
         expects='a list of names or patterns like ["node_modules", "*.pyc"]',
         accepts=_is_patterns,
