@@ -18,12 +18,12 @@ from fleet.world.ancestry import marks_above
 READS = {
     "agents", "all_operations", "caller", "check_start", "claims", "close", "coordinator", "dead_items", "diff", "dispatches",
     "engine", "engines", "examine", "export", "files", "files_of_home", "find", "find_job", "follow", "graph", "ground",
-    "handoff", "handoffs", "hooks", "inspect", "item", "items", "job", "job_logs", "job_named", "jobs", "journal", "kept_trees",
-    "limits", "markdown", "mergeable", "merges", "new_task", "newest", "open", "operations", "output", "overview", "plan_job", "project",
+    "handoff", "handoffs", "home_shown", "hooks", "inspect", "item", "items", "job", "job_logs", "job_named", "jobs", "journal", "kept_trees",
+    "limits", "markdown", "mergeable", "merges", "new_task", "newest", "open", "operations", "output", "overview", "plan_job", "plan_repair", "project",
     "project_here", "projects", "questions", "ready", "recap", "resumable", "screen", "settings", "slugs", "status", "task",
-    "task_here", "tasks", "to_review", "untrusted", "why", "work_of", "world",
+    "task_here", "tasks", "to_review", "untrusted", "view", "why", "work_of", "world",
 }  # fmt: skip
-MACHINERY = {"commit", "gate", "launch", "may", "settle", "settle_soon"}
+MACHINERY = {"commit", "commit_anyway", "gate", "launch", "may", "settle", "settle_soon"}
 DECISIONS = ("answer", "land", "pull", "lift", "trust", "begin", "register", "install_hooks", "run_job", "sweep")
 
 

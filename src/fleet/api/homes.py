@@ -31,19 +31,18 @@ class Homes(Living):
 
     def plan_repair(self) -> Document:
         """What repairing a moved home would do."""
-        self._persons_only("repairs a home")
         return home.plan(self._rows_only, self.moved)
 
     def repair_home(self) -> Document:
         """Repair a home that was moved."""
-        self._persons_only("repairs a home")
+        self.may("repair_home")
         done = home.repair(self._rows_only, self.moved)
         self.moved = None
         return done
 
     def disown_dispatch(self, ident: str, reason: str) -> Document:
         """A person says that the home or machine of a dispatch is no more; also in a home that was moved: only rows are changed."""
-        self._persons_only("disowns a dispatch")
+        self.may("disown_dispatch")
         done = disown.disown(self._rows_only, names.DispatchId(ident), texts.text("reason", reason))
         left = reclaim.reclaim(self.ground, ident) if self.moved is None else []
         return done | {"left": left}
@@ -52,10 +51,6 @@ class Homes(Living):
     def _rows_only(self) -> Ground:
         """For the two acts that a moved home needs before anything else."""
         return Ground(store=self.store, world=self.world, commit=self.commit_anyway, settings=self.settings)
-
-    def _persons_only(self, what: str) -> None:
-        if self.speaker is not None:
-            raise Refused(what=f"only a person {what}, and this is dispatch {self.speaker}")
 
 
 def new_database(reason: str, *, actor: str | None = None) -> Document:

@@ -112,6 +112,8 @@ ACTS = {
     "release_prompt": Act("release what a dispatch holds", _CLEANS),
     "rewrite_prompt": Act("rewrite a prompt", _STARTS),
     "disown": Act("give up a claim", _CLEANS),
+    "disown_dispatch": Act("give up a dispatch", _DECIDES),
+    "repair_home": Act("repair a home", _SETS_UP),
     "run_job": Act("run a job", _JOBS),
     "resume_job": Act("resume a job", _JOBS),
     "cancel_job": Act("cancel a job", _JOBS),
