@@ -168,7 +168,7 @@ def test_where_proc_hides_processes_a_lock_stays(scene, monkeypatch):
 
 
 @pytest.mark.req("ADO-12")
-def test_a_git_with_another_view_of_the_files_may_be_near(scene):
+def test_a_git_with_another_view_of_the_files_is_known_to_be_near(scene, sandbox):
     """As in a container that has the repository at another place."""
     git = Path(scene.root, "git")
     shutil.copy(shutil.which("sleep"), git)
@@ -177,10 +177,16 @@ def test_a_git_with_another_view_of_the_files_may_be_near(scene):
     with lock.open("a") as file:
         assert ps.holders(str(lock)) == [os.getpid()]
         file.flush()
+    there = f"mount --bind {scene.repository} /mnt && cd /mnt && exec {git} 1000"
+    words = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", there]
+    with subprocess.Popen(words, cwd="/") as near:
+        until(lambda: near.pid in (ps.running("git", scene.repository) or []))
+        near.kill()
     words = ["unshare", "--user", "--map-root-user", "--mount", str(git), "1000"]
-    with subprocess.Popen(words, cwd="/") as child:
-        until(lambda: child.pid in (ps.running("git", scene.repository) or []))
-        child.kill()
+    with subprocess.Popen(words, cwd="/") as elsewhere:
+        until(lambda: ps.program(elsewhere.pid) == "git")
+        assert elsewhere.pid not in (ps.running("git", scene.repository) or [])
+        elsewhere.kill()
     lock.unlink()
 
 

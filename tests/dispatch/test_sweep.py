@@ -79,7 +79,7 @@ def test_what_only_looks_like_ours_and_what_is_history_is_listed_or_ignored_and_
 
 @pytest.mark.req("SWEEP-3", "SWEEP-10")
 def test_after_a_restored_backup_what_bears_our_mark_but_is_unknown_is_reported_never_killed(scene):
-    scene.forgiven = {"session", "process", "worktree", "inbox", "workers", "lock"}
+    scene.forgiven = {"session", "process", "worktree", "inbox", "workers", "lock", "cgroup"}
     with scene.fleet() as fleet:
         fleet.add(project="p", title="T", slug="t")
     with sqlite3.connect(f"{scene.home}/fleet.db") as db:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from fleet.api.fleet import Fleet
 from fleet.verbs.ordering import Wanted
+from fleet.world.cgroups import Cgroups
+from fleet.world.funnel import Funnel
+from fleet.world.tmux import id_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,6 +30,7 @@ _IDENTITY = {
     "GIT_COMMITTER_EMAIL": "scene@localhost",
 }
 PROJECT = "p"
+_PATIENCE = 10.0
 
 
 class Scene:
@@ -109,6 +115,7 @@ class Scene:
                     os.kill(int(name), signal.SIGKILL)
                 except ProcessLookupError:
                     continue
+        _remove_cgroups(self.home)
         shutil.rmtree(self.root, ignore_errors=True)
         if self._database:
             self._database.close()
@@ -130,6 +137,17 @@ class Scene:
 
 
 _OUTSIDE = ("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_inbox", "merge_tree", "job_process")
+
+
+def _remove_cgroups(home: str) -> None:
+    """The groups of agents that were just killed; a group is empty a moment later than its last process is dead."""
+    groups = Cgroups(Funnel(), id_of(home))
+    until = time.monotonic() + _PATIENCE
+    while (left := groups.all_of_home(os.getpid())) and time.monotonic() < until:
+        for path in left:
+            with contextlib.suppress(OSError):
+                groups.remove(path)
+        time.sleep(0.01)
 
 
 class _Database:

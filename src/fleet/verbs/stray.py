@@ -18,6 +18,7 @@ from fleet.verbs.find import archived
 from fleet.verbs.finding import Finding, acted
 from fleet.verbs.ownership import is_own
 from fleet.verbs.prompts import finish_rewrite
+from fleet.verbs.remains import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,6 +75,20 @@ def processes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
         for who in whom:
             yield acted(f"process {who.pid}", f"its dispatch {ident} has ended", "it carries its id in its environment",
                         "kill it", kill, lambda: ground.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
+
+
+def cgroups(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Control groups of this home that no claim speaks of. An empty one goes; one with somebody in it is listed."""
+    there = ground.world.cgroups.all_of_home(os.getpid())  # before the claims: whoever makes one has its claim first
+    held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    for path in (each for each in there if each not in held):
+        inside = ground.world.cgroups.members(path)
+        if inside:
+            yield Finding(what=path, why="no claim speaks of it", proof=f"in it: {named(inside)}",
+                          action="listed only", standing=True)  # fmt: skip
+        else:
+            yield acted(path, "no claim speaks of it", "nobody is in it", "remove it", kill,
+                        lambda: ground.world.cgroups.remove(path))  # fmt: skip # noqa: B023
 
 
 def files(ground: Ground, *, kill: bool) -> Iterator[Finding]:

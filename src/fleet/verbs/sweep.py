@@ -50,6 +50,7 @@ def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding
         found += stray.sessions(ground, ground.world.tmux.listing(), kill=kill)
         found += stray.processes(ground, kill=kill)
         found += left_running(ground, kill=kill)
+        found += stray.cgroups(ground, kill=kill)
         found += stray.files(ground, kill=kill)
         found += stray.rewrites(ground, kill=kill)
         found += stray.late_inboxes(ground, kill=kill)

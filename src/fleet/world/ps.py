@@ -225,9 +225,28 @@ def _is_called(pid: int, name: str) -> bool:
 
 def _is_near(pid: int, tops: list[str]) -> bool:
     place, words = _place(pid), command(pid)
-    if place is None or not _has_same_paths(pid):
+    if place is None:
         return True
+    if not _has_same_paths(pid):
+        return "--git-dir" in words or _is_below(pid, tops)
     return any(f"{place}/".startswith(f"{top}/") or f"={top}" in words for top in tops)
+
+
+def _is_below(pid: int, tops: list[str]) -> bool:
+    """Whether a process is in one of the folders, or may be: by the folders themselves, which have other names where it is."""
+    wanted = [os.stat(top) for top in tops if os.path.isdir(top)]
+    path, last = f"/proc/{pid}/cwd", None
+    try:
+        while last is None or not os.path.samestat(last, os.stat(path)):
+            last = os.stat(path)
+            if any(os.path.samestat(last, each) for each in wanted):
+                return True
+            path = f"{path}/.."
+    except FileNotFoundError:
+        return False  # it is gone
+    except OSError:
+        return True
+    return False
 
 
 def _has_same_paths(pid: int) -> bool:
