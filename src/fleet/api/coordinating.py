@@ -39,7 +39,6 @@ class Coordinating(Running):
         self.may("coord_replace")
         if self.coordinator(wanted.project)["holder"] is None:
             raise NoCoordinator(project=wanted.project)
-        seat.refuse_foreign_seat(self.ground, wanted.project)
         gate = seat.spawn_gate(self.ground, wanted.project)
         try:
             return replace.replace(self.ground, wanted)

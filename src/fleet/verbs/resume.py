@@ -24,7 +24,7 @@ from fleet.verbs.branches import integration_branch
 from fleet.verbs.dispatch import start
 from fleet.verbs.end import kill_processes
 from fleet.verbs.ordering import Wanted
-from fleet.verbs.ownership import is_own, refuse_foreign
+from fleet.verbs.ownership import is_own, offer, why_foreign
 from fleet.verbs.seat import coord_spawn
 from fleet.verbs.settle import CHANGED, settle
 
@@ -42,7 +42,7 @@ _TRIES = 5
 def resume(ground: Ground, given: str, *, project: str | None = None, force: bool = False) -> dict[str, Any]:
     """Start a successor for the dispatch, session or task that is named."""
     row = journal(ground, named(ground, given, project))
-    refuse_foreign(ground, f"dispatch {row['id']}", row)
+    _refuse_foreign(ground, row)
     place, slug = row["project"], row["slug"]
     gate = (
         holding.gate_of_task(ground, place, slug, row["id"])
@@ -81,7 +81,7 @@ def journal(ground: Ground, ident: str) -> Row:
 # a task -----------------------------------------------------------------------------------------------------------------
 def _task(ground: Ground, row: Row) -> dict[str, Any]:
     last = _newest(ground, row)
-    refuse_foreign(ground, f"dispatch {last['id']}", last)
+    _refuse_foreign(ground, last)
     last = settled(ground, last)
     _refuse(ground, last)
     engine = read_engine(ground.world.home, last["engine"])
@@ -146,6 +146,13 @@ def settled(ground: Ground, row: Row) -> Row:
             raise NotResumable(dispatch=row["id"], why=done["why"], advice=advice)
         row = journal(ground, row["id"])
     raise NotResumable(dispatch=row["id"], why="it keeps changing", advice="try again")
+
+
+def _refuse_foreign(ground: Ground, row: Row) -> None:
+    """Only the home that started an agent knows whether it lives, and has its worktree."""
+    why = why_foreign(ground, row)
+    if why:
+        raise NotResumable(dispatch=row["id"], why=why, advice=f"resume it there; {offer(row['id'])}")
 
 
 def _end_rest(ground: Ground, row: Row) -> None:

@@ -94,7 +94,7 @@ def holder_of(ground: Ground, project: str) -> Row | None:
 def stop(ground: Ground, project: str, reason: str) -> dict[str, Any]:
     """End the coordinator and empty the seat. Only this empties it. Whoever was to be next is withdrawn first."""
     ground.project(project)
-    refuse_foreign_seat(ground, project)
+    _refuse_foreign_seat(ground, project)
     candidate = ground.store.read(lambda rows: seating.seat(rows, project))["candidate"]
     if candidate is not None and withdraw(ground, project, candidate, reason):
         end_withdrawn(ground, candidate, reason)
@@ -110,7 +110,7 @@ def stop(ground: Ground, project: str, reason: str) -> dict[str, Any]:
     return {"project": project, "id": ident, "stopped": done["settled"], "why": done.get("why", "")}
 
 
-def refuse_foreign_seat(ground: Ground, project: str) -> None:
+def _refuse_foreign_seat(ground: Ground, project: str) -> None:
     """Raise OtherHost when the holder or the candidate is an unfinished coordinator of another home."""
     seat = ground.store.read(lambda rows: seating.seat(rows, project))
     for ident in filter(None, (seat["holder"], seat["candidate"])):
