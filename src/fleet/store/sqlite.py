@@ -47,6 +47,10 @@ _NO_FILE = (-1, -1)
 # Somebody else is at it. SQLITE_PROTOCOL: too many were at the index of its log at once.
 BUSY = ("SQLITE_BUSY", "SQLITE_PROTOCOL")
 
+_SETTINGS = ("synchronous = FULL", "foreign_keys = ON", *(["fullfsync = ON"] if sys.platform == "darwin" else []))
+# What SQLite says when it cannot make the files that readers share beside the database.
+_NO_ROOM = ("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_CANTOPEN")
+
 _UNWRITABLE = {
     "SQLITE_FULL": "the disk is full",
     "SQLITE_READONLY": "it is read-only",
@@ -117,6 +121,8 @@ class SqliteStore(Store):
         self._wait = wait
         self._lock: FileLock | None = None
         self._file = (0, 0)
+        # The disk is full: the database is held alone for each look, and not at all in between.
+        self._is_full = False
         self._db = self._opened()
 
     def read(self, work: Callable[[Rows], T]) -> T:
@@ -132,8 +138,19 @@ class SqliteStore(Store):
     def _look(self, work: Callable[[Rows], T]) -> T:
         self._undo()
         self._refuse_replaced()
+        if self._is_full:
+            return self._look_alone(work)
         self._db.execute("BEGIN")
         return work(SqliteRows(self._db))
+
+    def _look_alone(self, work: Callable[[Rows], T]) -> T:
+        db = connected(self.path, alone=True)
+        try:
+            db.row_factory = _as_dict
+            db.execute("BEGIN")
+            return work(SqliteRows(db))
+        finally:
+            db.close()
 
     def close(self) -> None:
         """Let go of the database and its lock."""
@@ -149,7 +166,7 @@ class SqliteStore(Store):
             raise self._unreadable("it is a link to a file that is not there")
         self._file = _file_at(self.path)
         try:
-            db, found = patiently(lambda: _looked_at(self.path), self._wait)
+            db, found = patiently(self._first_look, self._wait)
         except _sqlite3.Error as error:
             raise self._translated(error, "open") from error
         if found == (SCHEMA, MARK):
@@ -160,6 +177,18 @@ class SqliteStore(Store):
         if found[1] != MARK:
             raise self._stranger(found[0])
         raise OldDatabase
+
+    def _first_look(self) -> tuple[_sqlite3.Connection, tuple[int, int]]:
+        """Open it; where the disk has no room for what several readers share, for one at a time."""
+        try:
+            return _looked_at(self.path)
+        except _sqlite3.OperationalError as error:
+            if not getattr(error, "sqlite_errorname", "").startswith(_NO_ROOM):
+                raise
+        alone, found = _looked_at(self.path, alone=True)
+        alone.close()
+        self._is_full = True
+        return _sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False), found
 
     def _stranger(self, version: int) -> FleetError:
         if version == 0 and os.path.getsize(self.path) == 0:
@@ -176,6 +205,8 @@ class SqliteStore(Store):
         if not taken:
             raise StoreBusy(holder=self._lock.holder(), seconds=self._wait)
         try:
+            if self._is_full:
+                self._db = self._reopened()
             patiently(lambda: self._db.execute("BEGIN IMMEDIATE"), self._wait)
             self._refuse_newer()
             self._refuse_replaced()
@@ -187,6 +218,13 @@ class SqliteStore(Store):
                 raise
             raise known from error
         return SqliteTx(self._db, by)
+
+    def _reopened(self) -> _sqlite3.Connection:
+        """Open it for writing, now that there may be room again."""
+        db, _found = patiently(lambda: _looked_at(self.path), self._wait)
+        db.row_factory = _as_dict
+        self._is_full = False
+        return db
 
     def _refuse_newer(self) -> None:
         """Somebody may have migrated the database since it was opened."""
@@ -258,24 +296,33 @@ def patiently(act: Callable[[], T], wait: float) -> T:
                 raise
 
 
-def _looked_at(path: str) -> tuple[_sqlite3.Connection, tuple[int, int]]:
-    db = connected(path)
-    found = db.execute("PRAGMA user_version").fetchone()[0], db.execute("PRAGMA application_id").fetchone()[0]
-    if found == (SCHEMA, MARK) and db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+def _looked_at(path: str, *, alone: bool = False) -> tuple[_sqlite3.Connection, tuple[int, int]]:
+    db = connected(path, alone=alone)
+    try:
+        found = db.execute("PRAGMA user_version").fetchone()[0], db.execute("PRAGMA application_id").fetchone()[0]
+    except BaseException:
+        db.close()
+        raise
+    if not alone and found == (SCHEMA, MARK) and db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         db.execute("PRAGMA journal_mode = WAL")  # a backup that was put in its place
     return db, found
 
 
-def connected(path: str) -> _sqlite3.Connection:
-    """A connection that syncs what it commits. The file has to be there."""
+def connected(path: str, *, alone: bool = False) -> _sqlite3.Connection:
+    """A connection that syncs what it commits. The file has to be there.
+
+    Alone: while it is open nobody else reads or writes; the index that readers share is not made then, so a full disk will do.
+    """
     name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     db = _sqlite3.connect(
         f"file:{name}?mode=rw", timeout=_SLICE, isolation_level=None, uri=True, check_same_thread=False
     )
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA foreign_keys = ON")
-    if sys.platform == "darwin":
-        db.execute("PRAGMA fullfsync = ON")
+    try:
+        for setting in _SETTINGS if not alone else ("locking_mode = EXCLUSIVE", *_SETTINGS):
+            db.execute(f"PRAGMA {setting}")
+    except BaseException:
+        db.close()  # else it would stand in the way of whoever tries in another way
+        raise
     return db
 
 
