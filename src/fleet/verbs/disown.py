@@ -151,12 +151,16 @@ def _end(tx: Tx, row: Row, why: str, spawns: tuple[int, int]) -> str:
 
 def _take_over_job(ground: Ground, job: Row, reason: str) -> Change:
     was = owner_of(ground, job)
+    held = ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=job["id"]))
+    claims = [claim for claim in map(Claim.of, held) if not is_own(ground, claim)]
 
     def work(tx: Tx) -> Row:
         tx.about(job["project"])
         note_home(tx, ground.world)
+        for claim in claims:
+            tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after="released", at=tx.at)
         tx.run(q.TAKE_OVER_JOB, id=job["id"], home=ground.world.record.id, at=tx.at)
         tx.note(job=job["id"], disowned=was, reason=reason)
-        return {"id": job["id"], "exec_state": job["state"], "was": was, "claims": []}
+        return {"id": job["id"], "exec_state": job["state"], "was": was, "claims": [str(each) for each in claims]}
 
     return Change(f"disown job {job['id']}: {reason}", work)

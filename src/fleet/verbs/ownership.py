@@ -61,7 +61,7 @@ def this_home(ground: Ground) -> str:
 def refuse_foreign(ground: Ground, what: str, row: Row | Claim, dispatch: str = "") -> None:
     """Raise OtherHost when it is another home's. The dispatch is the one that could be disowned."""
     if not is_own(ground, row):
-        ident = dispatch or (row.dispatch if isinstance(row, Claim) else row.get("id")) or "ID"
+        ident = dispatch or ((row.dispatch or row.job) if isinstance(row, Claim) else row.get("id")) or "ID"
         raise OtherHost(what=what, made=owner_of(ground, row), here=this_home(ground), dispatch=ident)
 
 

@@ -29,7 +29,7 @@ def status(ground: Ground) -> Document:
     at_work = [agent | {"state_at": agent["state_at"] or seen_at} for agent in agents(ground)]
     here = {"host": ground.world.host.id, "home": ground.world.record.id, "socket": ground.world.tmux.socket}
     found = ground.store.read(lambda rows: _known(rows, ground.world.clock.now(), here))
-    found["reclaim"] += [f"job {each.job}: {each.in_words()}" for each in left_by_runners(ground)]
+    found["reclaim"] += [f"job {each.job}: {each.in_words()}" for each in left_by_runners(ground) if not each.foreign]
     on_hand, asked, unmerged = found.pop("on_hand"), found.pop("asked"), found.pop("unmerged")
     return {
         "needs_you": [*(_asks(each) for each in asked), *_silent(at_work, {each["dispatch"] for each in asked})],

@@ -10,7 +10,7 @@ from fleet.model.settling import INTERRUPTED
 from fleet.model.times import iso
 from fleet.resources.job_process import left_processes, runner_of
 from fleet.store import queries as q
-from fleet.verbs.ownership import is_own
+from fleet.verbs.ownership import is_own, why_foreign
 
 if TYPE_CHECKING:
     from fleet.model.identity import Identity
@@ -60,11 +60,15 @@ class Left:
     # The runner for people; empty when no claim names it.
     runner: str
     whom: tuple[Identity, ...] = ()
+    # Another home started them, and only that one can say whether they run.
+    foreign: bool = False
     # Why nothing may be done about it here; empty when something may.
     hands_off: str = ""
 
     def in_words(self) -> str:
         """Which processes still run."""
+        if self.foreign:
+            return "the runner of another home or host claimed them"
         if not self.whom:
             return "its runner is gone and did not release their claim"
         listed = ", ".join(str(who.pid) for who in self.whom)
@@ -93,8 +97,8 @@ def _left(ground: Ground, claim: Claim) -> Left | None:
     """What the runner of a claim has left; None while it lives, or another runner has the job in hand."""
     job, runner = claim.job or "", runner_of(claim)
     shown = f"process {runner.pid}" if runner else "an unknown process"
-    if claim.host != ground.world.host.id:
-        return Left(job=job, runner=shown, hands_off=f"they are of another host, {claim.host}")
+    if not is_own(ground, claim):
+        return Left(job=job, runner=shown, foreign=True, hands_off=why_foreign(ground, claim))
     life = ground.world.processes.life(runner)
     if life == "alive" or has_runner(ground, job):
         return None

@@ -17,6 +17,7 @@ from fleet.verbs.job import book, results
 from fleet.verbs.job.left import has_runner
 from fleet.verbs.job.own_processes import open_claims
 from fleet.verbs.job.run import summary
+from fleet.verbs.ownership import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +83,7 @@ def _processes(ground: Ground, ident: str) -> list[dict[str, Any]]:
     """What runners of the job started themselves and runs now; a dead runner's too."""
     world, found = ground.world, []
     for claim in open_claims(ground, ident):
-        here = claim.host == world.host.id
+        here = is_own(ground, claim)
         runner = world.processes.life(runner_of(claim)) if here else "unknown"
         for who in left_processes(claim, world) if here else ():
             item = world.processes.variable(who, "FLEET_ITEM") or None

@@ -12,12 +12,21 @@ from fleet.errors import Contested
 from fleet.model import jsontext
 from fleet.model.claim import Claim
 from fleet.resources import KINDS
-from fleet.resources.job_process import JobProcess, end_processes, life_of_runner, lock_name, lock_of, runner_of
+from fleet.resources.job_process import (
+    JobProcess,
+    end_processes,
+    left_processes,
+    life_of_runner,
+    lock_name,
+    lock_of,
+    runner_of,
+)
 from fleet.resources.kind import Order
 from fleet.store import queries as q
 from fleet.store.bundles import add_claim
 from fleet.store.transaction import Change
 from fleet.verbs.acquire import acquire, intent, release
+from fleet.verbs.ownership import is_own
 from fleet.world.children import Ended
 
 if TYPE_CHECKING:
@@ -142,19 +151,20 @@ def open_claims(ground: Ground, job: str) -> list[Claim]:
 def end_left(ground: Ground, job: Row) -> None:
     """End what dead runners of the job started, and release their claims. For whoever holds the job's gate.
 
-    Contested when something stays, OtherHost when another host has to do it.
+    Contested when something stays, OtherHost when another home or host has to do it.
     """
     for claim in open_claims(ground, job["id"]):
         _refuse_living_runner(ground, claim)
         left = release(ground, claim)
         if left:
-            raise Contested(what=left)
+            whom = ", ".join(str(who.pid) for who in left_processes(claim, ground.world))
+            raise Contested(what=f"{left} (processes {whom}); end them yourself" if whom else left)
     end_processes(_unclaimed(ground, job), ground.world)  # what a fleet without these claims has started
 
 
 def _refuse_living_runner(ground: Ground, claim: Claim) -> None:
     runner = runner_of(claim)
-    if claim.host == ground.world.host.id and life_of_runner(claim, ground.world) == "alive":
+    if is_own(ground, claim) and life_of_runner(claim, ground.world) == "alive":
         raise Contested(
             what=f"process {runner.pid if runner else '?'} runs job {claim.job}, and does not hold its gate"
         )
