@@ -18,7 +18,7 @@ from fleet.api.fleet import Fleet
 from fleet.verbs.ordering import Wanted
 from fleet.world.cgroups import Cgroups
 from fleet.world.funnel import Funnel
-from fleet.world.tmux import id_of
+from fleet.world.home_record import read as read_home
 
 if TYPE_CHECKING:
     from typing import Self
@@ -141,7 +141,10 @@ _OUTSIDE = ("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_in
 
 def _remove_cgroups(home: str) -> None:
     """The groups of agents that were just killed; a group is empty a moment later than its last process is dead."""
-    groups = Cgroups(Funnel(), id_of(home))
+    record = read_home(home)
+    if record is None:
+        return
+    groups = Cgroups(Funnel(), record.id)
     until = time.monotonic() + _PATIENCE
     while (left := groups.all_of_home(os.getpid())) and time.monotonic() < until:
         for path in left:
