@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from dispatch.speaking import call, hook, scripted
 from dispatch.stage import FLEET, raw
-from dispatch.test_review import steady, worked
+from dispatch.test_review import configured, steady
 
 from fleet.testing.scenarios import until
 
@@ -118,12 +118,13 @@ def test_a_mistake_with_hostile_words_is_told_without_them(scene):
 @pytest.mark.req("SEC-4")
 def test_work_is_reviewed_and_merged_without_what_a_terminal_obeys(scene):
     with scene.fleet("ann") as fleet:
-        worked(scene, fleet, more="verify = 'cat evil; cat evil >&2; exit 1'\n")
-        tree = scene.tree("t")
-        (tree / "evil").write_text(f"{EVIL}\n")
-        (tree / f"evil{EVIL}").write_text("x")
-        scene.git("add", ".", cwd=str(tree))
-        scene.git("commit", "--quiet", f"--message={EVIL}", cwd=str(tree))
+        configured(scene, "review = 'person'\nverify = 'cat evil; cat evil >&2; exit 1'\n")
+        steady(scene, fleet)
+        evil = Path(scene.root, "evil")
+        evil.write_text(f"{EVIL}\n")
+        works = f'cp {evil} evil && cp {evil} "evil$(cat evil)" && git add . && git commit -qF evil && fleet done'
+        scene.dispatch(fleet, "t", "sh", "-c", works)
+        scene.ended(fleet)
         check(scene, "diff", "t")
         check(scene, "diff", "t", "--stat", shows=None)
         check(scene, "review", "t")

@@ -225,3 +225,16 @@ def test_a_document_or_an_input_that_is_nested_without_end_is_told_in_one_line(s
         assert said.code == 1, said
         assert "nested more than 100 levels deep" in said.out + said.err
         assert "Traceback" not in said.err
+
+
+@pytest.mark.req("JOB-1")
+@pytest.mark.parametrize("command", ["yes", "yes >&2", "yes | head -c 70000000"])
+def test_an_input_that_prints_without_end_is_ended_and_does_not_fill_the_disk(scene, command):
+    file = Path(scene.repository, "endless.yml")
+    file.write_text(
+        f"name: endless\nmap:\n  isolation: none\n  input: {{command: '{command}'}}\n  steps:\n    - shell: 'true'\n"
+    )
+    said = scene.program("job", "run", str(file))
+    assert said.code == 1, said
+    assert "the input's command printed more than 64 MB" in said.out + said.err
+    assert sum(path.stat().st_size for path in Path(scene.home, "jobs").rglob("*") if path.is_file()) < 1_000_000

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _LIMIT = 3_600.0
 _TAIL = 300
+_MOST = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,16 @@ def _printed(ground: Ground, command: str, where: doing.Where, values: dict[str,
     for name in names:
         ground.world.files.unlink(name)  # of the run before
     env = doing.environment(where) | variables
-    ended = hands.own.run("job input", ["/bin/sh", "-c", text], env=env, cwd=where.cwd, files=(out, log), limit=_LIMIT,
-                          obey=hands.obey)  # fmt: skip
+    files = (out, log)
+
+    def obey() -> None:
+        hands.obey()
+        _refuse_too_much(where, files)
+
+    ended = hands.own.run(
+        "job input", ["/bin/sh", "-c", text], env=env, cwd=where.cwd, files=files, limit=_LIMIT, obey=obey
+    )
+    _refuse_too_much(where, files)
     if not ended.ok:
         said = shown.tail(" ".join(doing.tail(log).split()), _TAIL)
         why = f"the input's command gave {ended.why or ended.status}: {said}"
@@ -80,6 +89,17 @@ def _printed(ground: Ground, command: str, where: doing.Where, values: dict[str,
     for name in names if os.path.getsize(log) == 0 else names[:1]:
         ground.world.files.unlink(name)
     return printed
+
+
+def _refuse_too_much(where: doing.Where, files: tuple[str, ...]) -> None:
+    """Refuse an input that would fill the disk, or the memory; what it printed is removed."""
+    if sum(os.path.getsize(path) for path in files if os.path.exists(path)) <= _MOST:
+        return
+    for path in files:
+        if os.path.exists(path):
+            os.truncate(path, 0)
+    why = f"the input's command printed more than {_MOST // 1_000_000} MB"
+    raise JobFailed(job=where.job, why=why, advice="let it print less, or write a file and name that as the input")
 
 
 def _read(where: doing.Where, name: str) -> str:
