@@ -48,13 +48,17 @@ def ensure_branch(ground: Ground, job: Row) -> None:
         raise GitRefused(what=f"make the branch {name}", why=git.why_not_made(repository, name) or "it is not there")
 
 
-def merge(ground: Ground, job: Row, item: str) -> str | None:
-    """The commit of the job's branch that has the item's work; None when there was nothing to merge. NotMergeable: a conflict."""
+def merge(ground: Ground, job: Row, item: str, *, shared: bool = False) -> str | None:
+    """The commit of the job's branch that has the item's work; None when there was nothing to merge. NotMergeable: a conflict.
+
+    Shared: the one checkout, whose branch the steps of all items have moved since setup ended.
+    """
     slug, name = items.slug(job["id"], item), branch(job)
     repository, git = ground.project(job["project"])["path"], ground.world.git
     _settle_finisher(ground, job, slug)
     tip, base = git.resolve(repository, f"refs/heads/{branch_of(slug)}"), git.resolve(repository, f"refs/heads/{name}")
-    _refuse_moved(ground, job, slug, tip)
+    if not shared:
+        _refuse_moved(ground, job, slug, tip)
     if base is None:
         raise GitRefused(what=f"find the branch {name}", why="somebody has deleted it")
     if tip is None or tip == base or git.contains(repository, name, tip):

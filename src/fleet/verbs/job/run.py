@@ -156,7 +156,7 @@ class Runner:
         if self._hands is not None:
             self._drop_hands()
             self._own.release()
-            merging.merge(self._ground, self._job, "setup")
+            merging.merge(self._ground, self._job, "setup", shared=True)
         self._step("map", "reduce" if self._workflow.reduce else "over")
 
     def _prepare_hands(self) -> None:
