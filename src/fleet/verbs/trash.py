@@ -131,7 +131,8 @@ def announced(ground: Ground, project: str, slug: str) -> list[str]:
 
 def _announced(ground: Ground, row: Row) -> str:
     where = f"{ground.world.home}/{row['name']}"
-    return f"{_counted(row)} of {row['slug']} were put aside in {where}, kept until {utc(iso(row['until']))}"
+    verb = "was" if row["files"] == 1 else "were"
+    return f"{_counted(row)} of {row['slug']} {verb} put aside in {where}, kept until {utc(iso(row['until']))}"
 
 
 def expiring(ground: Ground) -> list[str]:
