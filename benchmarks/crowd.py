@@ -113,6 +113,9 @@ def _table(outcomes: dict[str, Outcome]) -> Table:
         cells = (f"{rate.median:,.0f}", percent(rate.spread), ms(wait.median), ms(wait.slowest))
         table.add(name, *cells, f"{wait.slowest / wait.median:.1f}", str(len(outcome.errors)), str(outcome.lost))
         table.notes += sorted(set(outcome.errors))
+    assert not outcomes[BARE].errors, (
+        f"the bare writer fails, so there is nothing to compare with: {outcomes[BARE].errors[0]}"
+    )
     ratio = median(outcomes[OURS].rates) / median(outcomes[BARE].rates)
     table.add("fleet / bare", times(ratio), *[""] * 6, judged=ratio, target=TARGET)
     failed = len(outcomes[OURS].errors) + outcomes[OURS].lost

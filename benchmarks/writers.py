@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from benchmarks.scene import PROJECT
 from fleet.api.acts import Acts
 from fleet.store import queries as q
+from fleet.store.transaction import fingerprint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +75,10 @@ class Bare:
         seq = self._begin(key)
         self.db.execute(q.TASK_STATE.sqlite, here).fetchone()
         was = {"was": "in_progress", "was_assignee": ACTOR}
-        self.db.execute(q.END_TASK.sqlite, here | was | {"status": "done", "assignee": ACTOR, "reason": None, "at": at})
+        self.db.execute(
+            q.END_TASK.sqlite,
+            here | was | {"status": "done", "assignee": ACTOR, "reason": None, "work": None, "at": at},
+        )
         self.db.execute(q.SHIFT_BLOCKERS.sqlite, here | {"change": -1})
         freed = self.db.execute(q.FREED_BY.sqlite, here | {"most": 50}).fetchall()
         what = f'{{"status": "done", "was": "in_progress", "ready": ["{freed[0][0]}"]}}'
@@ -90,7 +94,8 @@ class Bare:
         return seq
 
     def _commit(self, here: dict[str, str], **fields: object) -> None:
-        row = here | fields | {"actor": ACTOR, "dispatch": None, "result": fields["what"]}
+        asked = fingerprint(str(fields["why"]), ())
+        row = here | fields | {"actor": ACTOR, "dispatch": None, "request": asked, "result": fields["what"]}
         self.db.execute(q.WRITE_OPERATION.sqlite, row)
         self.db.execute("COMMIT")
 
