@@ -96,9 +96,14 @@ class Rooms:
         """Remove what is written down of rooms that are gone; from the first room, in which everybody is seen."""
         if self._boot and not self._boot.partition(".")[2] and shows_everyone():
             for name in self._names():
-                if name != self._boot and (("." in name and self.is_gone(name)) or not self.is_used(name)):
+                if name != self._boot and self._is_over(name):
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(f"{self._folder}/{name}")
+
+    def _is_over(self, name: str) -> bool:
+        """A room of this boot may be there while nobody in it uses the home; one of another boot is not."""
+        this_boot = name.partition(".")[0] == self._boot
+        return self.is_gone(name) if this_boot else not self.is_used(name)
 
     def _names(self) -> list[str]:
         try:
