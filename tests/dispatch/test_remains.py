@@ -229,10 +229,18 @@ def test_a_persons_shell_and_editor_in_the_worktree_keep_nothing(scene, no_cgrou
 
 
 @pytest.mark.req("AGENT-7", "SWEEP-12", "EXC-1")
-@pytest.mark.parametrize("hides", ["daemon", "writer"])
-def test_whoever_is_in_the_agents_control_group_is_its_own(scene, cgroup, hides, request):
+def test_a_daemon_in_the_agents_control_group_is_its_own(scene, cgroup, daemon):
+    is_ended_with_its_group(scene, daemon)
+
+
+@pytest.mark.req("AGENT-7", "SWEEP-12", "EXC-1")
+def test_a_writer_in_the_agents_control_group_is_its_own(scene, cgroup, writer):
+    is_ended_with_its_group(scene, writer)
+
+
+def is_ended_with_its_group(scene, command: str) -> None:
     with scene.fleet() as fleet:
-        left = Left(scene, fleet, request.getfixturevalue(hides))
+        left = Left(scene, fleet, command)
         group = claim_of(fleet, "cgroup", left.ident)
         assert str(left.pid) in Path(group.name, "cgroup.procs").read_text().split()
         left.die(fleet)
