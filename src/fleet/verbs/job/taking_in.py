@@ -76,10 +76,15 @@ def _printed(ground: Ground, command: str, where: doing.Where, values: dict[str,
         hands.obey()
         _refuse_too_much(where, files)
 
-    ended = hands.own.run(
-        "job input", ["/bin/sh", "-c", text], env=env, cwd=where.cwd, files=files, limit=_LIMIT, obey=obey
-    )
-    _refuse_too_much(where, files)
+    try:
+        ended = hands.own.run(
+            "job input", ["/bin/sh", "-c", text], env=env, cwd=where.cwd, files=files, limit=_LIMIT, obey=obey
+        )
+        _refuse_too_much(where, files)
+    except JobFailed:  # it has been killed, so what it printed can go
+        for name in names:
+            ground.world.files.unlink(name)
+        raise
     if not ended.ok:
         said = shown.tail(" ".join(doing.tail(log).split()), _TAIL)
         why = f"the input's command gave {ended.why or ended.status}: {said}"
@@ -92,12 +97,9 @@ def _printed(ground: Ground, command: str, where: doing.Where, values: dict[str,
 
 
 def _refuse_too_much(where: doing.Where, files: tuple[str, ...]) -> None:
-    """Refuse an input that would fill the disk, or the memory; what it printed is removed."""
+    """Refuse an input that would fill the disk, or the memory."""
     if sum(os.path.getsize(path) for path in files if os.path.exists(path)) <= _MOST:
         return
-    for path in files:
-        if os.path.exists(path):
-            os.truncate(path, 0)
     why = f"the input's command printed more than {_MOST // 1_000_000} MB"
     raise JobFailed(job=where.job, why=why, advice="let it print less, or write a file and name that as the input")
 
