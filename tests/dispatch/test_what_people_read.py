@@ -122,10 +122,11 @@ def test_the_things_of_a_bundle_count_among_those_of_its_owner(either):
         fleet.retry(project="p", slug="t")
         second = either.dispatch(fleet, "t", "sleep", "1000")
         counts = {each["id"]: each["claims"] for each in fleet.dispatches()}
-        assert counts[second] == 4, "with its session and its prompt"
+        held = 4 + sum(each["kind"] == "cgroup" for each in fleet.claims())  # where the system has control groups
+        assert counts[second] == held, "with its session and its prompt"
         assert counts.get(first, 0) == 0
     line = next(line for line in either.program("dispatches", "list").out.splitlines() if line.startswith(second))
-    assert line.split()[5] == "4"
+    assert line.split()[5] == str(held)
 
 
 @pytest.mark.parametrize("words", [("stop",), ("kill", "--reason", "x")])
