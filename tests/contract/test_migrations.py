@@ -109,7 +109,9 @@ def test_everything_durable_lives_in_one_database(fleet, home, store_url_kind):
     fleet.log(project="p", slug="t", message="m")
     fleet.done(project="p", slug="t")
     database = {"fleet.db", "fleet.db-wal", "fleet.db-shm", "fleet.db.writer"} if store_url_kind == "sqlite" else set()
-    assert {path.name for path in home.iterdir()} <= database | {"config.toml"}
+    assert {path.name for path in home.iterdir()} <= database | {"config.toml", "home.json", "locks"}, (
+        "who the home is, and locks"
+    )
     tables = (
         "projects",
         "seats",

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from dispatch.stage import raw, status_of
+from dispatch.stage import is_alive, raw, status_of
 
 from fleet.errors import MergesMissing, NotMergeable, Refused, WorkMoved, WorktreeRefused
 from fleet.testing.scenarios import until
@@ -373,3 +373,115 @@ def test_a_dispatch_that_dies_before_its_branch_is_marked_is_made_again(scene):
         scene.dispatch(fleet, "a", engine="scripted")
         scene.ended(fleet)
         assert fleet.merge(project="p", slug="a")["changed"]
+
+
+# found by hostile eyes ----------------------------------------------------------------------------------------------------
+@pytest.mark.req("MERGE-5")
+@pytest.mark.parametrize(("where", "effect"), [("after", "git update-ref"), ("before", "commit p/a is merged")])
+def test_a_merge_that_died_before_it_was_recorded_is_recorded_by_the_next(scene, where, effect):
+    with scene.fleet() as fleet:
+        finish(scene, fleet, "a")
+    finisher = scene.halted(where, effect, "merge", "a")
+    finisher.kill()
+    finisher.wait(60)
+    with scene.fleet() as fleet:
+        fleet.merge(project="p", slug="a")
+        assert [each["task"] for each in fleet.merges(project="p")] == ["a"]
+        scene.git("update-ref", "-d", "refs/heads/fleet/main")
+        with pytest.raises(MergesMissing):
+            fleet.land(project="p")
+        fleet.restore_merges(project="p")
+        assert files_on(scene, "fleet/main") == ["README", "a.txt"]
+
+
+@pytest.mark.req("MERGE-3")
+def test_what_a_person_merged_by_hand_is_recorded_too(scene):
+    with scene.fleet() as fleet:
+        finish(scene, fleet, "a")
+        tip = scene.git("rev-parse", "worker/a")
+        scene.git("update-ref", "refs/heads/fleet/main", tip)
+        fleet.merge(project="p", slug="a")
+        assert [(each["task"], each["made"]) for each in fleet.merges(project="p")] == [("a", tip)]
+
+
+@pytest.mark.req("MERGE-2")
+def test_a_tree_that_is_never_clean_is_merged(scene):
+    Path(scene.repository, "dos.txt").write_bytes(b"one\r\ntwo\r\n")
+    scene.git("add", "dos.txt")
+    scene.git("commit", "--quiet", "-m", "Add dos")
+    Path(scene.repository, ".gitattributes").write_text("*.txt text eol=lf\n")
+    scene.git("add", ".gitattributes")
+    scene.git("commit", "--quiet", "-m", "Normalise nothing")
+    settings(scene, "verify = 'true'\n")
+    with scene.fleet() as fleet:
+        scene.dispatch(fleet, "a", "sh", "-c", "echo a >a.md; git add a.md; git commit --quiet -m a; fleet done")
+        scene.ended(fleet)
+        fleet.merge(project="p", slug="a")
+        assert "a.md" in files_on(scene, "fleet/main")
+    scene.forgiven = {
+        "worktree",
+        "claim",
+        "journal",
+        "lock",
+        "workers",
+    }  # its own tree is never clean either, and is kept
+
+
+@pytest.mark.req("MERGE-3")
+def test_no_agent_is_started_on_a_branch_that_has_lost_merged_work(scene):
+    with scene.fleet() as fleet:
+        merge_two(scene, fleet)
+        scene.git("update-ref", "refs/heads/fleet/main", scene.git("rev-parse", "main"))
+        fleet.add(project="p", title="c", slug="c", description=SCRIPT.format(slug="c"))
+        with pytest.raises(MergesMissing):
+            scene.dispatch(fleet, "c", engine="scripted")
+        assert fleet.dispatches() == []
+
+
+@pytest.mark.req("MERGE-3")
+def test_a_deleted_integration_branch_is_made_from_the_target_it_had(scene):
+    with scene.fleet() as fleet:
+        merge_two(scene, fleet)
+        scene.git("merge", "--quiet", "--ff-only", "fleet/main")
+        scene.git("checkout", "--quiet", "-b", "old", "HEAD~1")
+        scene.git("branch", "-D", "fleet/main")
+        finish(scene, fleet, "c")
+        fleet.merge(project="p", slug="c")
+        assert files_on(scene, "fleet/main") == ["README", "a.txt", "b.txt", "c.txt"]
+
+
+@pytest.mark.req("PIPE-2")
+def test_a_task_that_moved_and_was_opened_again_can_still_be_accepted(either):
+    with either.fleet() as fleet:
+        finish(either, fleet, "a")
+        moved = move_branch(either, "a", "late.txt")
+        with pytest.raises(WorkMoved):
+            fleet.merge(project="p", slug="a")
+        fleet.retry(project="p", slug="a")
+        assert [each["slug"] for each in fleet.to_review()] == ["a"]
+        fleet.judge(project="p", slug="a", verdict="accept", commit=moved)
+        fleet.merge(project="p", slug="a")
+        assert files_on(either, "fleet/main") == ["README", "a.txt", "late.txt"]
+
+
+@pytest.mark.req("MERGE-5")
+def test_a_deleted_task_branch_is_named_with_the_command_that_puts_it_back(scene):
+    with scene.fleet() as fleet:
+        finish(scene, fleet, "a")
+        work = scene.git("rev-parse", "worker/a")
+        scene.git("update-ref", "-d", "refs/heads/worker/a")
+        with pytest.raises(NotMergeable, match=rf"worker/a is gone; .*`git branch worker/a {work[:12]}`"):
+            fleet.merge(project="p", slug="a")
+        scene.git("branch", "worker/a", work)
+        fleet.retry(project="p", slug="a")
+        fleet.merge(project="p", slug="a")
+        assert files_on(scene, "fleet/main") == ["README", "a.txt"]
+
+
+@pytest.mark.req("MERGE-2")
+def test_what_verify_leaves_in_the_background_ends_with_the_merge(scene):
+    settings(scene, f"verify = 'sleep 1000 >/dev/null 2>&1 & echo $! >{scene.root}/pid'\n")
+    with scene.fleet() as fleet:
+        finish(scene, fleet, "a")
+        fleet.merge(project="p", slug="a")
+        assert not is_alive(int(Path(scene.root, "pid").read_text()))

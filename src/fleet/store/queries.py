@@ -570,8 +570,8 @@ TROUBLE_OF = Query(
 # Work that waits for a verdict, with nobody at it, most urgent first.
 REVIEW_QUEUE = Query(
     'review_queue',
-    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked') AND archived = 0 AND job IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug",
-    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked') AND archived = 0 AND job IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug",
+    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug",
+    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug",
 )
 
 # What a reviewer said.
@@ -598,8 +598,8 @@ VERDICTS_OF = Query(
 # Compare and set: a verdict moves work that is under review on, or back. It names the commit that it speaks of.
 JUDGE_TASK = Query(
     'judge_task',
-    "UPDATE tasks SET status = :status, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work), changed_at = :at WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '')",
-    "UPDATE tasks SET status = %(status)s, stage = %(stage)s, reason = %(reason)s, work = COALESCE(CAST(%(work)s AS TEXT), work), changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND stage = 'review' AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(assignee)s AS TEXT), '')",
+    "UPDATE tasks SET status = :status, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work), assignee = COALESCE(assignee, :actor), changed_at = :at WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '')",
+    "UPDATE tasks SET status = %(status)s, stage = %(stage)s, reason = %(reason)s, work = COALESCE(CAST(%(work)s AS TEXT), work), assignee = COALESCE(assignee, %(actor)s), changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND stage = 'review' AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(assignee)s AS TEXT), '')",
 )
 
 # Where a task's pull request is, and how far the task is.

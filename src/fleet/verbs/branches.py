@@ -26,7 +26,7 @@ def integration_branch(ground: Ground, project: str, repository: str) -> tuple[s
     if commit is not None:
         return name, commit
     refuse_missing(ground, project)
-    target = target_branch(ground, project, repository)
+    target = _target_before(ground, project, repository) or target_branch(ground, project, repository)
     start = ground.world.git.resolve(repository, f"refs/heads/{target}")
     if start is None:
         raise GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
@@ -43,6 +43,12 @@ def integration_branch(ground: Ground, project: str, repository: str) -> tuple[s
         why = ground.world.git.why_not_made(repository, name) or "it is not there"
         raise GitRefused(what=f"make the branch {name}", why=why)
     return name, made
+
+
+def _target_before(ground: Ground, project: str, repository: str) -> str:
+    """Return the branch that the integration branch was made from before, if it is still there; else empty."""
+    known = _followed(ground, project, repository)
+    return known if known and known in ground.world.git.branches(repository, known) else ""
 
 
 def branch_of(slug: str) -> str:
@@ -72,6 +78,8 @@ def of_task(
     name, mine = onto or ground.setting("integration", project), f"worker/{slug}"
     target = "" if onto else _followed(ground, project, repository)
     found = ground.world.git.branches(repository, name, mine, *filter(None, [target]))
+    if not onto:
+        refuse_missing(ground, project)  # an agent would build on a branch without merged work
     base = found.get(name) or integration_branch(ground, project, repository)[1]
     if target and found.get(target, base) != base:
         base = _follow_unless_merging(ground, project, repository)

@@ -20,7 +20,7 @@ from fleet.store.transaction import Change
 from fleet.verbs import trash
 from fleet.verbs.acquire import acquire, intent
 from fleet.verbs.branches import branch_of, follow, integration_branch, refuse_checked_out
-from fleet.verbs.merged_tree import merge_commit, refuse_changed_tree
+from fleet.verbs.merged_tree import merge_commit, refuse_changed_tree, tree_state
 from fleet.verbs.named_work import refuse_moved
 from fleet.verbs.ownership import note_home, refuse_foreign_bundle
 from fleet.verbs.reclaim import reclaim, release_bundle
@@ -51,15 +51,33 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
         refuse_checked_out(ground, repository, integration)
         park_moved(ground, project, slug, state, tip)
         if tip is None or ground.world.git.contains(repository, integration, tip):
-            elsewhere = astray(ground, project, slug, repository, integration) or _unsaved(ground, project, slug)
+            gone = _branch_gone(slug, state) if tip is None else ""
+            elsewhere = (
+                gone or astray(ground, project, slug, repository, integration) or _unsaved(ground, project, slug)
+            )
             if tip is None and (state["archived"] or (state["status"] == "done" and not elsewhere)):
                 raise _without_branch(project, slug)
             if elsewhere or tip is None:
                 park_task(ground, project, slug, state, elsewhere or f"there is no branch {branch_of(slug)}")
                 raise _unmergeable(project, slug, elsewhere or f"there is no branch {branch_of(slug)}")
-            return _merged(ground, project, slug, base) | {"changed": False}
+            order = order_for(ground, project, slug, repository, (integration, base, tip))
+            return _found_merged(ground, order, base) | {"changed": False}
         order = order_for(ground, project, slug, repository, (integration, base, tip))
         return _finish(ground, order, tip, state)
+
+
+def _branch_gone(slug: str, state: Row) -> str:
+    """Say where the work of a task is whose branch somebody deleted; empty when no commit of it is known."""
+    if state["work"] is None or state["archived"]:
+        return ""
+    work = state["work"][:12]
+    return f"{branch_of(slug)} is gone; its work is at {work}: `git branch {branch_of(slug)} {work}` puts it back"
+
+
+def _found_merged(ground: Ground, order: Order, tip: str) -> dict[str, Any]:
+    """Record work that git finds on the integration branch: merged by a person, or by a finisher that died before it said so."""
+    ground.world.proofs.keep(order.repository, order.integration, tip)
+    return _merged(ground, order.project, order.slug or "", tip, order, made=order.work)
 
 
 def park_moved(ground: Ground, project: str, slug: str, state: Row, tip: str | None) -> None:
@@ -156,8 +174,6 @@ def _finish(ground: Ground, order: Order, tip: str, was: Row) -> dict[str, Any]:
         if not ground.world.proofs.move_and_keep(order.repository, order.integration, new=made, old=order.base or ""):
             raise Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
     except KeyboardInterrupt:
-        processes = ground.world.processes
-        processes.kill_all(processes.marked(order.dispatch))  # what verify has started
         ground.commit(end_finisher(order, "failed", "interrupted", was=was))
         reclaim(ground, order.dispatch)
         raise
@@ -252,10 +268,12 @@ def merge_and_verify(ground: Ground, order: Order, claim: Claim, work: str) -> s
             advice = f"`fleet task retry {order.slug}` lets an agent bring it up to date"
             raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage="rebase")
         made = merge_commit(ground, order, claim.name, work)
-        hidden = ground.world.proofs.hidden_files(claim.name)
+        before = tree_state(ground, claim.name)
         if _verify(ground, order, claim.name):
-            refuse_changed_tree(ground, order, claim.name, made, hidden)
+            refuse_changed_tree(ground, order, claim.name, made, before)
     finally:
+        processes = ground.world.processes
+        processes.kill_all(processes.marked(order.dispatch))  # what verify left in the background
         lock.give()
     return made
 
@@ -332,15 +350,21 @@ def _too_often(tx: Tx, order: Order, why: str, most: int) -> str | None:
     return "finisher" if count["n"] >= most else None
 
 
-def _merged(ground: Ground, project: str, slug: str, commit: str, order: Order | None = None) -> dict[str, Any]:
-    """Git says so: write it down, archive the task, let its worktree go. `order` is that of the finisher that moved the branch."""
+def _merged(
+    ground: Ground, project: str, slug: str, commit: str, order: Order | None = None, *, made: str = ""
+) -> dict[str, Any]:
+    """Git says so: write it down, archive the task, let its worktree go.
+
+    `order` names what was merged into the integration branch; None for work that was merged elsewhere. `made` is the commit that
+    has to stay on that branch: the merge commit, unless said otherwise.
+    """
 
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)["status"]
         moved = tx.run(q.MERGE_TASK, project=project, slug=slug, commit=commit, was=was, at=tx.at)
         if moved and order is not None:
-            _record(tx, project, slug, commit, order)
+            _record(tx, project, slug, made or commit, order)
         freed = tasks.tell_dependents(tx, project, slug, before=was, after="done") if moved else []
         archived = tx.run(q.ARCHIVE_TASK, project=project, slug=slug, at=tx.at)
         tx.note(merged=commit, archived=archived == 1, ready=freed)
@@ -382,7 +406,7 @@ def carry_on(ground: Ground, row: Row) -> None:
         return
     _name, tip = integration_branch(ground, project, repository)
     order = order_for(ground, project, slug, repository, (integration, row["base"] or "", work or tip))
-    _merged(ground, project, slug, tip, order)
+    _found_merged(ground, order, tip)
 
 
 def note_merged(ground: Ground, project: str, slug: str, *, commit: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from fleet.errors import FleetError, NotMergeable
@@ -27,13 +28,31 @@ def merge_commit(ground: Ground, order: Order, path: str, work: str) -> str:
     return made
 
 
-def refuse_changed_tree(ground: Ground, order: Order, path: str, made: str, hidden_before: set[str]) -> None:
+def tree_state(ground: Ground, path: str) -> dict[str, str]:
+    """Return the tracked files that git calls changed or does not look at, each with a digest of its content.
+
+    Some trees are never clean: line endings that were not normalised, filters. What counts is what verify adds to that.
+    """
+    proofs = ground.world.proofs
+    return {name: _digest(f"{path}/{name}") for name in {*proofs.changed_files(path), *proofs.hidden_files(path)}}
+
+
+def _digest(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return "missing"
+
+
+def refuse_changed_tree(ground: Ground, order: Order, path: str, made: str, before: dict[str, str]) -> None:
     """Refuse a merge whose tree is not the one that verify was given: then verify has tried something else."""
     proofs = ground.world.proofs
     if not proofs.is_detached_at(path, made):
-        now = ground.world.git.resolve_in(path, "HEAD") or "nothing"
-        raise _refusal(order, f"the verify command moved HEAD of the merged tree from {made[:12]} to {now[:12]}")
-    changed = sorted({*proofs.changed_files(path), *(proofs.hidden_files(path) - hidden_before)})
+        head = ground.world.git.resolve_in(path, "HEAD") or "nothing"
+        raise _refusal(order, f"the verify command moved HEAD of the merged tree from {made[:12]} to {head[:12]}")
+    now = tree_state(ground, path)
+    changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
     if changed:
         more = f" and {len(changed) - _LISTED} more" if len(changed) > _LISTED else ""
         raise _refusal(order, f"the verify command changed files that git tracks: {', '.join(changed[:_LISTED])}{more}")

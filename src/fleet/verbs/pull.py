@@ -191,12 +191,13 @@ def _follow(ground: Ground, project: str, slug: str, repository: str, remote: st
     git = ground.world.git
     target = target_branch(ground, project, repository)
     there = git.fetch(repository, remote, target, limit=LIMIT)
-    tip = git.resolve(repository, f"refs/heads/worker/{slug}")
-    if not merged and (there is None or tip is None or git.is_in(repository, tip, there) is not True):
+    state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    work = state["work"] or git.resolve(repository, f"refs/heads/worker/{slug}")  # the branch may have been moved
+    if not merged and (there is None or work is None or git.is_in(repository, work, there) is not True):
         return False
     if there is not None:
         _move_integration(ground, project, repository, there)
-    note_merged(ground, project, slug, commit=there or tip or "")
+    note_merged(ground, project, slug, commit=there or work or "")
     git.forget_pushed(repository, remote, f"worker/{slug}")
     return True
 

@@ -41,10 +41,10 @@ def missing_merges(ground: Ground, project: str) -> list[Row]:
 
 
 def _heads(ground: Ground, project: str, repository: str, integration: str) -> list[str]:
-    """Return those of the two branches that exist."""
+    """Return those of the branches that exist: integration, and whatever work has landed or would land on."""
     git = ground.world.git
-    target = ground.setting("target", project) or git.followed(repository) or git.head_branch(repository)
-    return list(git.branches(repository, *dict.fromkeys(name for name in (integration, target) if name)))
+    targets = (ground.setting("target", project), git.followed(repository), git.head_branch(repository))
+    return list(git.branches(repository, *dict.fromkeys(name for name in (integration, *targets) if name)))
 
 
 def refuse_missing(ground: Ground, project: str) -> None:

@@ -78,7 +78,7 @@ def _is_repeated(tx: Tx, project: str, slug: str, verdict: str, said: str, *, st
 
 def _refuse_elsewhere(project: str, slug: str, was: Row, tx: Tx) -> None:
     """Refuse a verdict on what is not under review, and a person's while an agent is at it."""
-    if was["stage"] != "review" or was["status"] not in {"in_progress", "blocked"}:
+    if was["stage"] != "review" or was["status"] not in {"in_progress", "blocked", "open"}:
         at = f"{was['status']}, at the stage {was['stage']}"
         advice = "`fleet review --list` shows what waits for a verdict"
         raise IllegalStep(event="review", project=project, slug=slug, status=at, advice=advice)
@@ -99,6 +99,7 @@ def _write(tx: Tx, task: tuple[str, str], was: Row, judged: tuple[str, str, str,
         reason=said if verdict == SEND_BACK else None,
         was=was["status"],
         assignee=was["assignee"],
+        actor=tx.caller.actor,
         work=work,
         at=tx.at,
     )

@@ -100,6 +100,10 @@ class GitProofs:
         words = f"create refs/heads/{branch} {new}\nupdate {kept_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
+    def keep(self, repository: str, branch: str, tip: str) -> None:
+        """Keep a commit of the integration branch from git's gc."""
+        self._git.write_refs(repository, f"update {kept_ref(branch)} {tip}\n")
+
     def join(self, repository: str, onto: str, other: str, message: str) -> Joined:
         """Merge two commits into a new one, without a worktree. Needs git 2.38."""
         done = self._git.run("merge-tree", repository, "merge-tree", "--write-tree", "--name-only", "-z", onto, other)

@@ -41,6 +41,15 @@ CREATE TABLE merges (
   reason TEXT
 ) STRICT;
 CREATE INDEX merges_of_project ON merges (project, integration, seq);
+-- What was merged last before merges were recorded: it contains all merges before it.
+INSERT INTO merges (seq, project, slug, integration, made, work, base, at)
+SELECT -COUNT(o.slug) - 1, t.project, t.slug, 'fleet/main', t.merged, t.merged, t.merged, t.merged_at
+FROM tasks t LEFT JOIN tasks o ON o.merged IS NOT NULL AND o.job IS NULL
+  AND (o.project < t.project OR (o.project = t.project AND o.slug < t.slug))
+WHERE t.merged IS NOT NULL AND t.merged_at IS NOT NULL AND t.job IS NULL AND t.pull_request IS NULL
+  AND NOT EXISTS (SELECT 1 FROM tasks n WHERE n.project = t.project AND n.job IS NULL AND n.pull_request IS NULL
+                  AND n.merged IS NOT NULL AND n.merged_at > t.merged_at)
+GROUP BY t.project, t.slug, t.merged, t.merged_at;
 
 -- A claim may also belong to a job: a command that its runner started. SQLite cannot change a check, so the table is made anew.
 CREATE TABLE claims_new (

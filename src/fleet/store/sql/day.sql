@@ -1,7 +1,7 @@
 -- name: review_queue
 -- Work that waits for a verdict, with nobody at it, most urgent first.
 SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks
-WHERE stage = 'review' AND status IN ('in_progress', 'blocked') AND archived = 0 AND job IS NULL
+WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL
   AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
                   AND d.exec_state IN ('pending', 'in_flight'))
 ORDER BY priority DESC, changed_at, project, slug;
@@ -21,7 +21,8 @@ SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = :project
 
 -- name: judge_task
 -- Compare and set: a verdict moves work that is under review on, or back. It names the commit that it speaks of.
-UPDATE tasks SET status = :status, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work), changed_at = :at
+UPDATE tasks SET status = :status, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work),
+                 assignee = COALESCE(assignee, :actor), changed_at = :at
 WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was
   AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '');
 

@@ -86,7 +86,7 @@ def _refuse_moved(ground: Ground, job: Row, slug: str, tip: str | None) -> None:
     if tip is None or state["work"] in {None, tip}:
         return
     why = f"{branch_of(slug)} moved since the item's steps ended: it was at {state['work'][:12]}, and is at {tip[:12]}"
-    advice = f"put the branch back (`git branch -f {branch_of(slug)} {state['work'][:12]}`), or try the item again"
+    advice = "try the item again: `fleet job dlq` lists it"
     raise NotMergeable(project=job["project"], slug=slug, why=why, advice=advice, stage="finisher")
 
 
