@@ -15,7 +15,8 @@ def test_a_path_with_signs_that_tmux_or_the_shell_would_read_reaches_the_hook(sc
     monkeypatch.setattr(world, "fleet_program", lambda: str(program))
     with scene.fleet() as fleet:
         fleet.world.tmux.ensure_server()
+        scene.tmux("set-option", "-g", "remain-on-exit", "on")
         scene.tmux("new-session", "-d", "-s", "by", "true")
         until(lambda: scene.told_again(fleet) and told.exists())
         scene.tmux("kill-session", "-t", "by")
-    assert told.read_text() == "settle --hint by\n"
+    assert told.read_text() == "settle --hint fleet-\n"

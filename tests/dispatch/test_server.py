@@ -30,9 +30,10 @@ def look(fleet, ident: str) -> str:
 
 
 def is_over(scene, server: int) -> bool:
-    """Whether no session of ours is on a server; it is told again that somebody may have died."""
+    """Whether no agent of ours lives on a server; it is told again that somebody may have died."""
     os.kill(server, signal.SIGCHLD)
-    return "fleet-" not in scene.tmux("list-sessions", "-F", "#{session_name}")
+    panes = scene.tmux("list-panes", "-a", "-F", "#{session_name} #{pane_dead}").splitlines()
+    return not any(pane.startswith("fleet-") and pane.endswith(" 0") for pane in panes)
 
 
 @pytest.mark.req("EXC-2", "EXC-7", "SWEEP-7", "AGENT-3")

@@ -77,7 +77,7 @@ def test_show_has_everything_that_was_said(either):
         "Höher",
     ):
         assert word in page
-    assert f"{me()}: erste Zeile\nzweite\n" in page
+    assert f"{me()}: erste Zeile\n      zweite\n" in page
     assert f"{me()}: plan.pdf" in page
 
 

@@ -106,5 +106,6 @@ def test_a_process_of_another_host_or_of_a_boot_that_is_not_known_is_unknown(pro
     me = processes.me()
     assert processes.life(Identity(host="moon", boot=me.boot, pid=999_999_999, start="1")) == "unknown"
     assert processes.life(Identity(host=me.host, boot="", pid=me.pid, start=me.start)) == "unknown"
-    assert processes.life(Identity(host=me.host, boot="before", pid=me.pid, start=me.start)) == "dead"
+    assert processes.life(Identity(host=me.host, boot="before", pid=me.pid, start=me.start)) == "unknown", "it is seen"
+    assert processes.life(Identity(host=me.host, boot="before", pid=999_999_999, start="1")) == "dead"
     assert processes.life(None) == "unknown"

@@ -86,4 +86,4 @@ def test_a_chain_of_many_does_not_end_the_recursion():
     slugs = [f"t{number}" for number in range(3_000)]
     edges = [{"slug": after, "needs": before} for before, after in pairwise(slugs)]
     lines = list(drawing.tree({"project": "web", "nodes": [node(slug) for slug in slugs], "edges": edges}))
-    assert len(lines) == 3_000
+    assert sum("The t" in line for line in lines) == 3_000

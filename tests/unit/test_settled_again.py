@@ -9,7 +9,7 @@ ROW = {"id": "0a1b2c3d", "exec_state": "in_flight", "process": None}
 
 def test_an_attempt_that_changed_meanwhile_is_looked_at_again(monkeypatch):
     ground = SimpleNamespace(dispatch=lambda _ident: ROW)
-    monkeypatch.setattr(settle, "_why_not", lambda *_given, **_how: "")
+    monkeypatch.setattr(settle, "_why_not", lambda *_given, **_how: settle.Hindrance(why=""))
     monkeypatch.setattr(settle, "_ended", lambda *_given: "")
     monkeypatch.setattr(resume, "journal", lambda _ground, _ident: ROW | {"exec_state": "failed"})
     assert resume.settled(ground, ROW)["exec_state"] == "failed"

@@ -79,7 +79,8 @@ def refuse_freer(speaker: Row | None, act: str, *, autonomy: str | None, unguard
     """Refuse an agent that would start something freer than itself; `unguarded` says what nothing would hold back."""
     if speaker is None:
         return
-    role, own = roles.role_of(speaker), speaker["autonomy"]
+    # An engine without autonomy is held back by nothing itself.
+    role, own = roles.role_of(speaker), speaker["autonomy"] or ("full" if speaker["engine"] else None)
     who = _called(role, speaker["id"], speaker["id"])
     if autonomy is not None and roles.is_freer(autonomy, own):
         raise roles.refusal(act, role, who=who, rule=f"autonomy {autonomy} is freer than its own, {own or 'none'}")

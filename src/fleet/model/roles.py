@@ -91,7 +91,7 @@ ACTS = {
     "acknowledge_merges": Act("acknowledge that merges are gone", _DECIDES),
     "attach_words": Act("join an agent's terminal", _DECIDES),
     "coord_spawn": Act("start a coordinator", _STARTS),
-    "coord_replace": Act("replace a coordinator", "a coordinator that wants to be replaced says `fleet handoff`"),
+    "coord_replace": Act("replace a coordinator", _STARTS, COORDINATOR),
     "coord_stop": Act("stop a coordinator", "a coordinator that wants to be replaced says `fleet handoff`"),
     "resume_all": Act("resume everything", _STARTS),
     "ingest": Act("import a graph", _PLANS),

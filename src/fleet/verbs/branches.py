@@ -58,6 +58,8 @@ def branch_of(slug: str) -> str:
 
 def refuse_checked_out(ground: Ground, repository: str, branch: str) -> None:
     """Refuse to move a branch that somebody has in hand: checked out, or in the middle of a rebase or a bisect."""
+    if ground.world.git.worktrees(repository) is None:
+        raise GitRefused(what=f"say whether {branch} is checked out", why="it does not list the worktrees")
     why = branch_in_hand(ground.world.git, repository, branch)
     if why:
         raise Refused(what=f"{why}; check out another branch there, then try again")

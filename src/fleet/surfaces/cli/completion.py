@@ -22,7 +22,7 @@ def completion(shell: str) -> None:
     """
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 - the choice above allows only shells that click knows
-    terminal.say(kind(root, {}, "fleet", "_FLEET_COMPLETE").source())
+    terminal.say_text(kind(root, {}, "fleet", "_FLEET_COMPLETE").source())
 
 
 COMMANDS = {"completion": completion}

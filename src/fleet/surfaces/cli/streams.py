@@ -31,9 +31,9 @@ class Screen:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def write(self, text: str) -> int:
-        """Write a text; control characters in it are shown, not sent."""
-        return self._stream.write(sent(text))
+    def write(self, text: str | bytes) -> int:
+        """Write a text; control characters in it are shown, not sent. click hands over bytes when a shell completes."""
+        return self._stream.write(sent(text if isinstance(text, str) else text.decode("utf-8", "replace")))
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write texts, one after the other."""
