@@ -243,6 +243,50 @@ def test_a_clone_inside_that_has_nothing_of_its_own_goes_with_what_is_around_it(
     assert not (folder / "build").exists()
 
 
+def edit_clone(clone: Path, how: str) -> None:
+    if how == "filtered":  # comparing files would run what its configuration names
+        subprocess.run(["git", "-C", clone, "config", "filter.x.clean", f"touch {clone.parent}/ran; cat"], check=True)
+        (clone / ".git/info/attributes").write_text("README filter=x\n")
+    elif how == "staged":
+        subprocess.run(["git", "-C", clone, "rm", "--quiet", "--cached", "README"], check=True)
+    elif how == "flagged":
+        subprocess.run(["git", "-C", clone, "update-index", "--skip-worktree", "README"], check=True)
+    if how == "nested":
+        make_repository(clone / "inner", remote=str(clone))
+    else:
+        (clone / ("new" if how == "untracked" else "README")).write_text("precious")
+
+
+@pytest.mark.req("ADO-11", "SWEEP-7")
+@pytest.mark.parametrize("how", ["changed", "untracked", "staged", "flagged", "filtered", "nested"])
+def test_a_clone_in_a_disposable_folder_that_was_edited_keeps_the_tree(scene, finished, how):
+    clone = scene.tree("t") / "build/lib"
+    make_repository(clone, remote=scene.repository)
+    edit_clone(clone, how)
+    assert any("another repository" in each for each in finished.merge(**TASK)["left"])
+    finished.sweep(kill=True)
+    assert (clone / ".git/HEAD").exists()
+    assert not (clone.parent / "ran").exists()
+    shutil.rmtree(clone)
+
+
+@pytest.mark.req("ADO-11", "SWEEP-7")
+@pytest.mark.parametrize("edited", [True, False])
+def test_an_untracked_clone_is_never_committed_as_the_name_of_a_commit(scene, finished, edited):
+    clone = scene.tree("t") / "lib"
+    make_repository(clone, remote=scene.repository)
+    if edited:
+        (clone / "README").write_text("precious")
+    assert any("lib" in each for each in finished.merge(**TASK)["left"])
+    assert [each["committable"] for each in finished.kept_trees()] == [False]
+    with pytest.raises(GitRefused, match="another repository"):
+        finished.keep(**TASK)
+    with pytest.raises(GitRefused, match="another repository"):
+        finished.world.git.keep_dirty(scene.repository, str(scene.tree("t")), "t")
+    assert scene.git("for-each-ref", "refs/fleet/kept") == ""
+    shutil.rmtree(clone)
+
+
 @pytest.mark.req("ADO-11", "SWEEP-7")
 @pytest.mark.parametrize("how", ["directory", "pointer"])
 def test_a_tree_whose_git_was_made_anew_is_kept(scene, finished, how, tmp_path):

@@ -15,6 +15,7 @@ from fleet.resources.half_made import UNMADE
 from fleet.resources.half_removed import has_lost_its_pointer
 from fleet.world import foreign, scraps
 from fleet.world.git import shown
+from fleet.world.git_status import repositories_among
 from fleet.world.ignored import Remains, digest
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _keep_foreign(claim: Claim, world: World) -> Keep | None:
         if world.git.place_of(path) is None:
             return Keep(reason=f"git does not say whether {path} has uncommitted work")
         return Keep(reason=f"{path}/.git was made anew: what is there is not the worktree that fleet made")
-    own = [each for each in foreign.repositories_in(path) if foreign.has_own_work(world.git, f"{path}/{each}")]
+    own = foreign.with_own_work(world.git, path)
     if not own:
         return None
     said = listed([shown(each) for each in own])
@@ -75,6 +76,13 @@ def _keep_work(claim: Claim, found: Status) -> Keep | None:
     """Keep uncommitted work. Files that are missing from a tree that is being removed are no work."""
     changed = [name for code, name in found.changed if claim.state == "live" or code != " D"]
     files = tuple(dict.fromkeys([*changed, *found.hidden]))
+    nested = repositories_among(found, claim.name)
+    if nested:
+        said = listed([shown(each) for each in nested])
+        reason = (
+            f"{claim.name} has uncommitted work and another repository in it, which a commit would not hold: {said}"
+        )
+        return Keep(reason=reason, files=files)
     if changed:
         return Keep(reason=f"{claim.name} has uncommitted work", files=files, committable=True)
     if not found.hidden:

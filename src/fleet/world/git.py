@@ -273,15 +273,15 @@ class Git:
         top, _, common = done.out.rstrip("\n").partition("\n")
         return (os.path.realpath(top), os.path.realpath(common)) if done.ok and common else None
 
-    def has_own_commits(self, directory: str) -> bool:
-        """Whether a repository that is not ours has commits that none of its remotes has; also when git does not say.
+    def ask_foreign(self, effect: str, path: str, /, *words: str, given: str | None = None, index: str = "") -> Done:
+        """Ask git about a repository that is not ours. git runs no hook, watcher or transport that its configuration names.
 
-        Its configuration is a stranger's: git is kept from running anything that it names.
+        It would run filters: whoever compares files there has to see first that it names none.
         """
-        quiet = (*_QUIET, "-c", "protocol.allow=never", f"--git-dir={directory}")
-        words = ["git", *quiet, "rev-list", "--max-count=1", "--all", "--not", "--remotes"]
-        done = self._programs.run("git rev-list", words, limit=_LIMIT, cwd="/", env=_env())
-        return not done.ok or bool(done.out.strip())
+        first = ["env", "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
+        place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
+        asked = [*first, "git", *_QUIET, "-c", "protocol.allow=never", *place, effect, *words]
+        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
 
     def repair_worktree(self, repository: str, path: str) -> str:
         """Tell git where a worktree is that was moved. Why it is not known there afterwards; empty when it is."""
@@ -332,6 +332,7 @@ class Git:
         while self.resolve(repository, f"refs/fleet/kept/{slug}/{number}") is not None:
             number += 1
         ref = f"refs/fleet/kept/{slug}/{number}"
+        self._refuse_repositories(path)
         hidden = git_status.hidden_edits(self._exactly, path)
         if hidden is None or (hidden and not git_status.clear_flags(self._exactly, path, hidden)):
             raise GitRefused(what=f"keep the work in {path}", why="git does not say which edits are hidden from it")
@@ -343,6 +344,13 @@ class Git:
             raise GitRefused(what=f"keep the work in {path}", why="no commit was made")
         self._write(path, "reset", "--hard", "--quiet", effect="reset", limit=_LONG, lock=None)
         return ref
+
+    def _refuse_repositories(self, path: str) -> None:
+        """Refuse to commit a repository inside a worktree: of that a commit would have nothing but the name of a commit."""
+        found = self.status(path)
+        if found is None or git_status.repositories_among(found, path):
+            why = "git does not say what is in it" if found is None else "there is another repository in it"
+            raise GitRefused(what=f"keep the work in {path}", why=why)
 
     def fast_forward(self, checkout: str, commit: str) -> str:
         """Move the branch of a person's checkout, and its files, as that person asked for. Empty: done; else why git refused.

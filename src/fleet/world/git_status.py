@@ -41,6 +41,11 @@ def read(ask: Ask, path: str) -> Status | None:
     return Status(changed=changed, hidden=tuple(hidden), ignored=tuple(name for code, name in found if code == "!!"))
 
 
+def repositories_among(found: Status, path: str) -> list[str]:
+    """Those of the changed entries of a worktree that are repositories of their own."""
+    return [name.rstrip("/") for _code, name in found.changed if os.path.lexists(f"{path}/{name.rstrip('/')}/.git")]
+
+
 def hidden_edits(ask: Ask, path: str) -> list[str] | None:
     """Files that differ from the index although it is flagged to say that they do not; None when git does not say.
 
