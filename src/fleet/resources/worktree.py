@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import GitRefused, WorktreeRefused
-from fleet.model.branch_marks import base_in
 from fleet.model.trees import Aside, Keep
 from fleet.resources import half_made, half_removed
+from fleet.resources.branch_ownership import is_made_by, is_ordered, maker_of, mark_late, may_drop
 from fleet.resources.half_made import UNMADE, mark
 from fleet.resources.worktree_verdict import may_go
 from fleet.world import folders
@@ -109,7 +109,7 @@ class Worktree:
 
     def _begin_branch(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Make the branch, with this claim as its maker: if the mark does not follow, that proves whose it is."""
-        world.git.begin_branch(claim.name, order.branch, maker=_maker(claim), limit=order.git_limit, lock=lock)
+        world.git.begin_branch(claim.name, order.branch, maker=maker_of(claim), limit=order.git_limit, lock=lock)
 
     def _mark(self, claim: Claim, order: Order, world: World) -> None:
         """Mark the branch that this claim made, with the commit that it began at."""
@@ -135,7 +135,7 @@ class Worktree:
         """Whether the task's branch exists. Refused when it is not provably this project's."""
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
-        if not _is_marked(order, world) and not _made(claim, order.repository, order.branch, world):
+        if not is_ordered(order, world) and not is_made_by(claim, order.repository, order.branch, world):
             advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
             why = f"branch {order.branch} exists and is not provably of this project's agents"
             raise WorktreeRefused(path=claim.name, why=why, advice=advice)
@@ -143,7 +143,7 @@ class Worktree:
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
         """Remove the tree if it is clean, and the branch if it is merged."""
-        repository, branch = claim.data["repository"], claim.data["branch"]
+        repository, owner = claim.data["repository"], claim.data.get("owner_mark", "")
         gate = world.git_gate(repository)
         gate.take(wait=GATE_WAIT)
         try:
@@ -155,55 +155,28 @@ class Worktree:
             elif found == "ours":
                 half_removed.restore(claim, world)
                 _refuse_losing(claim, world)
+                if owner:
+                    mark_late(claim, owner, world)
                 reason = f"{mark(world)}released"
                 world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
             if claim.state not in UNMADE or not claim.data.get("branch_was_there", True):
-                self._drop_branch(claim, repository, branch, world)
+                self._drop_branch(claim, world, held=found == "ours")
         finally:
             gate.give()
 
-    def _drop_branch(self, claim: Claim, repository: str, branch: str, world: World) -> None:
-        """Delete the branch if it is merged, bears this project's mark and nobody has it in hand.
-
-        Claims from before there were marks say nothing of one.
-        """
-        integration, owner = claim.data.get("integration", ""), claim.data.get("branch_mark", "")
+    def _drop_branch(self, claim: Claim, world: World, *, held: bool) -> None:
+        """Delete the branch if it is provably this project's, merged, and nobody has it in hand. One that stays is remembered."""
+        repository, branch, integration = (claim.data.get(each, "") for each in ("repository", "branch", "integration"))
         commit = world.git.resolve(repository, f"refs/heads/{branch}")
-        if not (commit and integration and world.git.contains(repository, integration, commit)):
+        if commit is None or not may_drop(claim, repository, branch, world, held=held):
             return
-        maker = world.proofs.branch_maker(repository, branch)
-        marked = world.proofs.branch_mark(repository, branch).startswith(owner) and _is_fleets(maker)
-        ours = (marked or maker == _maker(claim)) and not branch_in_hand(world.git, repository, branch)
-        if ours and world.git.drop_branch(repository, branch, old=commit):
+        if not (integration and world.git.contains(repository, integration, commit)):
+            if held:
+                world.proofs.note_left(repository, branch, commit)
+        elif not branch_in_hand(world.git, repository, branch) and world.git.drop_branch(
+            repository, branch, old=commit
+        ):
             world.proofs.unmark_branch(repository, branch)
-
-
-_MAKER = "fleet "
-
-
-def _maker(claim: Claim) -> str:
-    return f"{_MAKER}{claim.id}"
-
-
-def _is_fleets(maker: str) -> bool:
-    """Whether a branch may be fleet's by what its reflog says of its maker. An old reflog does not say any more."""
-    return maker == "" or maker.startswith(_MAKER)
-
-
-def _made(claim: Claim, repository: str, branch: str, world: World) -> bool:
-    """Whether this very claim made the branch, and was killed before it was marked."""
-    return world.proofs.branch_maker(repository, branch) == _maker(claim)
-
-
-def _is_marked(order: Order, world: World) -> bool:
-    """Whether the branch bears this project's mark, and still contains the commit that the mark says it began at."""
-    found = world.proofs.branch_mark(order.repository, order.branch)
-    base = base_in(found)
-    if not _is_fleets(world.proofs.branch_maker(order.repository, order.branch)):
-        return False  # it was deleted, and somebody made another one; the mark is a leftover
-    if not order.branch_mark or not found.startswith(order.branch_mark) or not base:
-        return False
-    return world.git.is_in(order.repository, base, f"refs/heads/{order.branch}") is True
 
 
 def _refuse_losing(claim: Claim, world: World) -> None:

@@ -19,9 +19,12 @@ from fleet.errors import (
     WorktreeRefused,
 )
 from fleet.model import fence, times
+from fleet.model.branch_marks import mark_of
 from fleet.model.dispatches import owner
 from fleet.model.pipeline import MENDING, STAGE_OF
 from fleet.resources import CGROUP, KINDS, half_removed
+from fleet.resources.branch_ownership import mark_late
+from fleet.resources.half_made import UNMADE
 from fleet.resources.worktree import GATE_WAIT
 from fleet.store import bundles, seating, tasks
 from fleet.store import queries as q
@@ -176,10 +179,24 @@ def _seen(ground: Ground, claim: Claim) -> Seen:
         _restore(ground, claim)
     if claim.kind == "worktree" and look == "ours":
         trash.bring_back(ground, claim)  # its removal was given up after its ignored files had been put aside
+        _mark_late(ground, claim)
     if claim.state == "live" and look in {"foreign", "unknown"}:
         advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
         raise WorktreeRefused(path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice)
     return Seen(free=free, look=look)
+
+
+def _mark_late(ground: Ground, claim: Claim) -> None:
+    """Mark the branch of a worktree that was made before there were marks: its claim proves whose it is."""
+    if "branch_mark" in claim.data or claim.state in UNMADE or claim.project is None:
+        return
+    begins = mark_of(ground.world.tmux.home_id, ground.project(claim.project), claim.data["branch"])
+    gate = ground.world.git_gate(claim.data["repository"])
+    gate.take(wait=GATE_WAIT)
+    try:
+        mark_late(claim, begins, ground.world)
+    finally:
+        gate.give()
 
 
 def _restore(ground: Ground, claim: Claim) -> None:

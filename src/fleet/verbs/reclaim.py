@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 from fleet.errors import GateHeld, NotTrusted
+from fleet.model.branch_marks import mark_of
 from fleet.model.claim import Claim
 from fleet.model.dispatches import UNFINISHED
 from fleet.model.settling import HANDED_OFF
@@ -98,11 +99,17 @@ def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
         gate.give()
 
 
-def _with_disposable(ground: Ground, claim: Claim) -> Claim:
-    """The claim of a worktree with what its project calls disposable: whoever removes it asks once more whether it may go."""
+def _with_facts(ground: Ground, claim: Claim) -> Claim:
+    """The claim of a worktree with what its project calls disposable: whoever removes it asks once more whether it may go.
+
+    One from before branches were marked gets the mark of its project's branches too.
+    """
     if claim.kind != "worktree":
         return claim
-    return replace(claim, data={**claim.data, "disposable": _disposable(ground, claim)})
+    facts: dict[str, Any] = {"disposable": _disposable(ground, claim)}
+    if "branch_mark" not in claim.data and claim.project:
+        facts["owner_mark"] = mark_of(ground.world.tmux.home_id, ground.project(claim.project), claim.data["branch"])
+    return replace(claim, data={**claim.data, **facts})
 
 
 def _needed(project: str, slug: str) -> list[str]:
@@ -120,7 +127,7 @@ def _release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
         why = _make_ready(ground, claim)
         if not is_disposable(ground, project, slug):
             return [*_needed(project, slug), *trash.bring_back(ground, claim)]
-        why = why or release(ground, _with_disposable(ground, claim))
+        why = why or release(ground, _with_facts(ground, claim))
         if why:
             left += [why, *trash.bring_back(ground, claim)]
             break  # the directory stays with the tree

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fleet.world.git import Git
     from fleet.world.programs import Done
 
-_MARK = "fleet"
+_MARK, _LEFT = "fleet", "fleetLeft"
 _CREATED = "branch: Created from "
 _ENTRY_START = 3  # "XY " before the path in git's short status
 # `git ls-files -v`: a small letter is assume-unchanged, S is skip-worktree.
@@ -24,6 +24,14 @@ class Joined(NamedTuple):
 
     commit: str
     conflicts: tuple[str, ...] = ()
+
+
+class Birth(NamedTuple):
+    """The making of a branch: who made it, when (seconds), at which commit."""
+
+    maker: str
+    at: str
+    commit: str
 
 
 class GitProofs:
@@ -43,12 +51,23 @@ class GitProofs:
         done = self._git.run("config --get", repository, "config", "--get", f"branch.{branch}.{_MARK}")
         return done.out.strip() if done.ok else ""
 
-    def branch_maker(self, repository: str, branch: str) -> str:
-        """Return who made the branch, as its reflog says; empty when it does not say so any more. git deletes it with the branch."""
-        words = ["log", "--walk-reflogs", "--format=%gn%x00%gs", f"refs/heads/{branch}", "--"]
-        entries = self._git.run("log", repository, *words).out.splitlines()
-        maker, _, what = (entries or [""])[-1].partition("\0")
-        return maker if what.startswith(_CREATED) else ""
+    def note_left(self, repository: str, branch: str, commit: str) -> None:
+        """Write down where a marked branch is left, when its worktree goes and it stays."""
+        self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_LEFT}", commit)
+
+    def branch_left(self, repository: str, branch: str) -> str:
+        """Return where fleet left a branch; empty when that is not known."""
+        done = self._git.run("config --get", repository, "config", "--get", f"branch.{branch}.{_LEFT}")
+        return done.out.strip() if done.ok else ""
+
+    def branch_birth(self, repository: str, branch: str) -> Birth:
+        """Return how the branch began, as its reflog says; empty when it does not say so any more. git deletes it with the branch."""
+        words = ["--walk-reflogs", "--date=unix", "--format=%gn%x00%gs%x00%gd%x00%H", f"refs/heads/{branch}", "--"]
+        entries = self._git.run("log", repository, "log", *words).out.splitlines()
+        maker, what, at, commit = (entries or ["\0\0\0"])[-1].split("\0")
+        if not what.startswith(_CREATED):
+            return Birth("", "", "")
+        return Birth(maker, at.rpartition("{")[2].rstrip("}"), commit)
 
     def unmark_branch(self, repository: str, branch: str) -> None:
         """Remove the configuration of a branch that was deleted by `update-ref`, as `git branch -d` would."""
