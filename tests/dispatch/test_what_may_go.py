@@ -9,10 +9,12 @@ import pytest
 from dispatch.stage import raw, standing
 
 from fleet.errors import GitRefused
+from fleet.model.claim import Claim
 from fleet.model.times import DAY
-from fleet.model.trees import is_disposable
+from fleet.model.trees import Aside, is_disposable
 from fleet.store import queries as q
 from fleet.testing.scene import PROJECT
+from fleet.verbs import trash
 
 TASK = {"project": PROJECT, "slug": "t"}
 KEPT = {"worktree", "claim work", "journal", "workers", "lock"}
@@ -210,6 +212,36 @@ def test_a_removal_that_git_refuses_puts_back_what_was_put_aside(scene, finished
     assert ((scene.tree("t") / ".env").read_text(), trash_of(finished)) == ("secret", [])
     finished.sweep(kill=True)
     assert not scene.tree("t").exists()
+
+
+def counted(fleet) -> list[tuple[int, int]]:
+    rows = fleet.store.read(lambda snapshot: snapshot.all(q.TRASH_OF_TASK, **TASK, home=fleet.world.tmux.home_id))
+    return [(row["files"], row["bytes"]) for row in rows]
+
+
+@pytest.mark.req("ADO-11")
+def test_the_trash_counts_what_is_left_when_only_some_files_could_go_back(scene, finished):
+    for name in (".env", "a.local"):
+        (scene.tree("t") / name).write_text("secret")
+    rows = finished.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_BUNDLE, **TASK))
+    [claim] = [Claim.of(row) for row in rows if row["kind"] == "worktree"]
+    assert trash.put_aside(finished.ground, claim, Aside(paths=(".env", "a.local"), files=2, size=12)) == ""
+    (scene.tree("t") / ".env").write_text("newer")
+    assert any("newer files" in each for each in trash.bring_back(finished.ground, claim))
+    assert (scene.tree("t") / "a.local").read_text() == "secret"
+    assert counted(finished) == [(1, 6)]
+
+
+@pytest.mark.req("ADO-11")
+def test_what_was_half_moved_is_counted_when_that_is_written_down(scene, finished):
+    for name in (".env", "a.local"):
+        (scene.tree("t") / name).write_text("secret")
+    finished.merge(**TASK)
+    [folder] = trash_of(finished)
+    (folder / "a.local").unlink()
+    raw(finished, "UPDATE trash SET moved_at = NULL")  # as whoever was killed half-way leaves it
+    finished.sweep(kill=True)
+    assert counted(finished) == [(1, 6)]
 
 
 def make_repository(path: Path, *, remote: str = "") -> None:

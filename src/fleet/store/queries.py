@@ -1975,11 +1975,18 @@ ADD_TRASH = Query(
     'INSERT INTO trash (id, project, slug, claim, home, name, path, why, files, bytes, at, until) VALUES (%(id)s, %(project)s, %(slug)s, %(claim)s, %(home)s, %(name)s, %(path)s, %(why)s, %(files)s, %(bytes)s, %(at)s, %(until)s) ON CONFLICT DO NOTHING',
 )
 
-# All its files are there.
+# All its files are there: so many as are found there.
 NOTE_TRASH_MOVED = Query(
     'note_trash_moved',
-    'UPDATE trash SET moved_at = :at WHERE id = :id AND moved_at IS NULL AND gone_at IS NULL',
-    'UPDATE trash SET moved_at = %(at)s WHERE id = %(id)s AND moved_at IS NULL AND gone_at IS NULL',
+    'UPDATE trash SET moved_at = :at, files = :files, bytes = :bytes WHERE id = :id AND moved_at IS NULL AND gone_at IS NULL',
+    'UPDATE trash SET moved_at = %(at)s, files = %(files)s, bytes = %(bytes)s WHERE id = %(id)s AND moved_at IS NULL AND gone_at IS NULL',
+)
+
+# Some of its files went back: so many are left.
+COUNT_TRASH = Query(
+    'count_trash',
+    'UPDATE trash SET files = :files, bytes = :bytes WHERE id = :id AND gone_at IS NULL',
+    'UPDATE trash SET files = %(files)s, bytes = %(bytes)s WHERE id = %(id)s AND gone_at IS NULL',
 )
 
 # It was deleted, or its files went back.

@@ -82,10 +82,27 @@ def _intend(row: Row) -> Change:
     return Change(f"put {_counted(row)} of {row['project']}/{row['slug']} aside", work)
 
 
-def _note_moved(ground: Ground, row: Row) -> Change:
+def _recounted(ground: Ground, row: Row) -> Row:
+    """The row with what is in its folder now: whoever moved it may have been killed half-way, or some of it went back."""
+    files, size = trash.count(ground.world, row["name"])
+    return {**row, "files": files, "bytes": size}
+
+
+def _count(row: Row) -> Change:
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
-        moved = tx.run(q.NOTE_TRASH_MOVED, id=row["id"], at=tx.at)
+        tx.note(trash=row["name"], files=row["files"], bytes=row["bytes"])
+        return {"counted": tx.run(q.COUNT_TRASH, id=row["id"], files=row["files"], bytes=row["bytes"]) == 1}
+
+    return Change(f"{_counted(row)} are left in {row['name']}", work)
+
+
+def _note_moved(ground: Ground, intended: Row) -> Change:
+    row = _recounted(ground, intended)
+
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        moved = tx.run(q.NOTE_TRASH_MOVED, id=row["id"], files=row["files"], bytes=row["bytes"], at=tx.at)
         if moved:
             tasks.say(tx, row["project"], row["slug"], _announced(ground, row))
         tx.note(trash=row["name"])
@@ -119,6 +136,7 @@ def bring_back(ground: Ground, claim: Claim) -> list[str]:
         if trash.put_back(ground.world, claim.name, row["name"]):
             ground.commit(_end(row, "back in its worktree"))
         else:
+            ground.commit(_count(_recounted(ground, row)))
             left.append(f"{row['name']}: {claim.name} has newer files of the same names")
     return left
 

@@ -39,6 +39,17 @@ def is_there(world: World, folder: str) -> bool:
     return os.path.isdir(path) and bool(os.listdir(path))
 
 
+def count(world: World, folder: str) -> tuple[int, int]:
+    """How many files are in a folder of the trash, and how many bytes they have. What cannot be read is not counted."""
+    found = [
+        os.lstat(f"{here}/{name}")
+        for here, folders, files in os.walk(f"{world.home}/{folder}")
+        for name in (*folders, *files)
+    ]
+    kept = [each.st_size for each in found if stat.S_ISREG(each.st_mode) or stat.S_ISLNK(each.st_mode)]
+    return len(kept), sum(kept)
+
+
 def delete(world: World, folder: str) -> None:
     """Delete a folder of the trash for good. Safe when it is gone; refused when it is not directly below the home's trash."""
     path = f"{world.home}/{folder}"

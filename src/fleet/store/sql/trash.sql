@@ -4,8 +4,12 @@ INSERT INTO trash (id, project, slug, claim, home, name, path, why, files, bytes
 VALUES (:id, :project, :slug, :claim, :home, :name, :path, :why, :files, :bytes, :at, :until) ON CONFLICT DO NOTHING;
 
 -- name: note_trash_moved
--- All its files are there.
-UPDATE trash SET moved_at = :at WHERE id = :id AND moved_at IS NULL AND gone_at IS NULL;
+-- All its files are there: so many as are found there.
+UPDATE trash SET moved_at = :at, files = :files, bytes = :bytes WHERE id = :id AND moved_at IS NULL AND gone_at IS NULL;
+
+-- name: count_trash
+-- Some of its files went back: so many are left.
+UPDATE trash SET files = :files, bytes = :bytes WHERE id = :id AND gone_at IS NULL;
 
 -- name: end_trash
 -- It was deleted, or its files went back.
