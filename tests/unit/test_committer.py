@@ -8,6 +8,7 @@ import pytest
 from fleet.engines.reader import engine
 from fleet.world.checkout import committer
 from fleet.world.funnel import Funnel
+from fleet.world.git import Git
 from fleet.world.programs import Programs
 
 
@@ -24,7 +25,7 @@ def repository(tmp_path, monkeypatch):
 
 
 def asked(repository) -> dict[str, str]:
-    return committer(Programs(Funnel()), str(repository))
+    return committer(Git(Programs(Funnel())), str(repository))
 
 
 @pytest.mark.req("ENG-4")

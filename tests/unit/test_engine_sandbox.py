@@ -12,6 +12,7 @@ from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs.ordering import Wanted
 from fleet.world.checkout import commit_dirs
 from fleet.world.funnel import Funnel
+from fleet.world.git import Git
 from fleet.world.programs import Programs
 
 SANDBOXED = """
@@ -43,7 +44,7 @@ def worktree(tmp_path: Path) -> Path:
 
 
 def dirs_of(path: Path) -> tuple[str, ...]:
-    return commit_dirs(Programs(Funnel()), str(path))
+    return commit_dirs(Git(Programs(Funnel())), str(path))
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.acts import Acts
+from fleet.store import queries as q
 from fleet.verbs.ground import Ground
 from fleet.world.world import World
 
@@ -26,7 +27,11 @@ class Session(Acts):
         """Everything outside."""
         if self._world is None:
             self._world = World(self.home, self.funnel, self.record)
+            self._world.git.repositories = self._repositories
         return self._world
+
+    def _repositories(self) -> list[str]:
+        return [row["path"] for row in self.store.read(lambda rows: rows.all(q.ALL_PROJECTS))]
 
     @property
     def ground(self) -> Ground:

@@ -53,7 +53,7 @@ def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
 def _keep_foreign(claim: Claim, world: World) -> Keep | None:
     path = claim.name
     if not foreign.is_of_repository(world.git, path, claim.data["repository"]):
-        if world.git.place_of(path) is None:
+        if not world.git.is_remade(path) and world.git.place_of(path) is None:
             return Keep(reason=f"git does not say whether {path} has uncommitted work")
         return Keep(reason=f"{path}/.git was made anew: what is there is not the worktree that fleet made")
     own = foreign.with_own_work(world.git, path)

@@ -157,9 +157,9 @@ def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
         remote=_is_remote(ground, row),
         hooks=hooks,
         fleet_home=ground.world.home,
-        git_dirs=commit_dirs(ground.world.programs, cwd) if command.needs_git_dirs(engine, row["autonomy"]) else (),
+        git_dirs=commit_dirs(ground.world.git, cwd) if command.needs_git_dirs(engine, row["autonomy"]) else (),
     )
-    author = committer(ground.world.programs, cwd) if engine.committer else {}
+    author = committer(ground.world.git, cwd) if engine.committer else {}
     env = command.environment(engine, os.environ, {**_told(ground, row, prompt_file), **told, **author})
     goes_on = row["resumes"] == "conversation"
     return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)

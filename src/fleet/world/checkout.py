@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fleet.errors import BadText, GitRefused, NotARepository
 
 if TYPE_CHECKING:
+    from fleet.world.git import Git
     from fleet.world.programs import Programs
 
 _LIMIT = 60.0
@@ -28,12 +29,16 @@ def top_of(programs: Programs, path: str) -> str | None:
     return os.path.realpath(found[0]) if found else None
 
 
-def commit_dirs(programs: Programs, path: str) -> tuple[str, ...]:
+def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
     """The directories outside a linked worktree that a commit in it writes to.
 
     Configuration and hooks are not among them. All branches are: git removes the directory of a few of them when it packs refs.
     """
-    found = _ask(programs, path, "--absolute-git-dir", "--git-common-dir")
+    words = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
+    done = git.run_in("rev-parse", path, *words)
+    if done.status is None:
+        raise GitRefused(what="answer", why=done.err)
+    found = done.out.splitlines() if done.ok else None
     if found is None or os.path.realpath(found[0]) == os.path.realpath(found[1]):
         return ()
     own, common = found
@@ -41,10 +46,10 @@ def commit_dirs(programs: Programs, path: str) -> tuple[str, ...]:
     return tuple(place for place in places if os.path.isdir(place))
 
 
-def committer(programs: Programs, path: str) -> dict[str, str]:
+def committer(git: Git, path: str) -> dict[str, str]:
     """Who commits there, as variables; none when git has not been told."""
-    asked = ["git", "-C", path, "config", "--get-regexp", r"^user\.(name|email)$"]
-    told = dict(line.partition(" ")[::2] for line in programs.run("git config", asked, limit=_LIMIT).out.splitlines())
+    done = git.run_in("config", path, "config", "--get-regexp", r"^user\.(name|email)$")
+    told = dict(line.partition(" ")[::2] for line in done.out.splitlines())
     if not (told.get("user.name") and told.get("user.email")):
         return {}
     roles = ("AUTHOR", "COMMITTER")

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import GitRefused
 from fleet.model.secrets import hidden
-from fleet.world import git_locks, git_status, refs
+from fleet.world import git_locks, git_status, pointers, refs
+from fleet.world.programs import Done
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from fleet.world.programs import Done, Programs
+    from fleet.world.programs import Programs
 
     Meanwhile = Callable[[], None] | None
 
@@ -54,8 +55,12 @@ class Worktree:
 class Git:
     """The program git."""
 
-    def __init__(self, programs: Programs, sees_everyone: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, programs: Programs, sees_everyone: Callable[[], bool] = lambda: False, home: str = "") -> None:
         self._programs = programs
+        self._home = home
+        # The repositories of all projects, asked for when a worktree points to one that is not known yet. None: any will do.
+        self.repositories: Callable[[], Iterable[str]] | None = None
+        self._known: frozenset[str] = frozenset()
         # Whether whoever may hold one of git's locks can be seen from here.
         self._sees_everyone = sees_everyone
 
@@ -322,8 +327,10 @@ class Git:
 
     def _exactly(self, effect: str, path: str, *words: str, given: str | None = None, index: str = "") -> Done:
         """In a worktree of fleet's, with names of files that may be in no known writing; with another index if one is named."""
-        first = ["env", f"GIT_INDEX_FILE={index}"] if index else []
-        asked = [*first, "git", *_QUIET, "-C", path, effect, *words]
+        first = self._begin(path, *([f"GIT_INDEX_FILE={index}"] if index else []))
+        if first is None:
+            return Done(status=None, out="", err=pointers.REMADE)
+        asked = [*first, effect, *words]
         return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
 
     def keep_dirty(self, repository: str, path: str, slug: str) -> str:
@@ -417,9 +424,36 @@ class Git:
         committer: str = "",
     ) -> Done:
         """Run git in a worktree of fleet's. `committer` is whom its reflogs name, if that is to be somebody of fleet's."""
-        asked = ["git", *_QUIET, "-C", path, *words]
+        first = self._begin(path)
+        if first is None:
+            return Done(status=None, out="", err=pointers.REMADE)
+        asked = [*first, *words]
         named = {"GIT_COMMITTER_NAME": committer, "GIT_COMMITTER_EMAIL": "fleet@localhost"} if committer else {}
         return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_env(path) | named)
+
+    def is_remade(self, path: str) -> bool:
+        """Whether the `.git` of a worktree of fleet's is not the one that git made there."""
+        tree = pointers.tree_of(self._home, path)
+        return bool(tree) and pointers.read(tree, self._knows) is None
+
+    def _begin(self, path: str, *variables: str) -> list[str] | None:
+        """The first words of a git command in a checkout; None when it is a worktree of fleet's whose `.git` is not to be believed.
+
+        git is told where such a tree's repository is, so that it does not read the `.git` again, which may have changed by then.
+        """
+        tree = pointers.tree_of(self._home, path)
+        if not tree:
+            return [*(["env", *variables] if variables else []), "git", *_QUIET, "-C", path]
+        place = pointers.read(tree, self._knows)
+        if place is None:
+            return None
+        told = ["env", f"GIT_COMMON_DIR={place.common}", *variables]
+        return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
+
+    def _knows(self, common: str) -> bool:
+        if self.repositories is not None and common not in self._known:
+            self._known = frozenset(os.path.realpath(git_dir(each)) for each in self.repositories())
+        return self.repositories is None or common in self._known
 
 
 def _env(tree: str = "") -> dict[str, str]:

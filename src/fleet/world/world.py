@@ -54,7 +54,7 @@ class World:
         self.programs = Programs(funnel, lambda: self.rooms.lease)
         self.children = Children(funnel)
         self.processes = Processes(self.host, funnel, home, socket_of(home))
-        self.git = Git(self.programs, self.rooms.sees_everyone)
+        self.git = Git(self.programs, self.rooms.sees_everyone, home)
         self.proofs = GitProofs(self.git)
         self.fleet_program = fleet_program()
         self.cgroups = Cgroups(funnel, self.record.id)

@@ -130,9 +130,9 @@ class Turn:
             autonomy=autonomy,
             model=self._step.model,
             fleet_home=where.home,
-            git_dirs=commit_dirs(ground.world.programs, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
+            git_dirs=commit_dirs(ground.world.git, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
         )
-        who = committer(ground.world.programs, where.cwd) if engine.committer else {}
+        who = committer(ground.world.git, where.cwd) if engine.committer else {}
         env = command.environment(engine, environment(where), {"FLEET_PROMPT_FILE": path, **who})
         return command.headless(engine, wanted), env
 

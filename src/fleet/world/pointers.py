@@ -1,0 +1,77 @@
+"""Whether a worktree of fleet's still points to its own entry in its repository. Agents can rewrite what is in a worktree.
+
+git reads the configuration of whatever repository a `.git` names, and runs commands that it names (filters, for one). So a
+`.git` is believed only if it names an entry of a repository that fleet knows, and that entry names the worktree in return.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    # Whether a directory is the git directory of a repository that fleet knows.
+    Knows = Callable[[str], bool]
+
+REMADE = "its .git was made anew or points elsewhere"
+# `PROJECT/worktrees/SLUG` and `PROJECT/merges/DISPATCH`, below the `projects` of a home.
+_FOLDERS = frozenset({"worktrees", "merges"})
+_DEPTH = 3
+_LONGEST = 8_192
+
+
+class Place(NamedTuple):
+    """A worktree, git's entry of it, and the git directory that it shares with its repository."""
+
+    tree: str
+    entry: str
+    common: str
+
+
+def tree_of(home: str, path: str) -> str:
+    """Return the worktree of this home that a path lies in; empty when it lies in none, as a person's checkout does."""
+    for top, place in ((home, os.path.abspath(path)), (os.path.realpath(home), os.path.realpath(path))):
+        parts = place.removeprefix(f"{top}/projects/").split("/") if home else []
+        if place.startswith(f"{top}/projects/") and len(parts) >= _DEPTH and parts[1] in _FOLDERS:
+            return "/".join([top, "projects", *parts[:_DEPTH]])
+    return ""
+
+
+def read(tree: str, knows: Knows) -> Place | None:
+    """Return where a worktree's `.git` leads; None when it is not as git and fleet made it."""
+    told = _line(f"{tree}/.git")
+    if not told.startswith("gitdir:"):
+        return None
+    entry = os.path.realpath(os.path.join(tree, told.removeprefix("gitdir:").strip()))
+    folder, _name = os.path.split(entry)
+    place = Place(tree, entry, os.path.dirname(folder))
+    inside = f"{entry}/".startswith(f"{os.path.realpath(tree)}/")
+    if inside or os.path.basename(folder) != "worktrees" or not _points_back(place) or not knows(place.common):
+        return None
+    return place
+
+
+def _points_back(place: Place) -> bool:
+    back, shared = _line(f"{place.entry}/gitdir"), _line(f"{place.entry}/commondir")
+    if not back or not shared:
+        return False
+    mine = os.path.realpath(os.path.join(place.entry, back)) == os.path.realpath(f"{place.tree}/.git")
+    return mine and os.path.realpath(os.path.join(place.entry, shared)) == place.common
+
+
+def _line(path: str) -> str:
+    """Return what a small regular file says; empty when it is anything else."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        said = os.read(fd, _LONGEST) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
+    return os.fsdecode(said).strip("\n")
