@@ -2,13 +2,16 @@
 
 import json
 import os
+import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 from dispatch.speaking import agent, call, count_hooks, hook, known, scripted, until_state
 from dispatch.stage import FLEET, answer, raw
 
+from fleet import engines
 from fleet.testing.scenarios import until
 from fleet.world.locks import FileLock
 
@@ -177,12 +180,33 @@ def test_a_persons_own_status_line_is_shown_inside_ours(scene, tmp_path, monkeyp
         ident = scripted(scene, fleet, "hang")
         told = json.loads(Path(scene.home, "hooks", "scripted.dialect.json").read_text())
         own = Path(scene.home, "hooks", "scripted.dialect.json")
-        own.write_text(json.dumps(told | {"own_status": ["~/mine.json", "{cwd}/missing.json"]}))
+        own.write_text(json.dumps(told | {"own_status": ["~/mine.json", "~/missing.json"]}))
         (tmp_path / "mine.json").write_text(json.dumps({"statusLine": {"command": "echo my line; cat | wc -c"}}))
         child = call(scene, ident, "fleet-status", cwd=str(tmp_path), context_window={"used_percentage": 33})
         said = answer(child)
         assert (said.code, said.out.splitlines()[0], int(said.out.splitlines()[1]) > 20) == (0, "my line", True)
         until(lambda: agent(fleet, ident)["context"] == 33)
+
+
+@pytest.mark.req("HOOK-1")
+def test_a_status_line_of_the_worktree_is_not_run(scene, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    claude = tomllib.loads((Path(engines.__file__).parent / "data/claude.toml").read_text())["hooks"]["own_status"]
+    with scene.fleet() as fleet:
+        ident = scripted(scene, fleet, "hang")
+        own = Path(scene.home, "hooks", "scripted.dialect.json")
+        before = ["{cwd}/.claude/settings.json", "{cwd}/.claude/settings.local.json"]  # as it was said once
+        own.write_text(json.dumps(json.loads(own.read_text()) | {"own_status": [*claude, *before]}))
+        for place in (scene.tree("t"), scene.tree("t") / "{cwd}"):
+            (place / ".claude").mkdir(parents=True)
+            for name in ("settings.json", "settings.local.json"):
+                (place / ".claude" / name).write_text(json.dumps({"statusLine": {"command": "echo theirs"}}))
+        child = call(scene, ident, "fleet-status", cwd=str(scene.tree("t")), context_window={"used_percentage": 33})
+        said = answer(child)
+        assert (said.code, "theirs" in said.out) == (0, False)
+        until(lambda: agent(fleet, ident)["context"] == 33)
+        shutil.rmtree(scene.tree("t") / ".claude")
+        shutil.rmtree(scene.tree("t") / "{cwd}")
 
 
 @pytest.mark.req("AGENT-8")

@@ -10,7 +10,7 @@ An engine's file has a table [hooks]:
     later       those that need no answer: the program does not wait for them
     wakes       the events after which a hook may wait beside the idle agent and wake it
     status      the program takes a status line: ours tells fleet how full the context is, and shows the person's own
-    own_status  where the person's own status line may be, the last that has one counts
+    own_status  the person's own files that may have a status line, by whole paths; the last that has one counts
     wait        how many seconds a question may wait for its answer
     unit        how many of the program's units of time are a second
     matcher     what it wants beside each event

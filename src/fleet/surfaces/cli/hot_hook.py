@@ -44,7 +44,7 @@ def _run(event: str, engine: str, at: int) -> int:
     meaning = dialect.events.get(event, "")
     told: Any = jsontext.loads(text) if text else {}
     if meaning == "status":
-        _show_own(dialect, told, text)
+        _show_own(dialect, text)
     with Hooking.here() as fleet:
         if meaning == "idles":
             return _wake(fleet, dialect, at)
@@ -80,9 +80,9 @@ def _alone() -> Any:
     return lambda: os.getppid() != parent
 
 
-def _show_own(dialect: Dialect, told: Told, text: str) -> None:
+def _show_own(dialect: Dialect, text: str) -> None:
     """Become the person's own status line, if there is one; a child goes on here, behind it."""
-    command, given = _own_status(dialect, told), text.encode()
+    command, given = _own_status(dialect), text.encode()
     if not command or len(given) > _PIPE:
         return
     if os.fork() == 0:
@@ -98,11 +98,12 @@ def _show_own(dialect: Dialect, told: Told, text: str) -> None:
     os.execv("/bin/sh", ["sh", "-c", command])  # noqa: S606 - the person's own command, as their settings have it
 
 
-def _own_status(dialect: Dialect, told: Told) -> str:
+def _own_status(dialect: Dialect) -> str:
+    """The command of the person's own settings. A file in the worktree does not count: agents write there."""
     found = ""
-    for path in dialect.own_status:
+    for path in filter(os.path.isabs, map(os.path.expanduser, dialect.own_status)):
         try:
-            with open(os.path.expanduser(path.replace("{cwd}", dialect.text(told, "cwd"))), encoding="utf-8") as file:
+            with open(path, encoding="utf-8") as file:
                 given: Any = jsontext.loads(file.read().strip())
             found = str(given["statusLine"]["command"] or "") or found
         except (OSError, ValueError, TypeError, KeyError, StopIteration):
