@@ -1,5 +1,7 @@
 """CONF-1: settings are checked, with file and line, and `config show` says where each comes from."""
 
+import os
+
 import pytest
 
 
@@ -95,6 +97,31 @@ def test_no_command_works_on_while_the_operators_file_holds_an_unknown_key(text,
 def test_a_file_that_is_no_utf_8_is_named(fleet):
     (fleet.home / "config.toml").write_bytes(b"# caf\xe9\n")
     fleet("config", "show").refused(2, f"{fleet.home}/config.toml:1", "UTF-8")
+
+
+@pytest.mark.req("CONF-1")
+@pytest.mark.parametrize("what", ["endless", "pipe", "folder", "huge"])
+def test_a_projects_file_that_is_no_file_of_settings_is_named_and_holds_nothing_else_up(what, fleet):
+    path = fleet.where / "fleet.toml"
+    if what == "endless":
+        path.symlink_to("/dev/zero")
+    elif what == "pipe":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    else:
+        path.write_text("#" * 1_000_001)
+    why = "larger than 1 MB" if what == "huge" else "not a regular file"
+    fleet("config", "show").refused(2, f"{path}:1: ", why)
+    assert why in fleet("status").ok().out
+    fleet("task", "list").ok()
+
+
+@pytest.mark.req("CONF-1")
+def test_a_projects_file_may_be_a_link_to_a_file(fleet):
+    (fleet.where / "shared.toml").write_text("[task]\r\npriority = 7\r\n")
+    (fleet.where / "fleet.toml").symlink_to("shared.toml")
+    assert setting(fleet, "task.priority")["value"] == 7
 
 
 def test_a_password_in_the_stores_address_is_not_shown(either, store_url_kind):

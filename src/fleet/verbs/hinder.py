@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import FleetError
+from fleet.errors import BadSetting, FleetError
 from fleet.verbs import seat
 from fleet.verbs.ordering import Wanted, check_start
 from fleet.verbs.recorded_merges import describe_missing
@@ -41,6 +41,13 @@ def unstartable(ground: Ground, wanted: Wanted) -> str | None:
 
 
 def hindrances(ground: Ground, projects: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Those of all projects."""
-    found = ((each["name"], hindrance(ground, each["name"], ready=each["ready"] > 0)) for each in projects)
+    """Those of all projects. Settings that cannot be read are their own project's hindrance, not everybody's."""
+    found = ((each["name"], _said(ground, each)) for each in projects)
     return [{"project": name, "text": text} for name, text in found if text]
+
+
+def _said(ground: Ground, project: dict[str, Any]) -> str | None:
+    try:
+        return hindrance(ground, project["name"], ready=project["ready"] > 0)
+    except BadSetting as error:
+        return error.spoken
