@@ -130,3 +130,26 @@ def test_a_dispatch_of_a_home_that_is_no_more_is_taken_over_and_its_worktree_giv
         fleet.retry(project=PROJECT, slug="t")
         assert status_of(fleet, "t")[0] == "open"
     either.forgiven = {"worktree", "workers", "inbox"}
+
+
+@pytest.mark.req("EXC-10")
+def test_what_is_seen_here_is_not_disowned_though_nobody_can_tell_whose_it_is(scene):
+    child = subprocess.Popen(["sleep", "1000"])
+    scene.started.append(child)
+    with scene.fleet() as fleet:
+        ident = lost(scene, fleet, "t")
+        me = fleet.world.processes.identify(child.pid)
+        raw(fleet, f"UPDATE dispatches SET process = 'another/boot/{me.pid}/{me.start}' WHERE id = '{ident}'")
+        with pytest.raises(NotDisowned, match=f"it is alive here: process {child.pid}"):
+            fleet.disown_dispatch(ident, "the machine is gone")
+        child.kill()
+        child.wait()
+        assert fleet.disown_dispatch(ident, "the machine is gone")["exec_state"] == "blocked"
+    (scene.tree("t") / "work").unlink()
+
+
+@pytest.mark.req("EXC-10")
+def test_a_machine_id_that_is_not_ascii_is_none(monkeypatch, tmp_path):
+    (tmp_path / "machine-id").write_bytes(b"caf\xc3\xa9\n")
+    monkeypatch.setattr(host, "_ID_FILES", (str(tmp_path / "machine-id"),))
+    assert host.Host().machine == os.uname().nodename

@@ -2,8 +2,10 @@
 
 import json
 import os
+import subprocess
 
 import pytest
+from e2e.commandline import FLEET
 
 
 @pytest.mark.req("STORE-15")
@@ -67,3 +69,26 @@ def test_a_home_is_shown_and_its_record_is_private(fleet):
         12,
     )
     assert (fleet.home / "home.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.req("STORE-15")
+@pytest.mark.parametrize("mark", ["FLEET_DISPATCH_ID", "FLEET_RUNNER_OF"])
+def test_what_an_agent_started_begins_with_no_new_database(fleet, mark):
+    fleet.add("a")
+    os.rename(fleet.home / "fleet.db", fleet.home / "kept.db")
+    words = f"env -u {mark} {FLEET} home new-database --reason mine; exit $?"
+    around = {**os.environ, "FLEET_HOME": str(fleet.home), mark: "20261115-000000-abcd"}
+    said = subprocess.run(["sh", "-c", words], env=around, cwd=fleet.where, capture_output=True, text=True, check=False)
+    assert (said.returncode, "only a person" in said.stderr) == (14, True), said
+    assert not (fleet.home / "fleet.db").exists()
+
+
+@pytest.mark.req("STORE-15")
+@pytest.mark.parametrize("what", ["folder", "pipe"])
+def test_a_database_that_is_no_file_is_called_that(fleet, what):
+    fleet.add("a")
+    path = fleet.home / "fleet.db"
+    os.rename(path, fleet.home / "kept.db")
+    path.mkdir() if what == "folder" else os.mkfifo(path)
+    said = fleet("task", "list").refused(1, str(path), "not a regular file")
+    assert "space" not in said.err

@@ -13,6 +13,7 @@ from fleet.store.transaction import Change
 from fleet.verbs import disown, home, reclaim
 from fleet.verbs.ground import Ground
 from fleet.world import home_change, home_record
+from fleet.world.ancestry import marks_above
 from fleet.world.funnel import Funnel
 from fleet.world.home import home_path, ready_home
 
@@ -56,7 +57,7 @@ class Homes(Living):
 def new_database(reason: str, *, actor: str | None = None) -> Document:
     """Begin with an empty database in a home whose own is not there. A person's word, recorded as the first operation."""
     told = texts.text("reason", reason)
-    if os.environ.get("FLEET_DISPATCH_ID"):
+    if os.environ.get("FLEET_DISPATCH_ID") or os.environ.get("FLEET_RUNNER_OF") or marks_above(home_path()):
         raise Refused(what="only a person begins with a new database, and this is an agent")
     where = ready_home(home_path())
     record = home_record.read(where)

@@ -164,6 +164,8 @@ class SqliteStore(Store):
             raise MissingDatabase
         if not os.path.exists(self.path):
             raise self._unreadable("it is a link to a file that is not there")
+        if not os.path.isfile(self.path):
+            raise self._unreadable("it is not a regular file")
         self._file = _file_at(self.path)
         try:
             db, found = patiently(self._first_look, self._wait)

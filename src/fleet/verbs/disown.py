@@ -47,7 +47,7 @@ def _refuse_alive(ground: Ground, row: Row) -> None:
     ident, processes = row["id"], ground.world.processes
     who = Identity.parse(row["process"] or row["spawner"] or "")
     unfinished = row["exec_state"] in UNFINISHED
-    alive = [who] if who is not None and unfinished and processes.life(who) == "alive" else []
+    alive = [who] if who is not None and unfinished and processes.may_live(who) else []
     alive += processes.of_dispatch(ident)
     if alive:
         pids = ", ".join(str(each.pid) for each in dict.fromkeys(alive))

@@ -56,7 +56,7 @@ def _first_line(path: str) -> str:
     try:
         with open(path, encoding="ascii") as file:
             return file.readline().strip()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: it is not ASCII
         return ""
 
 

@@ -69,6 +69,11 @@ class Processes:
             self._dead.add(who)
         return "dead" if who in self._dead else "unknown"
 
+    def may_live(self, who: Identity | None) -> bool:
+        """Whether it lives; or nobody can tell, and a process that began then has its pid here."""
+        found = self.life(who)
+        return who is not None and (found == "alive" or (found == "unknown" and ps.is_seen(who.pid, who.start)))
+
     def _is_dead_elsewhere(self, who: Identity) -> bool:
         """Whether a process of another boot or room is proven dead: nothing may speak against it."""
         (then, _, room), (now, _, mine) = who.boot.partition("."), self._boot.partition(".")
