@@ -105,3 +105,26 @@ def test_a_rewritten_git_is_not_asked_for_uncommitted_work(scene, tmp_path, how)
         (scene.tree("t") / "src/a.txt").unlink()
         assert not (tmp_path / "ran").exists()
         assert (said.code != 0, "git does not say" in said.out + said.err) == (True, True)
+
+
+@pytest.mark.req("ADO-11")
+def test_no_command_of_a_repository_in_the_index_of_a_worktree_runs_on_merge(scene, tmp_path):
+    ran = tmp_path / "ran"
+    with scene.fleet() as fleet:
+        scene.dispatch(fleet, "t", engine="scripted", script="write src/a.txt hello\ndone\n")
+        scene.ended(fleet)
+        inner = scene.tree("t") / "inner"
+        inner.mkdir()
+        shutil.copy(scene.tree("t") / "README", inner)
+        scene.git("init", "--quiet", cwd=inner)
+        scene.git("add", "README", cwd=inner)
+        scene.git("commit", "--quiet", "-m", "inner", cwd=inner)
+        scene.git("-c", "advice.addEmbeddedRepo=false", "add", "inner", cwd=inner.parent)
+        scene.git("config", "filter.x.clean", f"touch {ran}; cat", cwd=inner)
+        (inner / ".git/info/attributes").write_text("* filter=x\n")
+        os.utime(inner / "README", (1, 1))
+        said = scene.program("merge", "t", "-p", PROJECT)
+        assert (said.code != 0, "uncommitted work" in said.err, ran.exists()) == (True, True, False)
+        scene.git("rm", "--quiet", "--cached", "-f", "inner", cwd=inner.parent)
+        shutil.rmtree(inner)
+        (scene.tree("t") / "src/a.txt").unlink()

@@ -374,7 +374,7 @@ class Git:
         done = self.run_in("merge", path, *words, limit=_LONG, lock=lock)
         if done.ok:
             return None
-        files = self.run_in("diff", path, "diff", "--name-only", "--diff-filter=U").out.split("\n")
+        files = self.run_in("diff", path, "diff", "--name-only", "--diff-filter=U", git_status.NOT_INTO).out.split("\n")
         self.run_in("merge --abort", path, "merge", "--abort")
         if not any(files):
             raise GitRefused(what=f"merge {commit[:12]}", why=_said(done))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.errors import GitRefused
+from fleet.world.git_status import NOT_INTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,7 +100,8 @@ class GitProofs:
 
     def changed_files(self, path: str) -> list[str]:
         """Return the tracked files that are not as HEAD has them."""
-        done = self._git.run_in("status", path, "status", "--porcelain", "--untracked-files=no", "--no-renames", "-z")
+        words = ["status", "--porcelain", "--untracked-files=no", "--no-renames", "-z", NOT_INTO]
+        done = self._git.run_in("status", path, *words)
         _must(done, f"say what changed in {path}")
         return [entry[_ENTRY_START:] for entry in done.out.split("\0") if entry]
 

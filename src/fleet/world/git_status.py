@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from fleet.world.programs import Done
 
-_EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching")
+# Which commit a repository in the tree is at counts; git does not look at its files, by a configuration that is not ours.
+NOT_INTO = "--ignore-submodules=dirty"
+_EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching", NOT_INTO)
 
 
 class Ask(Protocol):
@@ -70,7 +72,7 @@ def _differing(ask: Ask, path: str, names: list[str]) -> list[str] | None:
         shutil.copyfile(own, copy)
         if not clear_flags(ask, path, names, index=copy):
             return None
-        done = ask("status", path, "--porcelain", "-z", "--untracked-files=no", index=copy)
+        done = ask("status", path, "--porcelain", "-z", "--untracked-files=no", NOT_INTO, index=copy)
     except OSError:
         return None
     finally:
