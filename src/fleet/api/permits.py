@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from fleet.errors import SpeakerEnded
 from fleet.model import roles
 from fleet.store import queries as q
 from fleet.world.ancestry import marks_above
@@ -41,6 +42,8 @@ class Permits:
         if ident is None or act in _FENCED:
             return None
         row = self._journal(ident)
+        if row is None and ident == self._dispatch and self._was_given(ident):
+            raise SpeakerEnded(dispatch=ident)
         role = roles.JOB_STEP if ident.startswith("job ") else roles.role_of(row)
         who = _called(role, ident, self._dispatch)
         roles.check(act, role, who=who)
@@ -69,6 +72,10 @@ class Permits:
 
     def _journal(self, ident: str) -> Row | None:
         return self._store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+
+    def _was_given(self, ident: str) -> bool:
+        """Whether a dispatch had this id: then its journal is in the archive, and it was proven dead."""
+        return self._store.read(lambda rows: rows.one(q.ID_GIVEN, id=ident)) is not None
 
     def _runner(self) -> str | None:
         job = os.environ.get("FLEET_RUNNER_OF")
