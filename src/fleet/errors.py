@@ -82,6 +82,7 @@
         ├── StoreNewer                 made by a newer fleet
         ├── StoreGone                  the home had a database, and it is not there
         ├── StoreReplaced              another file has taken its place meanwhile
+        ├── StoreMixed                 beside it lie the recent changes of another file
         ├── WriteFailed                disk full, read-only: nothing was changed
         ├── DriverMissing              the postgres extra is not installed
         ├── StoreUnreachable           a server that does not answer
@@ -711,6 +712,16 @@ class StoreReplaced(StoreError):
 
     says = "{path} was {how} while it was in use; nothing more is written, and this process ends"
     hint = "start it again to work with what is there now"
+
+
+class StoreMixed(StoreError):
+    """SQLite would apply the recent changes of the old database to the file that took its place."""
+
+    says = "another file took the place of {path} while {path}-wal is of the old one; nothing was read or written"
+    hint = (
+        "end whoever has the old one open, move {path}-wal and {path}-shm away "
+        "(docs/how-to/restore-a-backup.md), then try again"
+    )
 
 
 class WriteFailed(StoreError):

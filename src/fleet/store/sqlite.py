@@ -16,6 +16,7 @@ from fleet.errors import (
     InvariantBroken,
     StoreBusy,
     StoreForeign,
+    StoreMixed,
     StoreNewer,
     StoreReplaced,
     StoreUnreadable,
@@ -24,7 +25,7 @@ from fleet.errors import (
 from fleet.model.version import VERSION
 from fleet.store.csqlite import _sqlite3
 from fleet.store.transaction import Rows, Store, Tx
-from fleet.world.locks import FileLock
+from fleet.world.locks import FileLock, noted_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 FILE = "fleet.db"
 LOCK = "fleet.db.writer"
+_LOG = "-wal"  # behind the name of the database: its recent changes
 MARK = 0x666C6565  # "flee", in the header of every database of ours
 SCHEMA = 4
 _SLICE = 0.1
@@ -167,6 +169,7 @@ class SqliteStore(Store):
         if not os.path.isfile(self.path):
             raise self._unreadable("it is not a regular file")
         self._file = _file_at(self.path)
+        self._refuse_mixed()
         try:
             db, found = patiently(self._first_look, self._wait)
         except _sqlite3.Error as error:
@@ -212,6 +215,8 @@ class SqliteStore(Store):
             patiently(lambda: self._db.execute("BEGIN IMMEDIATE"), self._wait)
             self._refuse_newer()
             self._refuse_replaced()
+            # Before anything is in the log: whoever opens the store at any moment later finds a note that is true.
+            self._lock.note(*self._file, *_file_at(self._log()))
         except BaseException as error:
             self._undo()
             self._lock.give()
@@ -223,6 +228,7 @@ class SqliteStore(Store):
 
     def _reopened(self) -> _sqlite3.Connection:
         """Open it for writing, now that there may be room again."""
+        self._refuse_replaced()
         db, _found = patiently(lambda: _looked_at(self.path), self._wait)
         db.row_factory = _as_dict
         self._is_full = False
@@ -239,6 +245,23 @@ class SqliteStore(Store):
         now = _file_at(self.path)
         if now != self._file:
             raise StoreReplaced(path=self.path, how="replaced by another file" if now != _NO_FILE else "deleted")
+
+    def _refuse_mixed(self) -> None:
+        """Refuse a database beside which lies the log of the one that was there at the last write.
+
+        When both are others than at the last write, the whole home may have been restored.
+        """
+        try:
+            log = os.stat(self._log())
+        except OSError:
+            return
+        noted = noted_in(f"{self._home}/{LOCK}") if log.st_size else []
+        if noted[2:] == [log.st_dev, log.st_ino] and tuple(noted[:2]) != self._file:
+            raise StoreMixed(path=self.path)
+
+    def _log(self) -> str:
+        """Where SQLite keeps the log: beside the file itself, also when the path is a link to it."""
+        return f"{os.path.realpath(self.path) if os.path.islink(self.path) else self.path}{_LOG}"
 
     def _open_lock(self) -> FileLock:
         try:

@@ -13,6 +13,10 @@ from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[impo
 from time import monotonic, sleep
 
 _MODE = 0o600
+_HOLDER = b"%-20d\n"
+_NOTE_AT = 21  # behind the holder
+_NOTE = b"%-20d %-20d %-20d %-20d %-20d\n"
+_NOTE_SIZE = 105
 _REPLACED_OFTEN = 20
 
 
@@ -41,7 +45,7 @@ class FileLock:
         else:
             return False
         try:  # noqa: SIM105 - contextlib costs
-            os.pwrite(self._fd, b"%-20d\n" % os.getpid(), 0)
+            os.pwrite(self._fd, _HOLDER % os.getpid(), 0)
         except OSError:
             pass  # the disk is full; who holds it is for people, and decides nothing
         return True
@@ -49,6 +53,13 @@ class FileLock:
     def give(self) -> None:
         """Unlock it."""
         fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def note(self, *numbers: int) -> None:
+        """Write four numbers into the file, for whoever opens the store next. They hold for this very file, not for copies."""
+        try:  # noqa: SIM105 - contextlib costs
+            os.pwrite(self._fd, _NOTE % (os.fstat(self._fd).st_ino, *numbers), _NOTE_AT)
+        except OSError:
+            pass  # the disk is full; without the note one thing less is checked
 
     def holder(self) -> str:
         """Who locked it last, for people; decides nothing."""
@@ -102,6 +113,21 @@ class FileLock:
 
 def _opened(path: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _MODE)
+
+
+def noted_in(path: str) -> list[int]:
+    """The numbers that were last written into a lock file; none when it is a copy, or has none."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return []
+    try:
+        of_file, *numbers = (int(each) for each in os.pread(handle, _NOTE_SIZE, _NOTE_AT).split())
+        return numbers if of_file == os.fstat(handle).st_ino else []
+    except (OSError, ValueError):
+        return []
+    finally:
+        os.close(handle)
 
 
 def is_same_file(path: str, fd: int) -> bool:
