@@ -1,6 +1,7 @@
 """Who is left of an agent that is dead: found by more than one proof, and no worktree is handed on beside an old writer."""
 
 import contextlib
+import ctypes
 import os
 import pty
 import signal
@@ -32,6 +33,7 @@ with open(sys.argv[1] + ".new", "w") as file:
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 time.sleep(1000)
 """
+_SET_CHILD_SUBREAPER = 36
 WRITER = "echo $$ >{0}.new; mv {0}.new {0}; while :; do date >>written; sleep 0.05; done"
 
 
@@ -77,10 +79,27 @@ def daemon(scene, tmp_path) -> str:
     return f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid /"
 
 
-@pytest.fixture(params=["-i PATH=$PATH", "-u FLEET_DISPATCH_ID"])
+@pytest.fixture(
+    params=[
+        "env -i PATH=$PATH setsid sh -c",
+        "env -u FLEET_DISPATCH_ID setsid sh -c",
+        # With a terminal of its own.
+        "env -i PATH=$PATH SHELL=/bin/sh setsid -f script -q /dev/null -fc",
+    ],
+    ids=["no environment", "no mark", "a terminal"],
+)
 def writer(scene, request) -> str:
     """The command of an agent that starts a writer in its worktree, without its mark and in a session of its own."""
-    return f"env {request.param} setsid sh -c '{WRITER.format(f'{scene.root}/pid')}' >/dev/null 2>&1 &"
+    return f"{request.param} '{WRITER.format(f'{scene.root}/pid')}' </dev/null >/dev/null 2>&1 &"
+
+
+@pytest.fixture
+def subreaper():
+    """This process inherits whoever loses its parent below it, as a service manager does."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    yield
+    libc.prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 @pytest.mark.req("AGENT-7", "SWEEP-12", "SWEEP-8")
@@ -185,6 +204,25 @@ def test_a_worktree_in_which_somebody_writes_is_not_handed_on(scene, no_cgroup, 
         left.end()
         scene.swept(fleet)
         assert fleet.agents() == []
+
+
+@pytest.mark.req("AGENT-7", "ADO-2")
+def test_a_writer_that_an_older_program_inherited_from_a_dead_server_keeps_its_worktree(scene, no_cgroup, subreaper):
+    with scene.fleet() as fleet:
+        note = f"{scene.root}/pid"
+        left = Left(scene, fleet, f"env -i PATH=$PATH setsid sh -c '{WRITER.format(note)}' >/dev/null 2>&1 &")
+        server = scene.server(fleet)
+        os.kill(server, signal.SIGKILL)
+        os.waitpid(server, 0)
+        left.die(fleet)
+        until(lambda: Census(host="", boot="", home=b"").entries[left.pid].parent == os.getpid())
+        told = scene.program("settle", left.ident)
+        assert f"process {left.pid} (sh -c" in told.out + told.err, told
+        assert is_alive(left.pid)
+        os.kill(left.pid, signal.SIGKILL)
+        os.waitpid(left.pid, 0)
+        left.end()
+        scene.swept(fleet)
 
 
 @pytest.mark.req("AGENT-7")

@@ -24,6 +24,13 @@ _FIRST = 1
 # Programs that let a person in. What they start is a person's, also without a terminal.
 _LOGINS = frozenset({"sshd", "sshd-session", "login", "mosh-server"})
 _USER_MANAGER = "systemd"
+# Programs in which people have their shells; the kernel cuts a name off after fifteen characters. `script` is none of them:
+# it gives a terminal to whatever an agent leaves behind.
+_WINDOWS = (
+    "gnome-terminal- kgx ptyxis ptyxis-agent konsole yakuake xfce4-terminal mate-terminal lxterminal terminator tilix "
+    "xterm urxvt rxvt st alacritty kitty wezterm-gui foot ghostty code codium emacs"
+)
+_TERMINALS = frozenset({"tmux: server", "screen", "zellij", *_WINDOWS.split()})
 
 
 class Census:
@@ -117,12 +124,13 @@ class Census:
         if not since.start.isdigit():
             return [], []  # macOS tells neither
         reapers = self._reapers(server)
+        are_known = server is not None and self.has(server)
         mine = self.with_descendants([os.getpid()])
         young = [entry for entry in self.entries.values() if entry.is_since(int(since.start)) and entry.pid not in mine]
         found: list[int] = []
         closed: list[int] = []
         for entry in young:
-            if not ps.is_own(entry.pid) or self._is_a_persons(entry, int(since.start), reapers):
+            if not ps.is_own(entry.pid) or self._is_a_persons(entry, int(since.start), reapers, are_known=are_known):
                 continue
             works = ps.works_in(entry.pid, folder)
             if works is None:
@@ -139,14 +147,27 @@ class Census:
         )
         return {_FIRST} | managers | above
 
-    def _is_a_persons(self, entry: Entry, since: int, reapers: set[int]) -> bool:
-        """Whether it descends from a terminal, a login, or a program that was there before the agent and is no reaper."""
+    def _is_a_persons(self, entry: Entry, since: int, reapers: set[int], *, are_known: bool) -> bool:
+        """Whether it descends from a login, a terminal's window, or a program that was there before the agent and is no reaper.
+
+        To have a terminal proves nothing: an agent can give one to what it starts. Once the tmux server is gone, not all reapers
+        are known: an older program may have inherited its child, unless that one is in the session of the program.
+        """
+        below = entry
         for each in (entry, *self._ancestors(entry.pid)):
             if each.pid in reapers:
                 return False
-            if each.terminal or not each.is_since(since) or ps.program(each.pid) in _LOGINS:
+            if ps.program(each.pid) in _LOGINS | _TERMINALS or _is_from_outside(each):
                 return True
+            if not each.is_since(since):
+                return are_known or below.session == each.session
+            below = each
         return False
+
+
+def _is_from_outside(entry: Entry) -> bool:
+    """Whether somebody outside this container started it here (docker exec): no child of an agent's gets such a parent."""
+    return entry.parent == 0 and entry.pid != _FIRST
 
 
 def _runs_fleet(command: str) -> bool:
