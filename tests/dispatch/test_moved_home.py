@@ -120,3 +120,22 @@ def test_a_copy_of_a_home_is_refused_and_says_of_which(scene):
                 fleet.repair_home()
     finally:
         scene.home = was
+
+
+@pytest.mark.req("SWEEP-1", "AGENT-9")
+@pytest.mark.parametrize("how", ["removed", "emptied"])
+def test_a_home_whose_record_was_lost_still_knows_its_agents(scene, how):
+    with scene.fleet() as fleet:
+        scene.without_hint(fleet)
+        ident = scene.dispatch(fleet, "t", "sleep", "1000")
+        agent = scene.launched(fleet, ident)
+    record = Path(scene.home, "home.json")
+    before = record.read_text()
+    if how == "removed":
+        record.unlink()
+    else:
+        record.write_text("")
+    killed = scene.program("kill", ident, "--reason", "a test")
+    assert killed.code == 0, killed
+    assert not is_alive(agent.pid)
+    assert record.read_text() == before

@@ -52,10 +52,15 @@ def test_a_home_whose_settings_name_another_store_than_it_has_says_so(fleet):
 def test_a_home_record_that_cannot_be_understood_is_refused_and_kept(fleet):
     fleet.add("a")
     before = (fleet.home / "home.json").read_text()
-    (fleet.home / "home.json").write_text('{"id": ')
+    kept = fleet.home / "locks" / "home.json"
+    assert kept.read_text() == before
+    for each in (kept, fleet.home / "home.json"):
+        each.write_text('{"id": ')
     fleet("status").refused(1, "home.json cannot be understood")
     assert (fleet.home / "home.json").read_text() == '{"id": '
-    (fleet.home / "home.json").write_text(before)
+    kept.write_text(before)
+    fleet("status").ok()
+    assert (fleet.home / "home.json").read_text() == before
 
 
 @pytest.mark.req("STORE-15")

@@ -63,6 +63,8 @@ class Acts:
         acts.record = known if known and known.database == store.kind else _remembered(where, store.kind, is_old=old)
         if acts.record.path != where:
             acts.moved = _why_elsewhere(acts.record, where)
+        if acts.moved is None and (acts.record.is_copy or not os.path.exists(f"{where}/{home_record.COPY}")):
+            _save(acts.record, where)
         return acts
 
     def close(self) -> None:
@@ -198,6 +200,16 @@ def _remembered(home: str, database: str, *, is_old: bool) -> HomeRecord:
     from fleet.world.home_change import remember
 
     return remember(home, database=database, is_old=is_old)
+
+
+def _save(record: HomeRecord, home: str) -> None:
+    """See to it that the home has both its record and the copy."""
+    from fleet.world import home_change
+
+    if record.is_copy:
+        home_change.restore(home)
+    else:
+        home_change.keep_copy(home, record)
 
 
 def _why_elsewhere(record: HomeRecord, home: str) -> FleetError | None:

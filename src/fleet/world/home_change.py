@@ -1,4 +1,4 @@
-"""Writing home.json: made once, by whoever is first; changed behind a gate, whole or not at all."""
+"""Writing home.json and its copy: made once, by whoever is first; changed behind a gate, whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import os
 import secrets
 from typing import TYPE_CHECKING
 
-from fleet.errors import HomeCopied, HomeMoved, HomeUnusable, WriteFailed
+from fleet.errors import FleetError, HomeCopied, HomeMoved, HomeUnusable, WriteFailed
 from fleet.model import jsontext
-from fleet.world import home_record
+from fleet.world import folders, home_record
 from fleet.world.clock import Clock
 from fleet.world.files import Files, move_into_place
 from fleet.world.gates import Gate
-from fleet.world.home_record import FILE, HomeRecord
+from fleet.world.home_record import COPY, FILE, HomeRecord
 from fleet.world.host import Host
 
 if TYPE_CHECKING:
@@ -50,16 +50,29 @@ def remember(home: str, *, database: str, is_old: bool) -> HomeRecord:
         new = unsaved(home)
         new.id = new.id if is_old else secrets.token_hex(_ID_BYTES)
         new.database = database
-        _create(home, new)
+        _create(f"{home}/{FILE}", new)
         found = home_record.read(home)
     if found is None:
         raise HomeUnusable(path=home, why=f"{FILE} was removed meanwhile")
     return found if found.database == database else change(home, None, database=database)
 
 
-def _create(home: str, record: HomeRecord) -> None:
+def keep_copy(home: str, record: HomeRecord) -> None:
+    """Write the copy of a record if there is none. Nothing depends on it today: when it cannot be written, the next one tries."""
+    with contextlib.suppress(OSError, WriteFailed):
+        folders.make(os.path.dirname(f"{home}/{COPY}"))
+        _create(f"{home}/{COPY}", record)
+
+
+def restore(home: str) -> None:
+    """Write a home.json that was lost from its copy. When it cannot be written, the copy serves."""
+    with contextlib.suppress(OSError, FleetError):
+        change(home, None)
+
+
+def _create(path: str, record: HomeRecord) -> None:
     """Linked into place: unlike a rename, that never replaces what somebody else was faster to write."""
-    building = f"{home}/{FILE}.{secrets.token_hex(4)}.new"
+    building = f"{path}.{secrets.token_hex(4)}.new"
     try:
         handle = os.open(building, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -67,9 +80,9 @@ def _create(home: str, record: HomeRecord) -> None:
             file.flush()
             os.fsync(file.fileno())
         with contextlib.suppress(FileExistsError):
-            os.link(building, f"{home}/{FILE}")
+            os.link(building, path)
     except OSError as error:
-        raise WriteFailed(path=f"{home}/{FILE}", why=str(error.strerror or error).lower()) from error
+        raise WriteFailed(path=path, why=str(error.strerror or error).lower()) from error
     finally:
         with contextlib.suppress(OSError):
             os.unlink(building)
@@ -84,10 +97,11 @@ def change(home: str, funnel: Funnel | None, **values: str) -> HomeRecord:
         found = home_record.read(home) or unsaved(home)
         now = HomeRecord(**(found.as_document() | values))
         content = (jsontext.dumps(now.as_document()) + "\n").encode()
-        if funnel is not None:
-            Files(home, funnel).publish(FILE, content)
-        else:
-            _replace(f"{home}/{FILE}", content)
+        for name in (FILE, COPY):
+            if funnel is not None:
+                Files(home, funnel).publish(name, content)
+            else:
+                _replace(f"{home}/{name}", content)
     return now
 
 

@@ -8,13 +8,15 @@ from fleet.errors import HomeUnusable
 from fleet.model import jsontext
 
 FILE = "home.json"
+COPY = "locks/home.json"  # read when the first is missing or damaged
 _MOST = 65_536
+_NAMES = ("id", "host", "machine", "path", "database")
 
 
 class HomeRecord:
     """One home: its id, the host id it keeps, the machine it was last seen on, its real path, and which database it has."""
 
-    __slots__ = ("database", "host", "id", "machine", "path")
+    __slots__ = ("database", "host", "id", "is_copy", "machine", "path")
 
     def __init__(self, *, id: str, host: str, machine: str, path: str, database: str) -> None:  # noqa: A002
         self.id = id
@@ -22,24 +24,49 @@ class HomeRecord:
         self.machine = machine
         self.path = path
         self.database = database
+        self.is_copy = False
 
     def as_document(self) -> dict[str, str]:
         """As the file and `fleet home show` have it."""
-        return {name: getattr(self, name) for name in ("id", "host", "machine", "path", "database")}
+        return {name: getattr(self, name) for name in _NAMES}
 
 
 def read(home: str) -> HomeRecord | None:
-    """What the home remembers; None when it has no such file. A file that cannot be understood is an error, never a new home."""
-    path = f"{home}/{FILE}"
+    """What the home remembers, from the copy when the file is missing or damaged; None when it has neither.
+
+    A file that cannot be understood, without a copy, is an error, never a new home.
+    """
+    try:
+        found = _read(home, FILE)
+    except HomeUnusable:
+        copy = _copy(home)
+        if copy is None:
+            raise
+        return copy
+    return found or _copy(home)
+
+
+def _copy(home: str) -> HomeRecord | None:
+    try:
+        found = _read(home, COPY)
+    except HomeUnusable:
+        return None
+    if found is not None:
+        found.is_copy = True
+    return found
+
+
+def _read(home: str, name: str) -> HomeRecord | None:
+    path = f"{home}/{name}"
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise HomeUnusable(path=home, why=f"{FILE}: {error.strerror}".lower()) from None
+        raise HomeUnusable(path=home, why=f"{name}: {error.strerror}".lower()) from None
     try:
         return _understood(os.read(handle, _MOST).decode("utf-8").strip())
-    except (ValueError, TypeError, StopIteration):
+    except (ValueError, TypeError, StopIteration, OSError):
         raise HomeUnusable(path=home, why=f"{path} cannot be understood; put it back from a backup") from None
     finally:
         os.close(handle)
@@ -49,5 +76,5 @@ def _understood(text: str) -> HomeRecord:
     found = jsontext.loads(text)
     if not isinstance(found, dict):
         raise TypeError
-    named = {name: value for name, value in found.items() if name in HomeRecord.__slots__ and isinstance(value, str)}
+    named = {name: value for name, value in found.items() if name in _NAMES and isinstance(value, str)}
     return HomeRecord(**named)  # one that is missing is a TypeError
