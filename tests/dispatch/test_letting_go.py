@@ -109,3 +109,20 @@ def test_a_tree_that_a_living_process_could_not_release_is_released_or_taken_ove
         either.launched(fleet, fleet.dispatch(AGAIN)["id"])
         assert (either.tree("t") / "README").exists()
         assert claim_of(fleet, "worktree", slug="t").state == "live"
+
+
+@pytest.mark.req("ADO-5", "SWEEP-7")
+def test_a_worker_folder_that_was_there_before_its_claim_is_left(either):
+    folder = Path(either.home, "projects", "p", "workers", "t")
+    folder.mkdir(parents=True)
+    (folder / "notes").write_text("of a database that was lost")
+    with either.fleet() as fleet:
+        either.without_hint(fleet)
+        either.killed(fleet, "t")
+        (folder / "set-up").write_text("")
+        fleet.archive(**TASK)
+        either.swept(fleet)
+        assert fleet.claims("adoptable") == []
+        assert [each.name for each in folder.iterdir()] == ["notes"]
+    (folder / "notes").unlink()
+    folder.rmdir()

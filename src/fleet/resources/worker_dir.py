@@ -25,9 +25,9 @@ class WorkerDir:
         """Keyed by task, not by dispatch."""
         return f"{world.home}/projects/{order.project}/workers/{order.slug}"
 
-    def data_for(self, _order: Order, _world: World) -> dict[str, Any]:
-        """Nothing more."""
-        return {}
+    def data_for(self, order: Order, world: World) -> dict[str, Any]:
+        """Whether it was there before, with something in it: of a database that was lost, or a person's."""
+        return {"was_there": True} if _has_something(self.name_for(order, world)) else {}
 
     def look(self, claim: Claim, _world: World) -> Look:
         """A directory of that name in the home is ours."""
@@ -44,7 +44,17 @@ class WorkerDir:
         world.funnel.through(f"mkdir {self.name}", lambda: folders.make(claim.name))
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Remove it with what fleet put into it."""
+        """Remove it with what fleet put into it. One that was there before stays, but for the note that a tree was set up."""
+        if claim.data.get("was_there"):
+            world.files.unlink(f"{os.path.relpath(claim.name, world.home)}/set-up")
+            return
         world.funnel.through(f"rmtree {self.name}", lambda: shutil.rmtree(claim.name, ignore_errors=True))
         if os.path.lexists(claim.name):
             raise OSError(f"{claim.name} could not be removed")
+
+
+def _has_something(path: str) -> bool:
+    try:
+        return bool(os.listdir(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return False

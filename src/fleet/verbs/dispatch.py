@@ -130,8 +130,9 @@ def _own_kinds(ground: Ground, order: Order) -> tuple[str, ...]:
 
 def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
     own = _own_kinds(ground, order)
-    fresh = {name: intent(ground, KINDS[name], order) for name in ((*_BUNDLE, *own) if order.slug else own)}
     before = _bundle_now(ground, order)
+    # After the look at the old claims: what is there now, and belongs to none of them, is not ours.
+    fresh = {name: intent(ground, KINDS[name], order) for name in ((*_BUNDLE, *own) if order.slug else own)}
     inbox = prompts.left_inbox(ground, wanted.predecessor) if wanted.handoff else None
     told = ground.settings(None)
     limits = {name: told[f"limits.{name}"].value for name in ("agents", "project_agents", "quota_percent")}
