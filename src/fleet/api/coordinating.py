@@ -36,7 +36,7 @@ class Coordinating(Running):
 
     def coord_replace(self, wanted: Wanted) -> Document:
         """Change the coordinator; the old one goes on until the new one has proven itself."""
-        self.may("coord_replace", project=wanted.project)
+        self._refuse_freer(self.may("coord_replace", project=wanted.project), wanted)
         if self.coordinator(wanted.project)["holder"] is None:
             raise NoCoordinator(project=wanted.project)
         gate = seat.spawn_gate(self.ground, wanted.project)

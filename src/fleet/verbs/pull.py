@@ -147,7 +147,7 @@ def _ways(ground: Ground, project: str, slug: str) -> tuple[str, str, Own | GitH
     """The repository, the remote, and the program that knows its pull requests."""
     repository = ground.project(project)["path"]
     remote = ground.setting("pr.remote", project)
-    address = ground.world.git.address_of(repository, remote)
+    address = ground.world.remotes.address_of(repository, remote)
     if address is None:
         advice = f"add it with `git remote add {remote} ADDRESS`, or name another in fleet.toml: pr.remote"
         raise _refused(project, slug, f"the repository has no remote {remote!r}", advice)
@@ -172,7 +172,7 @@ def _push(ground: Ground, project: str, slug: str, repository: str, remote: str)
     known = git.resolve(repository, f"refs/fleet/remote/{remote}/{branch}")
     if known == tip:
         return
-    now = git.remote_branch(repository, remote, branch, limit=LIMIT)
+    now = ground.world.remotes.remote_branch(repository, remote, branch, limit=LIMIT)
     if now is None:
         raise _refused(project, slug, f"{remote} does not answer", "see that you can push there, then say it again")
     if now not in {"", tip, known} and not git.is_in(repository, now, tip):
@@ -180,17 +180,17 @@ def _push(ground: Ground, project: str, slug: str, repository: str, remote: str)
         raise _refused(project, slug, f"{branch} on {remote} has commits that are not fleet's", advice)
     if now != tip:
         try:
-            git.push(repository, remote, branch, commit=tip, old=now, limit=LIMIT)
+            ground.world.remotes.push(repository, remote, branch, commit=tip, old=now, limit=LIMIT)
         except FleetError as error:
             raise _refused(project, slug, str(error), "see that you can push there, then say it again") from error
-    git.note_pushed(repository, remote, branch, tip)
+    ground.world.remotes.note_pushed(repository, remote, branch, tip)
 
 
 def _follow(ground: Ground, project: str, slug: str, repository: str, remote: str, *, merged: bool) -> bool:
     """When it is merged over there: let the integration branch follow, and end the task. Says whether it did."""
     git = ground.world.git
     target = target_branch(ground, project, repository)
-    there = git.fetch(repository, remote, target, limit=LIMIT)
+    there = ground.world.remotes.fetch(repository, remote, target, limit=LIMIT)
     state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
     work = state["work"] or git.resolve(repository, f"refs/heads/worker/{slug}")  # the branch may have been moved
     if not merged and (there is None or work is None or git.is_in(repository, work, there) is not True):
@@ -198,7 +198,7 @@ def _follow(ground: Ground, project: str, slug: str, repository: str, remote: st
     if there is not None:
         _move_integration(ground, project, repository, there)
     note_merged(ground, project, slug, commit=there or work or "")
-    git.forget_pushed(repository, remote, f"worker/{slug}")
+    ground.world.remotes.forget_pushed(repository, remote, f"worker/{slug}")
     return True
 
 

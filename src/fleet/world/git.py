@@ -84,7 +84,7 @@ class Git:
         asked = [f"refs/heads/{name}" for name in names]
         done = self.run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *asked)
         if not done.ok:
-            raise GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=_said(done))
+            raise GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=said(done))
         pairs = (line.split(" ") for line in done.out.splitlines())
         return {ref.removeprefix("refs/heads/"): commit for ref, commit in pairs if ref in asked}
 
@@ -161,44 +161,13 @@ class Git:
         between = f"refs/heads/{since}...refs/heads/{until}"  # in full: a tag of that name would come first
         done = self.run("diff", repository, "diff", *flags, between, "--")
         if not done.ok and until in self.branches(repository, until):
-            raise GitRefused(what=f"compare {until} with {since}", why=_said(done))
+            raise GitRefused(what=f"compare {until} with {since}", why=said(done))
         return done.out
 
     def file_at(self, repository: str, commit: str, path: str) -> str | None:
         """What a file holds at a commit; None when it is not there."""
         done = self.run("show", repository, "show", f"{commit}:{path}")
         return done.out if done.ok else None
-
-    def address_of(self, repository: str, remote: str) -> str | None:
-        """Where a remote is."""
-        done = self.run("remote get-url", repository, "remote", "get-url", remote)
-        return done.out.strip() if done.ok else None
-
-    def remote_branch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
-        """The commit that a branch has over there; empty when it is not there, None when nobody answers."""
-        done = self.run("ls-remote", repository, "ls-remote", remote, f"refs/heads/{branch}", limit=limit)
-        return (done.out.split() or [""])[0] if done.ok else None
-
-    def push(self, repository: str, remote: str, branch: str, *, commit: str, old: str, limit: float) -> None:
-        """Push a commit to a branch of fleet's over there, if that still is where it was (empty: not there)."""
-        ref = f"refs/heads/{branch}"
-        words = ["push", "--quiet", f"--force-with-lease={ref}:{old}", remote, f"{commit}:{ref}"]
-        self._must("push", repository, *words, limit=limit, lock=None)
-
-    def fetch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
-        """A branch as it is over there, kept in a ref of fleet's own; None when nobody answers."""
-        ref = f"refs/fleet/remote/{remote}/{branch}"
-        quietly = ["--quiet", "--no-tags", "--no-write-fetch-head", "--refmap="]
-        words = ["fetch", *quietly, remote, f"+refs/heads/{branch}:{ref}"]
-        return self.resolve(repository, ref) if self.run("fetch", repository, *words, limit=limit).ok else None
-
-    def note_pushed(self, repository: str, remote: str, branch: str, commit: str) -> None:
-        """Remember what was brought over there."""
-        self.run("update-ref", repository, "update-ref", f"refs/fleet/remote/{remote}/{branch}", commit)
-
-    def forget_pushed(self, repository: str, remote: str, branch: str) -> None:
-        """It is merged over there, and will not be brought there again."""
-        self.run("update-ref -d", repository, "update-ref", "-d", f"refs/fleet/remote/{remote}/{branch}")
 
     def is_in(self, repository: str, commit: str, later: str) -> bool | None:
         """Whether one commit is among the ancestors of another; None when git does not say."""
@@ -250,7 +219,7 @@ class Git:
         """In a worktree of fleet's, past the locks that a killed git has left."""
         done = self._past(lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path)
         if not done.ok:
-            raise GitRefused(what=f"git {effect}", why=_said(done))
+            raise GitRefused(what=f"git {effect}", why=said(done))
 
     def _past(self, run: Callable[[], Done], near: str) -> Done:
         return git_locks.past(run, near, self._sees_everyone)
@@ -294,7 +263,7 @@ class Git:
         known = self.worktrees(repository)
         if known is not None and any(os.path.realpath(each.path) == os.path.realpath(path) for each in known):
             return ""
-        return _said(done) or "git does not know it"
+        return said(done) or "git does not know it"
 
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
         """Remove a clean worktree. Never forced: git itself refuses while there is uncommitted work."""
@@ -302,7 +271,7 @@ class Git:
         done = self.run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
         if not done.ok:
             self.run("worktree lock", repository, "worktree", "lock", "--reason", reason, path)
-            raise GitRefused(what=f"remove {path}", why=_said(done))
+            raise GitRefused(what=f"remove {path}", why=said(done))
 
     def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
         """Remove a worktree in which only git and a verify command ever wrote."""
@@ -310,7 +279,7 @@ class Git:
         words = ["worktree", "remove", "--force", path]
         done = self.run("worktree remove", repository, *words, limit=_LONG, lock=lock)
         if not done.ok:
-            raise GitRefused(what=f"remove {path}", why=_said(done))
+            raise GitRefused(what=f"remove {path}", why=said(done))
 
     def forget(self, repository: str, path: str) -> None:
         """Forget one worktree whose directory is gone. Others, on a disk that is not there just now, stay."""
@@ -323,7 +292,7 @@ class Git:
         if done.ok and done.out:
             done = self._exactly("checkout-index", path, "-z", "--stdin", given=done.out)
         if not done.ok:
-            raise GitRefused(what=f"restore {path}", why=_said(done))
+            raise GitRefused(what=f"restore {path}", why=said(done))
 
     def _exactly(self, effect: str, path: str, *words: str, given: str | None = None, index: str = "") -> Done:
         """In a worktree of fleet's, with names of files that may be in no known writing; with another index if one is named."""
@@ -366,7 +335,7 @@ class Git:
         """
         words = ["merge", "--ff-only", "--no-overwrite-ignore", "--quiet", commit]
         done = self.run_in("merge --ff-only", checkout, *words, limit=_LONG)
-        return "" if done.ok else _said(done)
+        return "" if done.ok else said(done)
 
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
         """Merge into a worktree of fleet's own. None: merged. Else the files in conflict, and nothing half-merged is left."""
@@ -377,7 +346,7 @@ class Git:
         files = self.run_in("diff", path, "diff", "--name-only", "--diff-filter=U", git_status.NOT_INTO).out.split("\n")
         self.run_in("merge --abort", path, "merge", "--abort")
         if not any(files):
-            raise GitRefused(what=f"merge {commit[:12]}", why=_said(done))
+            raise GitRefused(what=f"merge {commit[:12]}", why=said(done))
         return [name for name in files if name]
 
     def _must(
@@ -391,7 +360,7 @@ class Git:
     ) -> None:
         done = self.run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
         if not done.ok:
-            raise GitRefused(what=f"git {effect}", why=_said(done))
+            raise GitRefused(what=f"git {effect}", why=said(done))
 
     def run(
         self,
@@ -482,11 +451,12 @@ def git_dir(repository: str) -> str:
 def _answer(done: Done, what: str) -> str | None:
     """What it said; None when it said no. A git that could not even look has not said so."""
     if done.status not in {0, 1}:
-        raise GitRefused(what=what, why=_said(done))
+        raise GitRefused(what=what, why=said(done))
     return done.out.strip() if done.ok else None
 
 
-def _said(done: Done) -> str:
+def said(done: Done) -> str:
+    """Return what git said on standard error, in one line."""
     return hidden(" ".join(done.err.split())) or "no answer"
 
 

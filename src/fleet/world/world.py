@@ -16,6 +16,7 @@ from fleet.world.files import Files
 from fleet.world.gates import Gate
 from fleet.world.git import Git
 from fleet.world.git_proofs import GitProofs
+from fleet.world.git_remotes import GitRemotes
 from fleet.world.home_change import unsaved
 from fleet.world.host import Host
 from fleet.world.ids import Ids
@@ -56,6 +57,7 @@ class World:
         self.processes = Processes(self.host, funnel, home, socket_of(home))
         self.git = Git(self.programs, self.rooms.sees_everyone, home)
         self.proofs = GitProofs(self.git)
+        self.remotes = GitRemotes(self.git)
         self.fleet_program = fleet_program()
         self.cgroups = Cgroups(funnel, self.record.id)
         self.tmux = Tmux(
