@@ -208,7 +208,7 @@ def test_the_gate_is_taken_before_any_other_check_and_its_file_stays(scene):
         until(lambda: os.path.exists(f"{scene.home}/projects/p/.locks/coord-spawn.lock"))
 
 
-@pytest.mark.req("COORD-1")
+@pytest.mark.req("GATE-7")
 def test_a_coordinator_whose_spawner_died_is_not_called_starting_for_ever(either):
     child = either.halted("before", "tmux new-session", "coord")
     with either.fleet() as fleet:

@@ -33,7 +33,7 @@ def lost(stage, fleet, slug: str) -> str:
     return ident
 
 
-@pytest.mark.req("EXC-10", "RESUME-2")
+@pytest.mark.req("EXC-10", "RES-10")
 def test_a_new_machine_id_leaves_everything_to_the_home_and_a_person_can_end_what_it_strands(
     either, monkeypatch, tmp_path
 ):
@@ -64,7 +64,7 @@ def test_a_new_machine_id_leaves_everything_to_the_home_and_a_person_can_end_wha
         (either.tree("t") / "work").unlink()
 
 
-@pytest.mark.req("EXC-10", "CLAIM-3")
+@pytest.mark.req("EXC-10")
 def test_an_ended_dispatch_is_reclaimed_though_the_machine_has_another_id(either, monkeypatch, tmp_path):
     with either.fleet() as fleet:
         ident = either.killed(fleet, "t")
@@ -97,7 +97,7 @@ def test_what_is_alive_or_can_be_judged_is_not_disowned(scene, monkeypatch, tmp_
     assert (answer.code, "only a person" in answer.err) == (14, True)
 
 
-@pytest.mark.req("EXC-10", "COORD-1")
+@pytest.mark.req("EXC-10", "GATE-7")
 def test_a_coordinator_of_another_machine_vetoes_until_it_is_disowned(scene, monkeypatch, tmp_path):
     with scene.fleet() as fleet:
         ident = fleet.coord_spawn(COORD)["id"]

@@ -65,7 +65,7 @@ def test_tags_that_are_called_like_branches_are_never_meant(scene):
         assert scene.git("show", "refs/heads/main:a.txt") == "one"
 
 
-@pytest.mark.req("PROJ-1")
+@pytest.mark.req("MERGE-3")
 @pytest.mark.parametrize("branch", ["fleet", "worker"])
 def test_a_branch_in_the_way_is_refused_with_gits_reason_before_anything_is_written(scene, branch):
     other = Path(scene.root, "other")

@@ -90,7 +90,7 @@ def test_a_runner_whose_database_was_replaced_ends_with_one_line(scene):
     scene.forgiven = {"everything"}
 
 
-@pytest.mark.req("STORE-15", "COORD-3")
+@pytest.mark.req("STORE-15")
 def test_a_coordinator_whose_database_is_deleted_ends_and_makes_no_other(scene):
     with scene.fleet() as fleet:
         scene.without_hint(fleet)

@@ -140,7 +140,7 @@ def test_the_other_homes_prompt_and_worktree_are_not_released(pair):
         assert (inbox.exists(), pair.one.tree("t").exists()) == (False, False)
 
 
-@pytest.mark.req("EXC-10", "BUNDLE-2")
+@pytest.mark.req("EXC-10", "ADO-5")
 def test_a_task_whose_worktree_is_the_other_homes_is_neither_worked_on_nor_merged(pair):
     with pair.first() as first, pair.second() as second:
         pair.one.without_hint(first)
@@ -158,7 +158,7 @@ def test_a_task_whose_worktree_is_the_other_homes_is_neither_worked_on_nor_merge
         assert second.resumable() == []
 
 
-@pytest.mark.req("COORD-1", "EXC-10")
+@pytest.mark.req("GATE-7", "EXC-10")
 def test_the_other_homes_coordinator_vetoes_and_is_never_judged_dead(pair):
     with pair.first() as first, pair.second() as second:
         ident = first.coord_spawn(COORD)["id"]

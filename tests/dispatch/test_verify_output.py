@@ -29,7 +29,7 @@ def test_a_verify_that_prints_without_end_is_red_and_says_how_much_was_left_out(
         assert said.endswith("last\n")
 
 
-@pytest.mark.req("WT-3")
+@pytest.mark.req("AGENT-5")
 def test_a_setup_that_prints_much_and_fails_says_where_it_is_kept(scene):
     Path(scene.repository, "fleet.toml").write_text('[worktree]\nsetup = "yes | head -c 9000; echo broken; exit 1"\n')
     with scene.fleet() as fleet:

@@ -142,7 +142,7 @@ def test_a_coordinator_that_is_an_agent_plans_and_starts_within_its_own_freedom(
         (["dispatch", "spare", "--engine", "shell", "--", "true"], "held back by nothing"),
         (["dispatch", "spare", "--engine", "claude", "--autonomy", "full"], "freer than its own, edits"),
         (["message", "hi all", "--all"], "its own project only, p"),
-        (["coord", "replace", "--engine", "shell", "--", "true"], "held back by nothing"),
+        (["coord", "replace", "--engine", "shell"], "held back by nothing"),
         (["land"], "only a person"),
         (["trust", "--yes"], "only a person"),
     ):

@@ -86,7 +86,7 @@ def test_a_configuration_that_may_not_be_read_is_an_error(used, program):
 
 def test_a_configuration_that_is_a_directory_is_an_error(used, program):
     (used.home / "config.toml").mkdir()
-    program("task", "log", "a", "hi").refused(2, str(used.home / "config.toml"), "directory")
+    program("task", "log", "a", "hi").refused(2, str(used.home / "config.toml"), "not a regular file")
 
 
 def test_a_home_is_made_private_with_all_that_is_missing_above_it(program, tmp_path):

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     Meanwhile = Callable[[], None] | None
 
 _FOLLOWED = "refs/fleet/target"
+# By its whole path: PATH may be anything.
+_ENV = "/usr/bin/env"
 _LIMIT = 60.0
 # For what takes the longer the larger a tree is; killed half-way it would leave half of it.
 _LONG = 3_600.0
@@ -252,7 +254,7 @@ class Git:
 
         It would run filters: whoever compares files there has to see first that it names none.
         """
-        first = ["env", "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
+        first = [_ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
         place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
         asked = [*first, "git", *_QUIET, "-c", "protocol.allow=never", *place, effect, *words]
         return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
@@ -412,11 +414,11 @@ class Git:
         """
         tree = pointers.tree_of(self._home, path)
         if not tree:
-            return [*(["env", *variables] if variables else []), "git", *_QUIET, "-C", path]
+            return [*([_ENV, *variables] if variables else []), "git", *_QUIET, "-C", path]
         place = pointers.read(tree, self._knows)
         if place is None:
             return None
-        told = ["env", f"GIT_COMMON_DIR={place.common}", *variables]
+        told = [_ENV, f"GIT_COMMON_DIR={place.common}", *variables]
         return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
 
     def _knows(self, common: str) -> bool:
