@@ -10,13 +10,15 @@ from __future__ import annotations
 import fcntl
 import os
 from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
-from time import monotonic, sleep
+from time import monotonic, sleep, time_ns
 
 _MODE = 0o600
 _HOLDER = b"%-20d\n"
 _NOTE_AT = 21  # behind the holder
-_NOTE = b"%-20d %-20d %-20d %-20d %-20d\n"
-_NOTE_SIZE = 105
+_NOTE = b"%-20d %-20d %-20d %-20d %-20d %-20d\n"
+_NOTE_SIZE = 126
+# How far the clock of a note may be from that of its file.
+_SAME_TIME = 2_000_000_000
 _REPLACED_OFTEN = 20
 
 
@@ -57,7 +59,7 @@ class FileLock:
     def note(self, *numbers: int) -> None:
         """Write four numbers into the file, for whoever opens the store next. They hold for this very file, not for copies."""
         try:  # noqa: SIM105 - contextlib costs
-            os.pwrite(self._fd, _NOTE % (os.fstat(self._fd).st_ino, *numbers), _NOTE_AT)
+            os.pwrite(self._fd, _NOTE % (os.fstat(self._fd).st_ino, time_ns(), *numbers), _NOTE_AT)
         except OSError:
             pass  # the disk is full; without the note one thing less is checked
 
@@ -122,12 +124,15 @@ def noted_in(path: str) -> list[int]:
     except OSError:
         return []
     try:
-        of_file, *numbers = (int(each) for each in os.pread(handle, _NOTE_SIZE, _NOTE_AT).split())
-        return numbers if of_file == os.fstat(handle).st_ino else []
+        of_file, at, *numbers = (int(each) for each in os.pread(handle, _NOTE_SIZE, _NOTE_AT).split())
+        found = os.fstat(handle)
     except (OSError, ValueError):
         return []
     finally:
         os.close(handle)
+    # A copy may get the number of the file that it copies. Writing sets both times to one moment; copying does not.
+    original = found.st_ctime_ns == found.st_mtime_ns and abs(found.st_mtime_ns - at) < _SAME_TIME
+    return numbers if original and of_file == found.st_ino else []
 
 
 def is_same_file(path: str, fd: int) -> bool:
