@@ -375,7 +375,7 @@ def test_a_dispatch_that_dies_before_its_branch_is_marked_is_made_again(scene):
         assert fleet.merge(project="p", slug="a")["changed"]
 
 
-# found by hostile eyes ----------------------------------------------------------------------------------------------------
+# merges that died, and ways out ----------------------------------------------------------------------------------------------------
 @pytest.mark.req("MERGE-5")
 @pytest.mark.parametrize(("where", "effect"), [("after", "git update-ref"), ("before", "commit p/a is merged")])
 def test_a_merge_that_died_before_it_was_recorded_is_recorded_by_the_next(scene, where, effect):

@@ -58,8 +58,9 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
             if tip is None and (state["archived"] or (state["status"] == "done" and not elsewhere)):
                 raise _without_branch(project, slug)
             if elsewhere or tip is None:
-                park_task(ground, project, slug, state, elsewhere or f"there is no branch {branch_of(slug)}")
-                raise _unmergeable(project, slug, elsewhere or f"there is no branch {branch_of(slug)}")
+                why = elsewhere or f"there is no branch {branch_of(slug)}"
+                park_task(ground, project, slug, state, why)
+                raise _unmergeable(project, slug, why)
             order = order_for(ground, project, slug, repository, (integration, base, tip))
             return _found_merged(ground, order, base) | {"changed": False}
         order = order_for(ground, project, slug, repository, (integration, base, tip))
