@@ -13,11 +13,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from benchmarks.table import Table, at_most
-from fleet.model.actors import Caller
+from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT, Scene
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

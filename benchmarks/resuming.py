@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fleet.world.gates import Gate
+    from fleet.world.files.gates import Gate
 
 ROUNDS = 21
 ACQUIRING, STALE = 100, 500

@@ -44,7 +44,15 @@ HOT = (
 HOOKS = tuple((0, ("hook", event, "--engine", "x")) for event in ("PostToolUse", "Stop", "PermissionRequest", "Status"))
 # What tmux calls when an agent starts and ends, for one that is not there: lean, if not hot.
 SESSIONS = ((11, ("launch", "0a1b2c3d")), (0, ("settle", "--hint", "fleet-0a1b2c3d")))
-FAT = ("argparse", "click", "logging", "sqlite3", "fleet.api.fleet", "fleet.surfaces.cli.app", "fleet.verbs.dispatch")
+FAT = (
+    "argparse",
+    "click",
+    "logging",
+    "sqlite3",
+    "fleet.api.fleet",
+    "fleet.surfaces.cli.app",
+    "fleet.verbs.dispatch.dispatch",
+)
 DIALECT = '{"engine": "x", "events": {"PostToolUse": "worked", "Stop": "stopped", "PermissionRequest": "asks", "Status": "status"}}'
 EVERY = HOT + HOOKS + SESSIONS
 RUN = """

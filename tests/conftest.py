@@ -10,7 +10,7 @@ import hypothesis
 import psycopg
 import pytest
 
-from fleet.model.times import SECOND
+from fleet.model.text.times import SECOND
 from fleet.testing.postgres import ThrowawayPostgres, url_in, wait_until_ready
 from fleet.world.clock import Clock
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from fleet.api.fleet import Fleet
-from fleet.model.actors import Caller
+from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 from fleet.store.transaction import Store
 

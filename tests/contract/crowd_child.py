@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fleet.api.fleet import Fleet
 from fleet.store import queries as q
-from fleet.verbs.follow import Which
+from fleet.verbs.views.operations import Which
 
 
 def working(rows) -> int:

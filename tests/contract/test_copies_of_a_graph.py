@@ -7,7 +7,8 @@ from contract.conftest import add_project, caller
 
 from fleet.errors import Contested
 from fleet.store import queries as q
-from fleet.verbs import export, register
+from fleet.verbs.projects import register
+from fleet.verbs.tasks import export
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from fleet.store import queries as q
 from fleet.store.query import Query
-from fleet.verbs.follow import Which
+from fleet.verbs.views.operations import Which
 
 CHILD = Path(__file__).with_name("crowd_child.py")
 

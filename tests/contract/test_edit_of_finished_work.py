@@ -5,7 +5,7 @@ from contract.conftest import caller
 
 from fleet.errors import NeedsOverride
 from fleet.store.query import Query
-from fleet.verbs.edit import Edit
+from fleet.verbs.tasks.edit import Edit
 
 TASK = {"project": "p", "slug": "t"}
 

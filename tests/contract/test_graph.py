@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fleet.errors import DependencyCycle, FleetError, NoSuchTask, NotReady, TaskHeld
-from fleet.model import graph
-from fleet.model.tasks import SATISFIED
+from fleet.model.tasks import graph
+from fleet.model.tasks.steps import SATISFIED
 from fleet.store import queries as q
-from fleet.verbs.edit import Edit
+from fleet.verbs.tasks.edit import Edit
 
 NUMBERS = itertools.count()
 
@@ -116,7 +116,9 @@ EVENTS = st.lists(
 @given(events=EVENTS)
 def test_whatever_happens_the_kept_count_is_the_counted_one_and_there_is_no_cycle(fleet, events):
     project = f"h{next(NUMBERS)}"
-    fleet.commit(__import__("fleet.verbs.register", fromlist=["register"]).register(name=project, path=f"/{project}"))
+    fleet.commit(
+        __import__("fleet.verbs.projects.register", fromlist=["register"]).register(name=project, path=f"/{project}")
+    )
     for number in range(6):
         fleet.add(project=project, title="T", slug=f"t{number}")
     for event, one, other in events:

@@ -3,8 +3,8 @@
 import pytest
 
 from fleet.errors import InvariantBroken
-from fleet.model.actors import Caller
-from fleet.model.claims import HELD, STATES
+from fleet.model.agents.actors import Caller
+from fleet.model.dispatch.claim_steps import HELD, STATES
 from fleet.store import queries as q
 from fleet.store.query import Query
 

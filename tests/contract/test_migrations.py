@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from fleet.errors import StoreNewer
-from fleet.model.actors import Caller
+from fleet.model.agents.actors import Caller
 from fleet.model.version import VERSION
 from fleet.store import queries as q
 from fleet.store.csqlite import _sqlite3

@@ -1,6 +1,6 @@
 """What a verify command prints is kept in the task's log, whatever it prints."""
 
-from fleet.verbs import rehearse
+from fleet.verbs.merge import rehearse
 
 
 def test_coloured_output_of_a_rehearsal_is_kept_with_its_control_characters_shown(fleet, monkeypatch):

@@ -6,7 +6,7 @@ from fleet.errors import Refused
 from fleet.store import queries as q
 from fleet.store.query import Query
 from fleet.store.transaction import Change
-from fleet.verbs.rotate import archived
+from fleet.verbs.homes.rotate import archived
 
 ALL = Query("all", *["SELECT * FROM operations ORDER BY seq"] * 2)
 EMPTY = Query("empty", *["DELETE FROM operations"] * 2)

@@ -5,12 +5,12 @@ import threading
 import pytest
 
 from fleet.errors import EffectInTransaction, InvariantBroken, KeyReused, NoSuchTask
-from fleet.model.actors import Caller
+from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
-from fleet.world.files import Files
-from fleet.world.git import Git
+from fleet.world.files.files import Files
+from fleet.world.git.git import Git
 from fleet.world.machine import Machine
-from fleet.world.programs import Programs
+from fleet.world.process.programs import Programs
 
 AT = 1_700_000_000_000
 

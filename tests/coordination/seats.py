@@ -11,10 +11,10 @@ from dispatch.stage import FLEET, HALTING, PATIENCE, Stage, answer
 from e2e.commandline import Answer
 
 from fleet.api.fleet import Fleet
-from fleet.model.proof import VARIABLE
+from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.store import queries as q
 from fleet.store.query import Query
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
 
 SLEEP = ("sleep", "1000")
 _IN_PROGRESS = 12

@@ -6,8 +6,8 @@ import pytest
 from coordination.seats import asked, seated, ticked, until
 from dispatch.stage import raw
 
-from fleet.verbs import messages
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.agents import messages
+from fleet.verbs.dispatch.plan import Wanted
 
 TASK = {"project": "p", "slug": "t"}
 SLEEP = ("sleep", "1000")

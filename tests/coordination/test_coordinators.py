@@ -8,7 +8,7 @@ from coordination.seats import on, replaced, rested, seat, seated, ticked, until
 from dispatch.stage import FLEET, answer
 
 from fleet.errors import WriteFailed
-from fleet.verbs import remote_control
+from fleet.verbs.projects import remote_control
 
 
 @pytest.mark.req("OBS-7")

@@ -12,7 +12,7 @@ from dispatch.stage import FLEET, HALTING, answer, bundle_of, claim_of, is_alive
 
 import fleet.world.tmux as tmux_module
 from fleet.errors import FleetError, Refused
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
 
 TASK = {"project": "p", "slug": "t"}
 SHOW = ("sh", "-c", 'cat "$FLEET_PROMPT_FILE"; exec sleep 1000')

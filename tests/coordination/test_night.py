@@ -6,7 +6,7 @@ from pathlib import Path
 import account
 import pytest
 
-from fleet.testing.night import RED, SENT_BACK, Night
+from fleet.demo.night import RED, SENT_BACK, Night
 
 
 @pytest.mark.timeout(1_800)

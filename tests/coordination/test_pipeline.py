@@ -8,7 +8,7 @@ from coordination.seats import asked, newest, seated, ticked, until
 from dispatch.speaking import scripted
 from dispatch.stage import is_alive, process_of
 
-from fleet.verbs.review import ACCEPT
+from fleet.verbs.tasks.review import ACCEPT
 
 SAVE = 'save() { git add -A; git -c user.name=a -c user.email=a@localhost commit -q -m "$1"; }\n'
 WORKS = "echo $FLEET_TASK >$FLEET_TASK.txt; save work; fleet done"

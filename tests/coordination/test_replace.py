@@ -36,8 +36,8 @@ from fleet.errors import (
     ReplaceInProgress,
     TmuxRefused,
 )
-from fleet.model.proof import hashed
-from fleet.verbs import replace
+from fleet.model.dispatch.one_time_proof import hashed
+from fleet.verbs.coord import replace
 
 
 def never_proven(stage, fleet) -> str:

@@ -11,7 +11,7 @@ import signal
 import sys
 
 from fleet.api.fleet import Fleet
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
 from fleet.world import world
 
 SLEEP = ("sleep", "1000")

@@ -8,7 +8,7 @@ from dispatch.stage import FLEET, Stage
 
 from fleet.api.fleet import Fleet
 from fleet.store import queries as q
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 # What comes next is told in another tick of the kernel's clock.
 BEGIN = ("hook SessionStart", 'hook UserPromptSubmit {"prompt": "go"}', "wait 0.05")

@@ -15,14 +15,14 @@ from e2e.commandline import Answer
 
 from fleet.api.fleet import Fleet
 from fleet.errors import FleetError
-from fleet.model.claim import Claim
+from fleet.model.dispatch.claim import Claim
 from fleet.model.identity import Identity
 from fleet.store import queries as q
 from fleet.store.query import Query
 from fleet.store.transaction import Change
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT, Scene
-from fleet.world import ps
+from fleet.world.process import ps
 from fleet.world.tmux import Listing
 
 FLEET = str(Path(sys.executable).parent / "fleet")

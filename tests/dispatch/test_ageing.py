@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from dispatch.stage import acted, claim_of, raw, standing
 
-from fleet.model.times import DAY, HOUR, MINUTE
+from fleet.model.text.times import DAY, HOUR, MINUTE
 from fleet.store import queries as q
-from fleet.verbs.ordering import Wanted
-from fleet.verbs.reopen import archive_long_ended
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.tasks.reopen import archive_long_ended
 
 WEEK = 7 * DAY
 LATE = 168 * HOUR

@@ -10,8 +10,8 @@ from account import command_of
 from dispatch.stage import FLEET, acted, answer, bundle_of, is_alive, process_of, status_of
 
 import fleet.world.tmux as tmux_module
-from fleet.testing.scenarios import until
-from fleet.verbs.ordering import Wanted
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.host import Host
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from dispatch.stage import FLEET, answer
 
-from fleet.model.times import DAY, HOUR
-from fleet.testing.scenarios import until
+from fleet.model.text.times import DAY, HOUR
+from fleet.testing.crash.scenarios import until
 
 FIELDS = {
     "id", "kind", "owner", "host_id", "tmux_socket", "schema", "created_at", "updated_at", "exec_state", "recl_state",

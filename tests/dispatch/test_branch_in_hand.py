@@ -7,7 +7,7 @@ import pytest
 from dispatch.stage import FLEET, answer
 
 from fleet.errors import Refused
-from fleet.world.checkouts import branch_in_hand
+from fleet.world.git.branch_in_use import branch_in_hand
 
 WORK = "write a.txt hello\ncommit Add t\ndone\n"
 

@@ -14,9 +14,9 @@ from dispatch.stage import FLEET, HALTING, acted, answer, bundle_of, claim_of, i
 
 from fleet.errors import Contested, FleetError, GitRefused, WorktreeRefused
 from fleet.store import queries as q
-from fleet.testing.scenarios import until
-from fleet.verbs.acquire import release
-from fleet.verbs.ordering import Wanted
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.dispatch.acquire import release
+from fleet.verbs.dispatch.plan import Wanted
 
 SLEEP = ("sleep", "1000")
 

@@ -11,7 +11,7 @@ import pytest
 from dispatch.stage import claim_of, is_alive
 
 from fleet.testing.scene import PROJECT
-from fleet.verbs.acquire import release
+from fleet.verbs.dispatch.acquire import release
 
 FLEET = str(Path(sys.executable).with_name("fleet"))
 GOLDEN = Path(__file__).parent.parent / "data" / "claims.json"

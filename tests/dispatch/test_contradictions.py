@@ -11,12 +11,12 @@ from dispatch.stage import FLEET, acted, answer, is_alive, status_of
 from dispatch.test_sandboxes import SANDBOX
 
 from fleet.model.identity import Identity
-from fleet.testing.scenarios import until
-from fleet.world import ps, rooms
+from fleet.testing.crash.scenarios import until
 from fleet.world.funnel import Funnel
 from fleet.world.host import Host
-from fleet.world.processes import Processes
-from fleet.world.rooms import Rooms
+from fleet.world.process import pid_namespaces, ps
+from fleet.world.process.pid_namespaces import Rooms
+from fleet.world.process.processes import Processes
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_where_proc_is_of_another_room_nothing_is_known(scene, monkeypatch):
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         who = scene.launched(fleet, ident)
     with monkeypatch.context() as patch:
-        patch.setattr(rooms, "_is_own_view", lambda: False)
+        patch.setattr(pid_namespaces, "_is_own_view", lambda: False)
         processes = Processes(Host(), Funnel(), scene.home, f"{scene.home}/tmux.sock")
         assert (Host().boot, processes.life(who), processes.life(processes.me())) == ("", "unknown", "unknown")
         assert not Rooms(scene.home, Host().boot, "").sees_everyone()
@@ -158,7 +158,7 @@ def test_a_restarted_container_gets_past_the_lock_of_the_one_before_unless_anoth
 
 @pytest.mark.req("ADO-12")
 def test_where_proc_hides_processes_a_lock_stays(scene, monkeypatch):
-    monkeypatch.setattr(rooms, "shows_everyone", lambda: False)
+    monkeypatch.setattr(pid_namespaces, "shows_everyone", lambda: False)
     lock = Path(scene.repository, ".git", "refs", "heads", "x.lock")
     lock.touch()
     with scene.fleet() as fleet:

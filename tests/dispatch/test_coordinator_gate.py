@@ -11,8 +11,8 @@ from dispatch.stage import FLEET, answer, is_alive, process_of
 import fleet.world.tmux as tmux_module
 from fleet.errors import CoordinatorLives, CoordSpawnInProgress
 from fleet.store import queries as q
-from fleet.testing.scenarios import until
-from fleet.verbs.ordering import Wanted
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.host import Host
 
 SPAWN = (FLEET, "dispatch", "--coord-spawn", "-p", "p", "--engine", "shell", "--", "sleep", "1000")

@@ -8,9 +8,9 @@ import pytest
 from dispatch.stage import acted, claim_of, is_alive, raw, standing, status_of
 
 from fleet.errors import CoordinatorLives, NotDisowned, NotResumable
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
 from fleet.world import host
 
 COORD = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))

@@ -6,7 +6,7 @@ import pytest
 from dispatch.stage import claim_of, standing
 
 from fleet.errors import FleetError
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
 
 TASK = {"project": "p", "slug": "t"}
 

@@ -6,7 +6,7 @@ import pytest
 from dispatch.stage import claim_of, status_of
 
 from fleet.errors import EngineMissing, FleetError, NotReady, TmuxRefused
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
 
 WANTED = Wanted(project="p", slug="t", engine="shell", command=("sleep", "1000"))
 

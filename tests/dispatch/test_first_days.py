@@ -8,8 +8,8 @@ import pytest
 from dispatch.stage import FLEET, answer, status_of
 
 from fleet.errors import NotMergeable, Refused
-from fleet.testing.scenarios import until
-from fleet.testing.show import make_repository
+from fleet.testing.crash.scenarios import until
+from fleet.testing.scene import make_repository
 
 TASK = {"project": "p", "slug": "t"}
 SLEEP = ("sleep", "1000")

@@ -6,7 +6,7 @@ import pytest
 from dispatch.stage import claim_of, standing, status_of
 
 from fleet.errors import GitRefused
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
 
 TASK = {"project": "p", "slug": "t"}
 AGAIN = Wanted(**TASK, engine="shell", command=("sleep", "1000"))

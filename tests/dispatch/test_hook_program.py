@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 from fleet.world import world
 
 

@@ -12,8 +12,8 @@ from dispatch.speaking import agent, call, count_hooks, hook, known, scripted, u
 from dispatch.stage import FLEET, answer, raw
 
 from fleet import engines
-from fleet.testing.scenarios import until
-from fleet.world.locks import FileLock
+from fleet.testing.crash.scenarios import until
+from fleet.world.files.locks import FileLock
 
 
 @pytest.mark.req("HOOK-1", "AGENT-1", "OBS-8", "ENG-2")

@@ -12,7 +12,7 @@ from dispatch.speaking import call, hook, scripted
 from dispatch.stage import FLEET, raw
 from dispatch.test_review import configured, steady
 
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 EVIL = "x\x1b[2J\x1b]0;owned\x07\rfleet: all is well\x9b31m\u202egnp.exe\u2066\x7f\x08"
 # ESC, other C0 but tab and newline, DEL, C1, bidirectional overrides and isolates, as bytes of UTF-8.

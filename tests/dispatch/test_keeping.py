@@ -9,8 +9,8 @@ from dispatch.stage import answer, is_alive
 
 from fleet.errors import Absent, Contested, FleetError, GitRefused
 from fleet.testing.scene import PROJECT
-from fleet.verbs import holding
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.resume import work_lock
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_nobody_starts_to_work_in_a_tree_whose_work_is_just_being_kept(left, sce
     keeper = scene.halted("after", "git add", "keep", "t")
     fleet.retry(project=PROJECT, slug="t")
     with monkeypatch.context() as patch:
-        patch.setattr(holding, "WAIT", 0.0)
+        patch.setattr(work_lock, "WAIT", 0.0)
         with pytest.raises(Contested, match=str(keeper.pid)):
             fleet.dispatch(again)
     os.kill(keeper.pid, signal.SIGCONT)

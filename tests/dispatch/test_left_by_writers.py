@@ -9,9 +9,9 @@ import pytest
 from dispatch.stage import FLEET
 
 from fleet.errors import WriteFailed
-from fleet.testing.scenarios import until
-from fleet.world import building
-from fleet.world.output import replacing
+from fleet.testing.crash.scenarios import until
+from fleet.world.files import unfinished
+from fleet.world.files.user_file import replacing
 
 WRITER = "from fleet.world import building; import sys, time\nprint(*building.begin(sys.argv[1]), flush=True)\ntime.sleep(1000)\n"
 
@@ -74,27 +74,27 @@ def test_half_a_backup_and_a_link_that_was_not_put_in_place_are_swept(scene):
 
 
 def test_a_sweep_between_making_and_locking_costs_the_writer_nothing(tmp_path, monkeypatch):
-    real = building._lock
+    real = unfinished._lock
     seen = []
 
     def late(handle: int) -> None:
         if not seen:
-            seen.append(building.discard_abandoned(str(next(tmp_path.iterdir()))))
+            seen.append(unfinished.discard_abandoned(str(next(tmp_path.iterdir()))))
         real(handle)
 
-    monkeypatch.setattr(building, "_lock", late)
-    name, handle = building.begin(str(tmp_path / "a"))
+    monkeypatch.setattr(unfinished, "_lock", late)
+    name, handle = unfinished.begin(str(tmp_path / "a"))
     assert (seen, os.path.exists(name)) == ([True], True)
-    assert not building.discard_abandoned(name)
+    assert not unfinished.discard_abandoned(name)
     os.close(handle)
-    assert building.discard_abandoned(name)
+    assert unfinished.discard_abandoned(name)
 
 
 @pytest.mark.req("CLI-1")
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
 def test_a_file_of_a_persons_own_has_no_litter_beside_it(scene, ending):
     program = (
-        "import sys, time\nfrom fleet.world.output import replacing\n"
+        "import sys, time\nfrom fleet.world.files.user_file import replacing\n"
         "with replacing(sys.argv[1]) as file:\n  file.write('half')\n  print('begun', flush=True)\n  time.sleep(1000)\n"
     )
     target = Path(scene.root, "export", "tasks.jsonl")

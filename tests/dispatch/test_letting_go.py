@@ -9,8 +9,8 @@ import pytest
 from dispatch.stage import answer, claim_of, is_alive, status_of
 
 from fleet.errors import Contested
-from fleet.verbs import holding
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.resume import work_lock
 
 TASK = {"project": "p", "slug": "t"}
 AGAIN = Wanted(**TASK, engine="shell", command=("sleep", "1000"), wait=0)
@@ -30,7 +30,7 @@ def torn_down(either):
 @pytest.mark.req("ADO-5", "ADO-9", "SWEEP-8")
 @pytest.mark.parametrize("where", ["before", "after"])
 def test_whoever_is_dispatched_while_a_sweep_lets_the_tree_go_has_a_tree(torn_down, monkeypatch, where):
-    monkeypatch.setattr(holding, "WAIT", 0.0)
+    monkeypatch.setattr(work_lock, "WAIT", 0.0)
     with torn_down.fleet() as fleet:
         releaser = torn_down.halted(where, "worktree.teardown", "sweep")
         fleet.retry(**TASK)

@@ -8,9 +8,9 @@ from dispatch.stage import FLEET, answer, raw
 
 from fleet.errors import EngineHeld
 from fleet.store import queries as q
-from fleet.testing.scenarios import until
-from fleet.verbs.limits import REST
-from fleet.verbs.ordering import Wanted
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.agents.failed_turns import REST
+from fleet.verbs.dispatch.plan import Wanted
 
 
 def start(fleet, slug):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleet.errors import GitRefused, NotMergeable
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 TASK = {"project": "p", "slug": "t"}
 

@@ -10,7 +10,7 @@ from account import command_of
 from dispatch.stage import FLEET, answer, is_alive, status_of
 
 from fleet.errors import FleetError, GateHeld, NotMergeable, Refused
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 
 def done_task(scene, fleet, slug: str = "t", *, path: str = "a.txt", text: str = "hello") -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from fleet.errors import Contested
-from fleet.verbs.messages import send
+from fleet.verbs.agents.messages import send
 
 
 @pytest.mark.req("MSG-1")

@@ -9,7 +9,7 @@ from dispatch.speaking import call, hook, known, messages_of, scripted, until_st
 from dispatch.stage import answer, raw
 
 from fleet.errors import Refused
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 
 def sent(fleet, ident, text="look here"):

@@ -9,7 +9,7 @@ import pytest
 from dispatch.stage import claim_of, is_alive, status_of
 
 from fleet.errors import HomeCopied, HomeMoved, Refused
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
 
 

@@ -7,7 +7,7 @@ import pytest
 from dispatch.stage import is_alive, raw, status_of
 
 from fleet.errors import MergesMissing, NotMergeable, Refused, WorkMoved, WorktreeRefused
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 SCRIPT = "write {slug}.txt {slug}\ncommit Add {slug}\ndone\n"
 

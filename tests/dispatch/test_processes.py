@@ -9,7 +9,7 @@ import pytest
 from dispatch.stage import acted, is_alive
 
 from fleet.model.identity import Identity
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 
 @pytest.mark.req("AGENT-3")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dispatch.stage import FLEET, acted, answer, claim_of, standing
 
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 NASTY = 'it\'s "quoted" $(touch {root}/oops) `touch {root}/oops` \\n; & | > *\n\ttab\n{{slug}} {{title}} {{history}} %s äöü 🙂\n-- -x\n'
 SHOW = 'cat "$FLEET_PROMPT_FILE" >prompt.txt && mv prompt.txt whole.txt; exec sleep 1000'

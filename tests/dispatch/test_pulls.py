@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fleet.errors import FleetError, IllegalStep, NotPulled, WorkMoved
-from fleet.testing.scenarios import until
-from fleet.verbs import pull
-from fleet.verbs.ordering import Wanted
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.merge import pull_requests
 
 TASK = {"project": "p", "slug": "t"}
 ADDRESS = "https://forge.example/pull/1"
@@ -265,11 +265,11 @@ def test_tending_opens_follows_and_asks_at_most_once_a_minute(either, monkeypatc
         assert [each["state"] for each in fleet.tend_pulls(project="p")] == ["open"]
         calls = len(forge.asked())
         assert fleet.tend_pulls(project="p") == []
-        assert pull.nudge(fleet.ground, "p") == []
+        assert pull_requests.nudge(fleet.ground, "p") == []
         assert len(forge.asked()) == calls, "nobody is asked twice within a minute"
         forge.says("merged")
         forge.merges()
-        monkeypatch.setattr(pull, "AGAIN", 0)
+        monkeypatch.setattr(pull_requests, "AGAIN", 0)
         assert [each["state"] for each in fleet.tend_pulls(project="p")] == ["merged"]
         assert fleet.tend_pulls(project="p") == []
 
@@ -279,7 +279,7 @@ def test_a_tick_lets_a_process_of_its_own_do_it_and_does_not_wait(either):
     with either.fleet() as fleet:
         Forge(either)
         worked(either, fleet)
-        assert pull.nudge(fleet.ground, "p") == ["looking at the pull requests of t"]
+        assert pull_requests.nudge(fleet.ground, "p") == ["looking at the pull requests of t"]
         until(lambda: fleet.status()["merging"][0]["pull_request"] == ADDRESS)
 
 
@@ -297,7 +297,7 @@ def test_what_has_a_pull_request_is_not_merged_by_the_coordinator_too(either):
 def test_a_merged_task_that_is_tried_again_gets_a_request_of_its_own_and_is_not_merged_by_the_old_one(
     either, monkeypatch
 ):
-    monkeypatch.setattr(pull, "AGAIN", 0)
+    monkeypatch.setattr(pull_requests, "AGAIN", 0)
     second = ADDRESS.replace("/1", "/2")
     with either.fleet() as fleet:
         forge = Forge(either)

@@ -8,10 +8,10 @@ from dispatch.stage import FLEET, answer, raw
 
 from fleet.api.hooking import Hooking
 from fleet.errors import AnsweredBefore, CannotAnswer, NoSuchQuestion
-from fleet.model.dialect import Dialect
+from fleet.model.agents.dialect import Dialect
 from fleet.store import queries as q
-from fleet.testing.scenarios import until
-from fleet.verbs import questions
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.agents import questions
 from fleet.world.clock import Clock
 
 QUESTION = "0123abcd"

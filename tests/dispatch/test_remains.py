@@ -13,11 +13,12 @@ import pytest
 from dispatch.stage import acted, claim_of, is_alive, standing
 
 from fleet.errors import WorktreeBusy
-from fleet.testing.scenarios import until
-from fleet.verbs import remains, tending
-from fleet.world import ps
-from fleet.world.census import Census
-from fleet.world.cgroups import Cgroups
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.coord import tend
+from fleet.verbs.dispatch import remaining
+from fleet.world.process import ps
+from fleet.world.process.census import Census
+from fleet.world.process.cgroups import Cgroups
 
 # Leaves its session and overwrites the block in which the kernel shows its environment, as daemons do that set their title.
 DAEMON = """
@@ -113,7 +114,7 @@ def test_what_a_sweep_saw_below_the_agent_is_ended_with_it(scene, no_cgroup, tmp
         noted = fleet.ground.dispatch(left.ident)["descendants"]
         assert f"/{left.pid}/" in noted
         silent = replace(fleet.ground, commit=lambda change: pytest.fail(str(change)))
-        remains.record(silent, fleet.ground.dispatch(left.ident))  # nothing new, nothing written
+        remaining.record(silent, fleet.ground.dispatch(left.ident))  # nothing new, nothing written
         left.die(fleet)
         assert fleet.settle(left.ident)["why"] == f"it left processes behind: {left.pid}"
         scene.swept(fleet)
@@ -126,14 +127,14 @@ def test_a_tick_writes_down_the_descendants_that_last(scene, no_cgroup, tmp_path
     (tmp_path / "daemon.py").write_text(DAEMON.replace("if os.fork():\n    os._exit(0)\n", ""))
     with scene.fleet() as fleet:
         left = Left(scene, fleet, f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid / &")
-        monkeypatch.setattr(tending, "_LASTING", 1000.0)
-        assert tending.tend_dispatches(fleet.ground, "p", []) == []
+        monkeypatch.setattr(tend, "_LASTING", 1000.0)
+        assert tend.tend_dispatches(fleet.ground, "p", []) == []
         assert fleet.ground.dispatch(left.ident)["descendants"] == "[]"
-        monkeypatch.setattr(tending, "_LASTING", 0.0)
-        assert tending.tend_dispatches(fleet.ground, "p", []) == []
+        monkeypatch.setattr(tend, "_LASTING", 0.0)
+        assert tend.tend_dispatches(fleet.ground, "p", []) == []
         assert f"/{left.pid}/" in fleet.ground.dispatch(left.ident)["descendants"]
         left.die(fleet)
-        (said,) = tending.tend_dispatches(fleet.ground, "p", [])
+        (said,) = tend.tend_dispatches(fleet.ground, "p", [])
         assert "ended failed" in said or "ended blocked" in said, said
         assert not is_alive(left.pid)
 
@@ -144,7 +145,7 @@ def test_a_tick_says_who_keeps_a_worktree(scene, no_cgroup, writer):
         left = Left(scene, fleet, writer)
         left.die(fleet)
         troubles: list[str] = []
-        assert tending.tend_dispatches(fleet.ground, "p", troubles) == []
+        assert tend.tend_dispatches(fleet.ground, "p", troubles) == []
         assert f"process {left.pid} (sh -c" in troubles[0]
         left.end()
 
@@ -255,7 +256,7 @@ def test_a_persons_shell_and_editor_in_the_worktree_keep_nothing(scene, no_cgrou
         try:
             os.kill(agent.pid, signal.SIGKILL)
             until(lambda: fleet.world.processes.life(agent) == "dead")
-            assert remains.look(fleet.ground, fleet.ground.dispatch(ident)).strangers == []
+            assert remaining.look(fleet.ground, fleet.ground.dispatch(ident)).strangers == []
             assert fleet.settle(ident)["settled"]
             assert editor.poll() is None
             assert is_alive(int(pane))

@@ -12,9 +12,9 @@ from dispatch.stage import FLEET, answer, is_alive, process_of
 
 from fleet.api.fleet import Fleet
 from fleet.errors import StoreGone, StoreReplaced
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
 
 JOB = """
 name: j

@@ -7,9 +7,9 @@ import pytest
 from dispatch.stage import FLEET, answer, raw
 
 from fleet.errors import BadInput, Contested, IllegalStep
-from fleet.testing.scenarios import until
-from fleet.verbs.ordering import Wanted
-from fleet.verbs.review import ACCEPT, SEND_BACK
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.tasks.review import ACCEPT, SEND_BACK
 
 TASK = {"project": "p", "slug": "t"}
 

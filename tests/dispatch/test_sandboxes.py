@@ -8,7 +8,7 @@ import pytest
 from dispatch.stage import FLEET, HALTING, acted, answer, is_alive, status_of
 
 from fleet.world.host import Host
-from fleet.world.processes import Processes
+from fleet.world.process.processes import Processes
 
 SANDBOX = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dispatch.stage import Stage
 
-from fleet.model.secrets import address, hidden
+from fleet.model.text.secrets import address, hidden
 from fleet.store.migrations import MIGRATIONS
 from fleet.store.query import Query
 

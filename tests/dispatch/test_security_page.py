@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from dispatch.stage import FLEET
 
-from fleet.model import roles
-from fleet.model.settings import SETTINGS
-from fleet.testing.scenarios import until
+from fleet.model.agents import roles
+from fleet.model.settings.table import SETTINGS
+from fleet.testing.crash.scenarios import until
 
 TESTS = Path(__file__).parent.parent
 ROOT = TESTS.parent

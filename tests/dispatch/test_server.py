@@ -11,7 +11,7 @@ from dispatch.stage import acted, claim_of, is_alive
 import fleet.world.tmux as tmux_module
 from fleet.errors import TmuxRefused
 from fleet.resources import KINDS
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 
 @pytest.fixture

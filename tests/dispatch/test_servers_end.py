@@ -6,7 +6,7 @@ import signal
 import pytest
 from dispatch.stage import is_alive
 
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 
 @pytest.mark.req("EXC-2", "STORE-7")

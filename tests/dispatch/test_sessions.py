@@ -10,9 +10,9 @@ from dispatch.stage import FLEET, acted, answer, claim_of, is_alive, standing
 
 from fleet.errors import FleetError, TmuxRefused
 from fleet.resources import KINDS
-from fleet.testing.scenarios import until
-from fleet.verbs import acquire
-from fleet.verbs.acquire import release
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.dispatch import acquire
+from fleet.verbs.dispatch.acquire import release
 from fleet.world.clock import Clock
 from fleet.world.host import Host
 from fleet.world.ids import Ids

@@ -6,7 +6,7 @@ import pytest
 from dispatch.stage import acted, claim_of, is_alive
 
 from fleet.resources import KINDS
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 
 def pane_of(scene, ident: str) -> str:

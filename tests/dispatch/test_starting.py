@@ -3,7 +3,7 @@
 import pytest
 
 from fleet.errors import Contested
-from fleet.world.programs import EffectLock
+from fleet.world.process.programs import EffectLock
 
 
 def test_a_pipe_whose_reader_has_gone_ends_a_writer_of_the_agents_as_everywhere(scene):

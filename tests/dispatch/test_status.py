@@ -10,9 +10,9 @@ from dispatch.person import Person
 from dispatch.stage import raw
 from dispatch.test_review import TASK, configured, place, worked
 
-from fleet.model.times import HOUR
-from fleet.testing.scenarios import until
-from fleet.verbs.ordering import Wanted
+from fleet.model.text.times import HOUR
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.dispatch.plan import Wanted
 
 FAR = 4_000_000_000_000  # 2096
 

@@ -10,7 +10,7 @@ import pytest
 from account import command_of
 from dispatch.stage import FLEET, acted, answer, claim_of, is_alive, raw, standing, status_of
 
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 SWEEP = (FLEET, "maintenance", "sweep-leaks", "--kill")
 

@@ -11,8 +11,8 @@ from dispatch.stage import Stage, Terminal
 from dispatch.test_merging import done_task
 
 from fleet.errors import NotMergeable, NotTrusted
-from fleet.verbs.follow import Which
-from fleet.verbs.ordering import Wanted, check_start
+from fleet.verbs.dispatch.plan import Wanted, check_start
+from fleet.verbs.views.operations import Which
 
 
 @pytest.fixture

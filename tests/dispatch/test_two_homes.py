@@ -12,11 +12,11 @@ from dispatch.stage import FLEET, Stage, acted, claim_of, is_alive, process_of, 
 from fleet.api.fleet import Fleet
 from fleet.api.jobs import Jobs
 from fleet.errors import CoordinatorLives, OtherHost, Refused
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
-from fleet.verbs.acquire import release
-from fleet.verbs.ordering import Wanted
-from fleet.verbs.reclaim import reclaim
+from fleet.verbs.dispatch.acquire import release
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.dispatch.reclaim import reclaim
 
 COORD = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
 

@@ -3,7 +3,7 @@
 import pytest
 from dispatch.stage import claim_of
 
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
 
 TASK = {"project": "p", "slug": "t"}
 OTHER = "aaaaaaaa"

@@ -7,8 +7,8 @@ import pytest
 from dispatch.stage import FLEET, answer, raw
 from dispatch.test_review import steady
 
-from fleet.testing.scenarios import until
-from fleet.verbs.follow import Which
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.views.operations import Which
 
 SAID = ("--engine", "shell", "--autonomy", "edits", "--review", "person")
 

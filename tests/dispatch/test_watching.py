@@ -7,12 +7,12 @@ from dispatch.speaking import agent
 from dispatch.stage import raw
 
 from fleet.errors import EngineHeld
-from fleet.model.hearing import MOST_FAILED_TURNS
-from fleet.testing.scenarios import until
-from fleet.verbs import limits
-from fleet.verbs.limits import GO_ON, RESET
-from fleet.verbs.ordering import Wanted
-from fleet.verbs.watching import watch
+from fleet.model.agents.hook_events import MOST_FAILED_TURNS
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.agents import failed_turns
+from fleet.verbs.agents.failed_turns import GO_ON, RESET
+from fleet.verbs.agents.screens import watch
+from fleet.verbs.dispatch.plan import Wanted
 
 ENGINE = """
 summary = "Shows what it is told to show, and writes down what is typed"
@@ -88,10 +88,10 @@ def test_a_limit_on_the_screen_holds_the_engine_back_until_the_agent_has_gone_on
         fleet.add(project="p", title="U", slug="u")
         with pytest.raises(EngineHeld, match="You have had enough"):
             fleet.dispatch(Wanted(project="p", slug="u", engine="teller"))
-        assert limits.tend(fleet.ground, "p") == [], "not before the reset"
+        assert failed_turns.tend(fleet.ground, "p") == [], "not before the reset"
         teller.long_ago()
         teller.screen.write_text("ok that went well\n")
-        (said,) = limits.tend(fleet.ground, "p")
+        (said,) = failed_turns.tend(fleet.ground, "p")
         assert RESET in said
         teller.shows("ok that went well")
         assert any(RESET in each for each in teller.told())
@@ -105,15 +105,15 @@ def test_a_turn_that_failed_on_the_screen_is_continued_a_bounded_number_of_times
         teller = Teller(either, fleet, "x the model is overloaded\n")
         for number in range(1, MOST_FAILED_TURNS + 1):
             assert len(watch(fleet.ground, "p")) == 1, "it failed again"
-            assert limits.tend(fleet.ground, "p") == [], "it rests first"
+            assert failed_turns.tend(fleet.ground, "p") == [], "it rests first"
             assert watch(fleet.ground, "p") == [], "one failure counts once"
             teller.long_ago()
-            (said,) = limits.tend(fleet.ground, "p")
+            (said,) = failed_turns.tend(fleet.ground, "p")
             assert GO_ON.partition("(")[0] in said
             until(lambda: len(teller.told()) == number)  # noqa: B023
             teller.shows("x the model is overloaded")
             teller.long_ago()
         assert len(watch(fleet.ground, "p")) == 1
         teller.long_ago()
-        assert limits.tend(fleet.ground, "p") == [], "enough"
+        assert failed_turns.tend(fleet.ground, "p") == [], "enough"
         assert (agent(fleet, teller.ident)["state"], fleet.limits()["holds"]) == ("failed_turn", [])

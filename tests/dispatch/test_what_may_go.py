@@ -9,12 +9,12 @@ import pytest
 from dispatch.stage import raw, standing
 
 from fleet.errors import GitRefused
-from fleet.model.claim import Claim
-from fleet.model.times import DAY
-from fleet.model.trees import Aside, is_disposable
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.worktree_verdict import Aside, is_disposable
+from fleet.model.text.times import DAY
 from fleet.store import queries as q
 from fleet.testing.scene import PROJECT
-from fleet.verbs import trash
+from fleet.verbs.sweep import trash
 
 TASK = {"project": PROJECT, "slug": "t"}
 KEPT = {"worktree", "claim work", "journal", "workers", "lock"}

@@ -4,7 +4,7 @@ import pytest
 from dispatch.person import Person
 from dispatch.stage import claim_of
 
-from fleet.verbs.ordering import Wanted
+from fleet.verbs.dispatch.plan import Wanted
 
 SPAWN = ("dispatch", "--coord-spawn", "-p", "p", "--engine", "shell", "--", "sleep", "1000")
 COORD = Wanted(project="p", slug=None, kind="coord", engine="shell", command=("sleep", "1000"))

@@ -7,8 +7,8 @@ import pytest
 from coordination.seats import seated, speaking
 from dispatch.stage import FLEET, raw
 
-from fleet.testing.scenarios import until
-from fleet.verbs.ordering import Wanted
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.dispatch.plan import Wanted
 
 DECISIONS = [
     ["approve", "0123abcd"],

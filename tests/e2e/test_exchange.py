@@ -9,7 +9,7 @@ from e2e.commandline import make_repository
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from fleet.model.times import iso
+from fleet.model.text.times import iso
 
 DATA = Path(__file__).parents[1] / "data"
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=30)

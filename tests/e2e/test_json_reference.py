@@ -15,7 +15,7 @@ from e2e.json_page import PLAIN, faults, read_page
 from fleet import errors
 from fleet.api import living
 from fleet.api.fleet import Fleet
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 
 SHAPES, ANSWERS = read_page()
 AGENT = {"FLEET_DISPATCH_ID": "0a1b2c3d", "FLEET_PROJECT": "web", "FLEET_TASK": "mine"}

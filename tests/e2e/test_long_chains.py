@@ -5,8 +5,8 @@ import resource
 
 import pytest
 
-from fleet.model import graph
-from fleet.surfaces.cli import drawing
+from fleet.model.tasks import graph
+from fleet.surfaces.cli.ui import drawing
 
 LONG = 50_000
 # Seconds of a processor; drawn with all of its indentation it took 135.

@@ -7,7 +7,7 @@ import pytest
 
 from fleet.api.fleet import Fleet
 from fleet.store.transaction import Rows
-from fleet.verbs import follow
+from fleet.verbs.views import operations as follow
 from fleet.world.clock import Clock
 
 AGENT = {"FLEET_DISPATCH_ID": "0a1b2c3d", "FLEET_PROJECT": "web", "FLEET_TASK": "a"}

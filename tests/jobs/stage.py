@@ -7,7 +7,7 @@ from dispatch.stage import Stage
 
 from fleet.api.jobs import Jobs
 from fleet.testing.scene import PROJECT
-from fleet.verbs.job.begin import Asked
+from fleet.verbs.jobs.begin import Asked
 
 
 class JobStage(Stage):

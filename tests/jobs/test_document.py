@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleet.errors import BadWorkflow
-from fleet.model import filling
-from fleet.model.items import item_id, signature
-from fleet.model.workflow import Retry, faults, read
-from fleet.model.workflow_keys import schema
-from fleet.model.workflow_yaml import parse
+from fleet.model.jobs import placeholders
+from fleet.model.jobs.items import item_id, signature
+from fleet.model.jobs.keys import schema
+from fleet.model.jobs.workflow import Retry, faults, read
+from fleet.model.jobs.yaml_tree import parse
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "job.schema.json"
 GOOD = """\
@@ -157,7 +157,7 @@ NASTY = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["
 @given(NASTY)
 def test_a_shell_gets_every_value_as_it_is_in_quotes_and_out_of_them(value):
     text = 'printf "%s|" {item} "{item}" \'{item}\' "$(printf %s {item}x)" a\'b {item}\'"c {item}"'
-    made, variables = filling.fill_shell(text, {"item": value})
+    made, variables = placeholders.fill_shell(text, {"item": value})
     done = subprocess.run(
         ["/bin/sh", "-c", made], env={"PATH": "/usr/bin:/bin", **variables}, capture_output=True, check=True
     )
@@ -169,13 +169,13 @@ def test_a_shell_gets_every_value_as_it_is_in_quotes_and_out_of_them(value):
 def test_braces_that_are_no_placeholder_stay_and_doubled_ones_are_literal():
     text = "awk '{print $1}' ${HOME} { :; } {{item.x}} {other.thing} {item.x}"
     assert (
-        filling.fill(text, {"item": {"x": [1, "é"]}})
+        placeholders.fill(text, {"item": {"x": [1, "é"]}})
         == "awk '{print $1}' ${HOME} { :; } {item.x} {other.thing} [1, \"é\"]"
     )
-    with pytest.raises(filling.Missing, match="item has no 'y'"):
-        filling.fill("{item.y}", {"item": {"x": 1}})
-    with pytest.raises(filling.Missing, match="longer than"):
-        filling.fill_shell("{item}", {"item": "x" * 200_000})
+    with pytest.raises(placeholders.Missing, match="item has no 'y'"):
+        placeholders.fill("{item.y}", {"item": {"x": 1}})
+    with pytest.raises(placeholders.Missing, match="longer than"):
+        placeholders.fill_shell("{item}", {"item": "x" * 200_000})
 
 
 @pytest.mark.req("JOB-2")

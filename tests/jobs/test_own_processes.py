@@ -11,11 +11,11 @@ from dispatch.stage import FLEET, PATIENCE, acted, answer, is_alive, raw, standi
 from jobs.stage import states
 
 from fleet.errors import OtherHost, ProjectInUse, Refused
-from fleet.model.claim import Claim
+from fleet.model.dispatch.claim import Claim
 from fleet.store import queries as q
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
-from fleet.verbs.job import taking_in
+from fleet.verbs.jobs.items import inputs
 
 WAIT = "echo $$ >> {env.OUT}/pids; while ! test -e {env.OUT}/go; do sleep 0.05; done"
 # The command of the input hangs until it is let go; or the items do.
@@ -199,7 +199,7 @@ def test_a_cancel_from_elsewhere_ends_the_command_of_the_input(scene, out):
 
 
 def test_an_input_that_takes_too_long_is_ended_with_all_it_started(scene, out, monkeypatch):
-    monkeypatch.setattr(taking_in, "_LIMIT", 0.3)
+    monkeypatch.setattr(inputs, "_LIMIT", 0.3)
     text = "name: n\nmap:\n  isolation: none\n  input:\n    command: '{wait}'\n  steps: [{{shell: 'true'}}]\n"
     wait = f'setsid sh -c "echo \\$\\$ > {out}/pids; exec sleep 1000" & sleep 1000'
     done, _events = scene.run(text.format(wait=wait))

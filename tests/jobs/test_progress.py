@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from dispatch.stage import FLEET, answer, raw
 
-from fleet.surfaces.cli import jobs_view
-from fleet.testing.scenarios import until
+from fleet.surfaces.cli.ui import job_progress
+from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
 
 TEXT = """
@@ -64,10 +64,12 @@ def test_programs_get_an_object_a_line_with_counts_rate_and_time_left(scene):
 def test_one_line_says_how_far_it_is_and_how_long_it_may_take():
     event = {"event": "progress", "job": "0a0b0c0d", **COUNTS, "rate": 0.5, "eta": 90}
     assert (
-        jobs_view.progress(event)
+        job_progress.progress(event)
         == f"{'█' * 15}{'░' * 15} 5/10  4 done  2 running  3 waiting  1 dead  30.0/min  1m left"
     )
-    assert jobs_view.progress(event | {"total": 0, "rate": 0.0, "eta": None, "done": 0, "dead": 0}).startswith("░" * 30)
+    assert job_progress.progress(event | {"total": 0, "rate": 0.0, "eta": None, "done": 0, "dead": 0}).startswith(
+        "░" * 30
+    )
 
 
 @pytest.mark.req("JOB-6")

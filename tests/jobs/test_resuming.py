@@ -14,7 +14,7 @@ from jobs.stage import states
 
 from fleet.errors import NotResumable, ResumeInProgress
 from fleet.store import queries as q
-from fleet.testing.scenarios import until
+from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
 
 # Each item writes that it was begun and that it ended; the gate lets it end.

@@ -9,9 +9,9 @@ from dispatch.stage import raw
 from jobs.stage import states
 
 from fleet.errors import BadInput, BadWorkflow, EngineMissing, NoSuchJob, Refused
-from fleet.model.items import item_id
-from fleet.testing.scenarios import until
-from fleet.verbs.follow import Which
+from fleet.model.jobs.items import item_id
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.views.operations import Which
 
 IN_PLACE = """
 name: list

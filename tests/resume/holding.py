@@ -16,7 +16,7 @@ import sys
 from types import SimpleNamespace
 
 from fleet.errors import FleetError, ResumeInProgress
-from fleet.verbs import holding
+from fleet.verbs.resume import work_lock
 from fleet.world.funnel import Funnel
 from fleet.world.world import World
 
@@ -50,7 +50,7 @@ def race(world: World, name: str) -> None:
     sys.stdin.readline()
     ground = SimpleNamespace(world=world)
     try:
-        holding.taken_to_resume(ground, world.work_gate(name, "t"), "t", force=False)
+        work_lock.taken_to_resume(ground, world.work_gate(name, "t"), "t", force=False)
         print("won", flush=True)
     except ResumeInProgress:
         print("refused", flush=True)
@@ -63,7 +63,7 @@ def powerless(world: World, name: str) -> None:
     print(world.processes.life(gate.holder().who))
     for force in (False, True):
         try:
-            holding.taken_to_resume(SimpleNamespace(world=world), gate, "t", force=force)
+            work_lock.taken_to_resume(SimpleNamespace(world=world), gate, "t", force=force)
             print("taken")
         except FleetError as error:
             print(error.code, type(error).__name__, error)

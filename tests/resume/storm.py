@@ -19,7 +19,7 @@ from pathlib import Path
 
 from fleet.errors import GateHeld
 from fleet.world.clock import Clock
-from fleet.world.gates import Gate
+from fleet.world.files.gates import Gate
 from fleet.world.host import Host
 
 PROCESSES = 8

@@ -10,9 +10,9 @@ from dispatch.stage import bundle_of, process_of, raw, status_of
 
 from fleet.errors import NotResumable
 from fleet.model.identity import Identity
-from fleet.testing.scenarios import until
-from fleet.verbs.ordering import Wanted
-from fleet.verbs.tick import tick
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.coord.tick import tick
+from fleet.verbs.dispatch.plan import Wanted
 
 SLEEP = ("sleep", "1000")
 PLACES = {"dispatches": ("spawner", "process", "server"), "claims": ("actor", "data")}

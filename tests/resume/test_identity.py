@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from fleet.model.identity import Identity
-from fleet.world import ps
 from fleet.world.funnel import Funnel
 from fleet.world.host import Host
-from fleet.world.processes import Processes
+from fleet.world.process import ps
+from fleet.world.process.processes import Processes
 
 PS = """#!/bin/sh
 # What ps of macOS prints; the test says which case.

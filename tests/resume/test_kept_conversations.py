@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fleet.engines.reader import read
-from fleet.model import times
-from fleet.verbs import conversation
+from fleet.model.text import times
+from fleet.verbs.resume import conversation
 
 KEEPER = """
 summary = "an agent that keeps what was said"

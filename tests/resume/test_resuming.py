@@ -9,9 +9,9 @@ import pytest
 from dispatch.stage import bundle_of, is_alive, process_of, raw, status_of
 
 from fleet.errors import BadInput, FleetError, LimitReached, NoSuchDispatch, NotResumable
-from fleet.testing.scenarios import until
-from fleet.verbs import conversation
-from fleet.verbs.ordering import Wanted
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.resume import conversation
 
 SLEEP = ("sleep", "1000")
 COMMIT = "git add . && git -c user.name=a -c user.email=a@b commit --quiet --message 'Add a'"

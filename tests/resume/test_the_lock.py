@@ -14,9 +14,9 @@ import pytest
 from dispatch.stage import answer, is_alive
 
 from fleet.errors import ForceRefused, GateHeld, ResumeInProgress
-from fleet.testing.scenarios import until
-from fleet.verbs import holding
-from fleet.verbs.follow import Which
+from fleet.testing.crash.scenarios import until
+from fleet.verbs.resume import work_lock
+from fleet.verbs.views.operations import Which
 from fleet.world.funnel import Funnel
 from fleet.world.world import World
 
@@ -62,7 +62,7 @@ class Hall:
         path.write_text(json.dumps(json.loads(path.read_text()) | facts))
 
     def to_resume(self, *, force: bool = False):
-        return holding.taken_to_resume(self.ground, self.gate, "t", force=force)
+        return work_lock.taken_to_resume(self.ground, self.gate, "t", force=force)
 
     def close(self) -> None:
         for pid in self._orphans:
@@ -107,7 +107,7 @@ def test_a_second_resume_is_refused_in_three_lines(scene):
         ident = scene.dispatch(fleet, "t", *SLEEP)
         scene.launched(fleet, ident)
         fleet.stop(ident)
-        gate = holding.gate_of_task(fleet.ground, "p", "t", ident)
+        gate = work_lock.gate_of_task(fleet.ground, "p", "t", ident)
         with gate:
             since = gate.holder().since
             said = scene.program("resume", ident)
@@ -133,7 +133,7 @@ def test_a_dispatch_of_the_same_task_takes_the_same_lock(either):
         child = either.halted("before", "tmux new-session", "dispatch", "t")
         with pytest.raises(ResumeInProgress, match="t"):
             fleet.resume("t")
-        assert holding.gate_of_task(fleet.ground, "p", "t").holder().pid == child.pid
+        assert work_lock.gate_of_task(fleet.ground, "p", "t").holder().pid == child.pid
         os.kill(child.pid, signal.SIGCONT)
         assert answer(child).code == 0
         assert len(fleet.agents()) == 1
@@ -342,7 +342,7 @@ def test_force_never_stops_the_process_that_asks(hall):
 @pytest.mark.req("RES-7", "RES-13")
 def test_force_is_refused_where_the_system_does_not_tell_who_has_a_file_open(hall, monkeypatch):
     child, _ = hall.held()
-    monkeypatch.setattr("fleet.world.ps.holders", lambda _path: None)
+    monkeypatch.setattr("fleet.world.process.ps.holders", lambda _path: None)
     with pytest.raises(ForceRefused, match="not seen to hold"):
         hall.to_resume(force=True)
     assert is_alive(child.pid)

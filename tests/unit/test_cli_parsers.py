@@ -2,12 +2,12 @@
 
 import click
 import pytest
+from fleet.surfaces.cli.hot.as_click import COMMANDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet.surfaces.cli import hot as fast
-from fleet.surfaces.cli.hot_click import COMMANDS
-from fleet.surfaces.cli.hot_table import COMMON, HOT, Hot, find
+from fleet.surfaces.cli.hot import fast
+from fleet.surfaces.cli.hot.table import COMMON, HOT, Hot, find
 
 WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
 PLAIN_WORD = WORD.filter(lambda word: not word.startswith("-"))

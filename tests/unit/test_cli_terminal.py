@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.model import shown
-from fleet.surfaces.cli import streams, terminal
-from fleet.surfaces.cli.hot_table import HOT
+from fleet.model.text import escapes
+from fleet.surfaces.cli.hot.table import HOT
+from fleet.surfaces.cli.ui import streams, terminal
 
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20)
 
@@ -38,7 +38,7 @@ def test_colours_take_no_room(monkeypatch):
 def test_a_shortened_text_fits_and_says_that_it_was_cut(text, room):
     short = terminal.shortened(text, room)
     assert terminal.width_of(short) <= room
-    whole = shown.line(text)
+    whole = escapes.line(text)
     assert short == whole or (short.endswith("…") and whole.startswith(short[:-1]))
 
 
@@ -56,7 +56,7 @@ def test_the_columns_of_a_table_begin_at_the_same_place(rows):
     assert starts[2] == starts[1] + 2 + max([3, *(terminal.width_of(row[1]) for row in rows)])
     assert len(lines) == len(rows)
     for line, row in zip(lines, rows, strict=True):
-        assert line.startswith(shown.line(row[0]).rstrip())
+        assert line.startswith(escapes.line(row[0]).rstrip())
         assert not line.endswith(" ")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.model.comments import with_lines
+from fleet.model.tasks.comments import with_lines
 
 FILE = ["def login(user):", "    return True"]
 

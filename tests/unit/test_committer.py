@@ -6,10 +6,10 @@ import subprocess
 import pytest
 
 from fleet.engines.reader import engine
-from fleet.world.checkout import committer
 from fleet.world.funnel import Funnel
-from fleet.world.git import Git
-from fleet.world.programs import Programs
+from fleet.world.git.checkout import committer
+from fleet.world.git.git import Git
+from fleet.world.process.programs import Programs
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ import pytest
 
 from fleet.engines import reader
 from fleet.errors import BadSetting, FleetError
-from fleet.model import items, settings_text, workflow_yaml
-from fleet.model.markdown_list import read_list
-from fleet.model.settings import PROJECT_FILE
+from fleet.model.jobs import items, yaml_tree
+from fleet.model.settings import document
+from fleet.model.settings.table import PROJECT_FILE
+from fleet.model.tasks.markdown_list import read_list
 
 DEEP = 30_000
 YAML = {
@@ -23,19 +24,19 @@ YAML = {
 @pytest.mark.req("JOB-1")
 @pytest.mark.parametrize("text", YAML.values(), ids=list(YAML))
 def test_deep_yaml_is_refused_with_its_line(text):
-    with pytest.raises(workflow_yaml.Unreadable, match="nested more than 100 levels deep") as caught:
-        workflow_yaml.parse(text)
+    with pytest.raises(yaml_tree.Unreadable, match="nested more than 100 levels deep") as caught:
+        yaml_tree.parse(text)
     assert caught.value.fault.line >= (1 if text.startswith("a0") else 2)
 
 
 def test_yaml_of_a_hundred_levels_is_read():
-    assert workflow_yaml.parse(f"{'[' * 99}{']' * 99}").plain
+    assert yaml_tree.parse(f"{'[' * 99}{']' * 99}").plain
 
 
 @pytest.mark.parametrize("text", [f"a = 1\nengine = {'[' * DEEP}{']' * DEEP}\n", f"a = 1\n{'b.' * 2_000}c = 1\n"])
 def test_deep_toml_is_refused_with_its_line(text):
     with pytest.raises(BadSetting, match=r"f\.toml:2: ") as caught:
-        settings_text.read("f.toml", text, PROJECT_FILE)
+        document.read("f.toml", text, PROJECT_FILE)
     assert len(str(caught.value)) < 100_000
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.surfaces.cli import drawing
+from fleet.surfaces.cli.ui import drawing
 
 STATES = ["ready", "waiting", "in_progress", "blocked", "done", "failed", "abandoned"]
 

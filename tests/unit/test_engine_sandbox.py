@@ -9,11 +9,11 @@ import pytest
 from fleet.engines.command import Filling, needs_git_dirs, words
 from fleet.engines.reader import engine, read
 from fleet.testing.scene import PROJECT, Scene
-from fleet.verbs.ordering import Wanted
-from fleet.world.checkout import commit_dirs
+from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.funnel import Funnel
-from fleet.world.git import Git
-from fleet.world.programs import Programs
+from fleet.world.git.checkout import commit_dirs
+from fleet.world.git.git import Git
+from fleet.world.process.programs import Programs
 
 SANDBOXED = """
 summary = "tells its words"

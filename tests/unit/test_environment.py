@@ -4,7 +4,7 @@ import builtins
 import os
 import subprocess
 
-from fleet.world import ps
+from fleet.world.process import ps
 
 
 def test_nothing_read_in_mid_change_is_read_again(tmp_path, monkeypatch):

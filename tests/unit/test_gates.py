@@ -8,10 +8,10 @@ import threading
 
 import pytest
 
-import fleet.world.gates as module
+import fleet.world.files.gates as module
 from fleet.errors import GateHeld
 from fleet.world.clock import Clock
-from fleet.world.gates import Gate
+from fleet.world.files.gates import Gate
 from fleet.world.host import Host
 
 HOLD = """

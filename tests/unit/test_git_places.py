@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fleet.world import git_locks
 from fleet.world.funnel import Funnel
-from fleet.world.git import Git, git_dir
-from fleet.world.programs import Programs
+from fleet.world.git import locks
+from fleet.world.git.git import Git, git_dir
+from fleet.world.process.programs import Programs
 
 
 def git(path: Path, *words: str | bytes) -> None:
@@ -51,17 +51,17 @@ def test_a_lock_of_the_repository_stays_while_a_git_works_in_any_of_its_trees(re
     lock = repository / ".git" / name
     lock.touch()
     said = f"fatal: Unable to create '{lock}': File exists."
-    assert (git_locks._is_freed(said, str(repository), lambda: True), lock.exists()) == (False, True)
+    assert (locks._is_freed(said, str(repository), lambda: True), lock.exists()) == (False, True)
     at_work.kill()
     at_work.wait()
-    assert (git_locks._is_freed(said, str(repository), lambda: True), lock.exists()) == (True, False)
+    assert (locks._is_freed(said, str(repository), lambda: True), lock.exists()) == (True, False)
 
 
 @pytest.mark.req("ADO-12")
 def test_a_lock_of_one_index_does_not_wait_for_a_git_in_another_tree(repository, at_work):
     lock = repository / ".git" / "index.lock"
     lock.touch()
-    assert git_locks._is_freed(f"fatal: Unable to create '{lock}': File exists.", str(repository), lambda: True)
+    assert locks._is_freed(f"fatal: Unable to create '{lock}': File exists.", str(repository), lambda: True)
 
 
 @pytest.mark.req("ADO-10")

@@ -7,12 +7,12 @@ import pytest
 from fleet.engines import hooks, status_file
 from fleet.engines.reader import all_engines, engine, read
 from fleet.errors import BadInput, BadSetting
-from fleet.model import asking
-from fleet.model.dialect import FIELDS, MEANINGS, Dialect, clean
-from fleet.model.hearing import BEAT, COLUMNS, SILENCE, STATES, Heard, is_silent, weighed
+from fleet.model.agents import questions
+from fleet.model.agents.dialect import FIELDS, MEANINGS, Dialect, clean
+from fleet.model.agents.hook_events import BEAT, COLUMNS, SILENCE, STATES, Heard, is_silent, weighed
+from fleet.model.agents.limit_resets import reset_time
 from fleet.model.identity import Identity
-from fleet.model.resets import reset_time
-from fleet.verbs import messages
+from fleet.verbs.agents import messages
 
 NOW = 1_794_723_761_000  # 2026-11-15T06:22:41Z
 NOTHING = dict.fromkeys(COLUMNS) | {"dispatch": "0a1b2c3d", "compacting": 0, "sent_back": 0, "failed_turns": 0}
@@ -125,9 +125,9 @@ def test_words_without_a_time_name_no_reset(text):
 
 @pytest.mark.req("ASK-1")
 def test_a_permission_is_told_with_its_command():
-    asked = asking.question("Bash", {"command": "rm -rf x\nls", "description": "d"}, "AskUserQuestion")
+    asked = questions.question("Bash", {"command": "rm -rf x\nls", "description": "d"}, "AskUserQuestion")
     assert (asked.kind, asked.text, asked.command) == ("permission", "Bash: rm -rf x", "rm -rf x\nls")
-    other = asking.question("Write", {"file_path": "/a/b", "content": "c\x1b[31m"}, "AskUserQuestion")
+    other = questions.question("Write", {"file_path": "/a/b", "content": "c\x1b[31m"}, "AskUserQuestion")
     assert (other.text, "\x1b" in other.command, '"content"' in other.command) == ("Write: /a/b", False, True)
 
 
@@ -147,11 +147,11 @@ QUESTIONS = [
     ],
 )
 def test_choices_are_numbers_or_words_one_for_each_question(said, answers):
-    asked = asking.question("Ask", {"questions": QUESTIONS}, "Ask")
+    asked = questions.question("Ask", {"questions": QUESTIONS}, "Ask")
     assert asked.kind == "question"
-    assert asking.answer(asked.kind, asked.choices, said) == {"answers": answers}
+    assert questions.answer(asked.kind, asked.choices, said) == {"answers": answers}
     with pytest.raises(BadInput, match="2 answers are wanted"):
-        asking.answer(asked.kind, asked.choices, said[:1])
+        questions.answer(asked.kind, asked.choices, said[:1])
 
 
 @pytest.mark.req("ASK-1")
@@ -166,9 +166,9 @@ def test_choices_are_numbers_or_words_one_for_each_question(said, answers):
     ],
 )
 def test_a_permission_is_allowed_denied_or_answered_with_an_instruction(said, kept):
-    assert asking.answer("permission", [], [said], "never") == kept
+    assert questions.answer("permission", [], [said], "never") == kept
     with pytest.raises(BadInput):
-        asking.answer("permission", [], [" "])
+        questions.answer("permission", [], [" "])
 
 
 @pytest.mark.req("MSG-1")

@@ -1,6 +1,6 @@
 """One home has one name."""
 
-from fleet.world.home import home_path
+from fleet.world.home.location import home_path
 
 
 def test_a_home_reached_through_a_link_is_the_home_itself(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.model.interchange import FIELDS, FINDINGS_SHOWN, Node, check_graph, read_lines, told
+from fleet.model.tasks.interchange import FIELDS, FINDINGS_SHOWN, Node, check_graph, read_lines, told
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

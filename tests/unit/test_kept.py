@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fleet.engines import kept
-from fleet.engines.kept import Kept
+from fleet.engines import conversations
+from fleet.engines.conversations import Kept
 from fleet.engines.reader import BUILT_IN, engine, read
 from fleet.errors import BadSetting
 
@@ -43,7 +43,7 @@ class Shelf:
         os.utime(path, (written / 1000, written / 1000))
 
     def the_one(self) -> str | None:
-        return kept.the_one(self.table, self.tree, since=BEGAN, until=ENDED)
+        return conversations.the_one(self.table, self.tree, since=BEGAN, until=ENDED)
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_codex_keeps_it_where_its_variable_says(tmp_path, monkeypatch):
     os.utime(path, (ENDED / 1000, ENDED / 1000))
     table = engine("", "codex").kept
     assert table is not None
-    assert kept.the_one(table, "/w", since=BEGAN, until=ENDED) == ident
+    assert conversations.the_one(table, "/w", since=BEGAN, until=ENDED) == ident
 
 
 @pytest.mark.req("ENG-1")

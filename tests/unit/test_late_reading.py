@@ -5,7 +5,7 @@ import os
 from dispatch.conftest import Once
 
 from fleet.world.funnel import Funnel
-from fleet.world.programs import Child, Programs
+from fleet.world.process.programs import Child, Programs
 
 
 def ended(pid: int) -> None:

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from fleet.world.locks import FileLock
+from fleet.world.files.locks import FileLock
 
 
 def test_a_lock_is_taken_on_a_full_disk_too(tmp_path, monkeypatch):

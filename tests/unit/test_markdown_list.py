@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.model.markdown_list import Item, read_list
+from fleet.model.tasks.markdown_list import Item, read_list
 
 PLAN = """\
 # Plan

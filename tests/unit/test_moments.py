@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.errors import BadTime
-from fleet.model.moments import moment
-from fleet.model.times import age, duration, iso, iso_or_none
+from fleet.model.text.moments import moment
+from fleet.model.text.times import age, duration, iso, iso_or_none
 
 NOW = round(datetime(2026, 11, 15, 12, 30, tzinfo=UTC).timestamp() * 1_000)
 EAST = timezone(timedelta(hours=2))

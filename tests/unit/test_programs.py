@@ -6,9 +6,9 @@ import signal
 
 import pytest
 
-from fleet.world import programs
 from fleet.world.funnel import Funnel
-from fleet.world.programs import Programs
+from fleet.world.process import programs
+from fleet.world.process.programs import Programs
 
 LIMIT = 20.0
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.world.funnel import Funnel
-from fleet.world.programs import Programs
-from fleet.world.recording import Recording
+from fleet.world.process.captured_output import Recording
+from fleet.world.process.programs import Programs
 
 SHOUT = "import sys\nfor _ in range({n}): sys.stdout.buffer.write(b'x' * 1_000_000)\n"
 
@@ -44,7 +44,7 @@ def test_six_hundred_megabytes_are_recorded_in_bounded_memory_and_room(tmp_path)
     """The measuring process is one of its own: what pytest holds does not count."""
     log = tmp_path / "log"
     program = (
-        "import resource, sys\nfrom fleet.world.funnel import Funnel\nfrom fleet.world.programs import Programs\n"
+        "import resource, sys\nfrom fleet.world.funnel import Funnel\nfrom fleet.world.process.programs import Programs\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         f"done = Programs(Funnel()).record('x', [sys.executable, '-c', {SHOUT.format(n=600)!r}], path={str(log)!r}, limit=300)\n"
         "assert done.ok, done\nassert 'bytes left out here' in done.out\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.world import refs
+from fleet.world.git import refs
 
 NAMES = ("main", "worker/one", "worker/two", "worker", "missing", "moved", "alias")
 

@@ -11,8 +11,8 @@ import pytest
 
 from fleet.api.jobs import Jobs
 from fleet.errors import NotAllowed
-from fleet.model import roles
-from fleet.world.ancestry import marks_above
+from fleet.model.agents import roles
+from fleet.world.process.ancestry import marks_above
 
 # Methods that change nothing; and what tmux and sessions call, which proves what it does by what is there.
 READS = {
@@ -85,7 +85,7 @@ def test_which_freedom_is_freer():
     assert [each for each in roles.AUTONOMY if not roles.is_freer(each, None)] == ["ask"]
 
 
-LOOK = "import sys; from fleet.world.ancestry import marks_above; print(marks_above(sys.argv[1]))"
+LOOK = "import sys; from fleet.world.process.ancestry import marks_above; print(marks_above(sys.argv[1]))"
 
 
 @pytest.mark.req("SEC-1")

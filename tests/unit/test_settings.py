@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleet.errors import BadSetting
-from fleet.model.settings import HOME_FILE, PROJECT_FILE, SETTINGS, merged
-from fleet.model.settings_text import read
+from fleet.model.settings.document import read
+from fleet.model.settings.table import HOME_FILE, PROJECT_FILE, SETTINGS, merged
 
 EXAMPLES = {
     str: ['"7d"', '"make test"', '"sqlite"', '"full"', '"any"', '"person"', '"pr"', '"5GB"', '"always"'],

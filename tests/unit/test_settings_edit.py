@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.model.settings_edit import with_value
+from fleet.model.settings.edit import with_value
 
 LINES = st.lists(
     st.sampled_from(

@@ -2,7 +2,8 @@
 
 from types import SimpleNamespace
 
-from fleet.verbs import resume, settle
+from fleet.verbs.dispatch import settle
+from fleet.verbs.resume import resume
 
 ROW = {"id": "0a1b2c3d", "exec_state": "in_flight", "process": None}
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.model import jsontext, shown
-from fleet.surfaces.cli import streams
+from fleet.model.text import escapes, jsontext
+from fleet.surfaces.cli.ui import streams
 
 # Visible although Unicode calls them formats, or needed to write Persian and emoji.
 DRAWN = {0x200C, 0x200D, *range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
@@ -22,7 +22,7 @@ def test_every_control_and_every_hidden_character_of_unicode_is_shown():
         char = chr(point)
         if char in "\n\t" or point in DRAWN | LAYOUT or unicodedata.category(char) not in {"Cc", "Cf", "Zl", "Zp"}:
             continue
-        assert shown.text(char).isprintable(), hex(point)
+        assert escapes.text(char).isprintable(), hex(point)
 
 
 @pytest.mark.req("SEC-4")
@@ -31,18 +31,18 @@ def test_every_control_and_every_hidden_character_of_unicode_is_shown():
     [("\x1b", "␛"), ("\r", "␍"), ("\0", "␀"), ("\x7f", "␡"), ("\x9b", "\\u009b"), ("\u202e", "\\u202e"), ("\b", "␈")],
 )
 def test_a_person_sees_which_one_it_was(char, picture):
-    assert shown.text(f"a{char}b") == f"a{picture}b"
+    assert escapes.text(f"a{char}b") == f"a{picture}b"
 
 
 @pytest.mark.req("SEC-4")
 def test_a_line_break_in_one_line_is_shown_and_in_a_text_it_breaks():
-    assert shown.line("done\n\tfleet: merged") == "done␤ fleet: merged"
-    assert shown.text("a\n\tb") == "a\n\tb"
+    assert escapes.line("done\n\tfleet: merged") == "done␤ fleet: merged"
+    assert escapes.text("a\n\tb") == "a\n\tb"
 
 
 @given(st.text())
 def test_to_show_it_once_more_changes_nothing(text):
-    assert shown.text(shown.text(text)) == shown.text(text)
+    assert escapes.text(escapes.text(text)) == escapes.text(text)
 
 
 @pytest.mark.req("SEC-4")
@@ -66,7 +66,7 @@ def test_a_screen_sends_fleets_own_sequences_and_no_others():
 
 
 def test_what_is_cut_says_how_much():
-    assert shown.cut("abc", 3) == "abc"
-    assert shown.tail("abc", 3) == "abc"
-    assert shown.tail("abcde", 3) == "(2 characters before this left out) …cde"
-    assert shown.cut("x" * 1_300, 3, more="fleet logs a") == "xxx… (1,297 more characters: fleet logs a)"
+    assert escapes.cut("abc", 3) == "abc"
+    assert escapes.tail("abc", 3) == "abc"
+    assert escapes.tail("abcde", 3) == "(2 characters before this left out) …cde"
+    assert escapes.cut("x" * 1_300, 3, more="fleet logs a") == "xxx… (1,297 more characters: fleet logs a)"

@@ -5,7 +5,10 @@ import itertools
 import pytest
 
 from fleet.errors import BadId, BadName, IllegalStep
-from fleet.model import claims, dispatches, names, tasks
+from fleet.model import names
+from fleet.model.dispatch import claim_steps
+from fleet.model.dispatch import steps as dispatches
+from fleet.model.tasks import steps as tasks
 
 LEGAL_TASK_STEPS = {
     "open": {"claim": "in_progress", "done": "done", "fail": "failed", "block": "blocked", "abandon": "abandoned"},
@@ -51,7 +54,7 @@ def test_reclamation_ends_only_in_complete(state, event):
 
 
 @pytest.mark.req("STORE-6")
-@pytest.mark.parametrize(("state", "event"), list(itertools.product(claims.STATES, claims.EVENTS)))
+@pytest.mark.parametrize(("state", "event"), list(itertools.product(claim_steps.STATES, claim_steps.EVENTS)))
 def test_a_claim_takes_only_the_steps_of_the_table(state, event):
     legal = {
         "allocating": {"made": "live", "not_made": "failed_alloc"},
@@ -61,7 +64,7 @@ def test_a_claim_takes_only_the_steps_of_the_table(state, event):
         "releasing_blocked": {"try_again": "releasing", "taken_over": "live"},
         "released": {},
     }
-    assert claims.STEPS.get((state, event)) == legal[state].get(event)
+    assert claim_steps.STEPS.get((state, event)) == legal[state].get(event)
 
 
 def test_the_tables_speak_only_of_states_and_events_that_exist():
@@ -69,7 +72,7 @@ def test_the_tables_speak_only_of_states_and_events_that_exist():
         (tasks.STEPS, tasks.STATUSES, tasks.EVENTS),
         (dispatches.EXEC_STEPS, dispatches.EXEC_STATES, dispatches.EXEC_EVENTS),
         (dispatches.RECL_STEPS, dispatches.RECL_STATES, dispatches.RECL_EVENTS),
-        (claims.STEPS, claims.STATES, claims.EVENTS),
+        (claim_steps.STEPS, claim_steps.STATES, claim_steps.EVENTS),
     ):
         assert {state for state, _ in steps} | set(steps.values()) <= set(states)
         assert {event for _, event in steps} == set(events)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fleet.model.settings import PROJECT_FILE, SETTINGS, merged
-from fleet.model.settings_text import read
-from fleet.model.trust import counted, differences, fingerprint, said
+from fleet.model.settings.document import read
+from fleet.model.settings.table import PROJECT_FILE, SETTINGS, merged
+from fleet.model.settings.trust import counted, differences, fingerprint, said
 
 GUARDED = {
     "engine", "autonomy", "target", "integration", "verify", "review", "merge", "pr.command", "pr.remote", "worktree.setup",

@@ -7,15 +7,15 @@ import pwd
 
 from fleet.errors import NoProject, NoSuchProject, NoTask, NotInThisWorktree, OverrideIsForPeople
 from fleet.model import names
-from fleet.model.actors import Caller, acting
+from fleet.model.agents.actors import Caller, acting
 from fleet.store import queries as q
 from fleet.store.registry import open_store
-from fleet.verbs import claim, note, report
-from fleet.world import home_record
+from fleet.verbs.tasks import claim, note, report
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
-from fleet.world.head import head_commit
-from fleet.world.home import checkout_of, here, home_path, ready_home, worktree_at
+from fleet.world.git.head import head_commit
+from fleet.world.home import home_record
+from fleet.world.home.location import checkout_of, here, home_path, ready_home, worktree_at
 from fleet.world.ids import Ids
 
 TYPE_CHECKING = False
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from fleet.errors import FleetError
-    from fleet.model.settings import Value
+    from fleet.model.settings.table import Value
     from fleet.store.transaction import Change, Row, Store
-    from fleet.world.home_record import HomeRecord
+    from fleet.world.home.home_record import HomeRecord
 
     Result = dict[str, Any]
 
@@ -153,7 +153,7 @@ class Acts:
 
     def settings(self, project: str | None = None) -> dict[str, Value]:
         """Every setting as it counts and where it comes from; a project's own too if one is named."""
-        from fleet.world.configuration import settings_of, trusted_settings
+        from fleet.world.home.settings import settings_of, trusted_settings
 
         if project is None:
             return settings_of(self.home, None)
@@ -191,20 +191,20 @@ class Acts:
 
 
 def _is_in_use(home: str) -> bool:
-    from fleet.world.home_change import is_in_use
+    from fleet.world.home.home_change import is_in_use
 
     return is_in_use(home)
 
 
 def _remembered(home: str, database: str, *, is_old: bool) -> HomeRecord:
-    from fleet.world.home_change import remember
+    from fleet.world.home.home_change import remember
 
     return remember(home, database=database, is_old=is_old)
 
 
 def _save(record: HomeRecord, home: str) -> None:
     """See to it that the home has both its record and the copy."""
-    from fleet.world import home_change
+    from fleet.world.home import home_change
 
     if record.is_copy:
         home_change.restore(home)
@@ -213,7 +213,7 @@ def _save(record: HomeRecord, home: str) -> None:
 
 
 def _why_elsewhere(record: HomeRecord, home: str) -> FleetError | None:
-    from fleet.world.home_change import why_elsewhere
+    from fleet.world.home.home_change import why_elsewhere
 
     return why_elsewhere(record, home)
 

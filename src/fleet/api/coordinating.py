@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.api.running import Running
 from fleet.errors import Absent, NoCoordinator, Refused
-from fleet.model import texts
-from fleet.model.proof import VARIABLE
+from fleet.model.dispatch.one_time_proof import VARIABLE
+from fleet.model.text import texts
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs import briefing, handoff, replace, seat, tick
+from fleet.verbs.coord import briefing, handoff, replace, seat, tick
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.ordering import Wanted
+    from fleet.verbs.dispatch.plan import Wanted
 
 Document = dict[str, Any]
 ENGINE = "fleet"

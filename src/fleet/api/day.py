@@ -8,26 +8,17 @@ from fleet.api.coordinating import ENGINE
 from fleet.api.permits import refuse_running
 from fleet.api.resuming import Resuming
 from fleet.errors import BadSetting, CoordinatorLives, NotTrusted
-from fleet.model.comments import with_lines
-from fleet.model.dialect import clean
-from fleet.verbs import (
-    add_list,
-    configure,
-    hinder,
-    named_work,
-    pull,
-    recap,
-    rehearse,
-    remote_control,
-    review,
-    show,
-    status,
-    trust,
-)
-from fleet.verbs.ordering import Wanted
+from fleet.model.agents.dialect import clean
+from fleet.model.tasks.comments import with_lines
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.merge import named_commit, rehearse
+from fleet.verbs.merge import pull_requests as pull
+from fleet.verbs.projects import configure, remote_control, trust
+from fleet.verbs.tasks import add_list, review, show
+from fleet.verbs.views import obstacles, recap, status
 
 if TYPE_CHECKING:
-    from fleet.model.markdown_list import Item
+    from fleet.model.tasks.markdown_list import Item
 
 Document = dict[str, Any]
 
@@ -83,7 +74,7 @@ class Day(Resuming):
         task = self.store.read(lambda rows: show.show(rows, project, slug, now))
         keep = ("project", "slug", "title", "description", "status", "stage", "assignee", "log", "artifacts")
         said = self.store.read(lambda rows: review.verdicts(rows, project, slug))
-        work = named_work.reviewed_work(self.ground, project, slug)
+        work = named_commit.reviewed_work(self.ground, project, slug)
         return {name: task[name] for name in keep} | {"verdicts": said} | work
 
     def rehearse(self, *, project: str, slug: str) -> Document:
@@ -107,7 +98,7 @@ class Day(Resuming):
         self.may("judge", project=project)
         self._settle_attempt(project, slug)
         accept = verdict == review.ACCEPT
-        work = named_work.judged_commit(self.ground, project, slug, accept=accept, seen=commit)
+        work = named_commit.judged_commit(self.ground, project, slug, accept=accept, seen=commit)
         told = with_lines(comments, lambda file, line: self._line_of(project, slug, file, line)) if comments else ""
         return self.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=told, work=work), key)
 
@@ -156,7 +147,7 @@ class Day(Resuming):
         agent = Wanted(project=project, slug="", engine=wanted["engine"], autonomy=wanted["autonomy"])
         waiting = [each["name"] for each in self.untrusted(project)["changes"]]
         warnings = [str(NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
-        warnings += [why] if (why := hinder.unstartable(self.ground, agent)) else []
+        warnings += [why] if (why := obstacles.unstartable(self.ground, agent)) else []
         lives = seat["state"] in {"alive", "starting", "unknown"}
         if not lives:
             try:

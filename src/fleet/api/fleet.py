@@ -10,19 +10,24 @@ from typing import TYPE_CHECKING, Any
 from fleet.api.homes import Homes
 from fleet.errors import BadSetting, BranchBlocked
 from fleet.model import names
-from fleet.model.slugs import slug_from
-from fleet.model.times import duration
+from fleet.model.tasks.slugs import slug_from
+from fleet.model.text.times import duration
 from fleet.store import queries as q
-from fleet.verbs import examine, export, follow, ingest, recorded_merges, register, rotate
-from fleet.world.checkout import main_checkout
-from fleet.world.configuration import settings_of
+from fleet.verbs.homes import rotate
+from fleet.verbs.merge import recorded
+from fleet.verbs.projects import register
+from fleet.verbs.tasks import export, ingest
+from fleet.verbs.views import doctor as examine
+from fleet.verbs.views import operations
+from fleet.world.git.checkout import main_checkout
+from fleet.world.home.settings import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from fleet.verbs.follow import Which
-    from fleet.world.files import Files
-    from fleet.world.gates import Gate
+    from fleet.verbs.views.operations import Which
+    from fleet.world.files.files import Files
+    from fleet.world.files.gates import Gate
 
 Document = dict[str, Any]
 
@@ -114,7 +119,7 @@ class Fleet(Homes):
     # operations -----------------------------------------------------------------------------------------------------
     def all_operations(self, which: Which, *, limit: int) -> Iterator[Document]:
         """Those in the archive too."""
-        old = [follow.document(row) for row in rotate.archived(self.files) if which.wants(row)]
+        old = [operations.document(row) for row in rotate.archived(self.files) if which.wants(row)]
         yield from [*old, *self.operations(which, limit=limit)][-limit:]
 
     def rotate_operations(self, *, older_than: str | None = None) -> Document:
@@ -127,4 +132,4 @@ class Fleet(Homes):
     def examine(self) -> list[Document]:
         """Is everything as it should be?"""
         found = [asdict(found) for found in examine.examine(self.store, self.world.machine, self.home)]
-        return found + [asdict(each) for each in recorded_merges.examine(self.view)]
+        return found + [asdict(each) for each in recorded.examine(self.view)]

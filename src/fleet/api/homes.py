@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.api.living import Living
 from fleet.errors import Refused, StoreGone
-from fleet.model import names, texts
+from fleet.model import names
+from fleet.model.text import texts
 from fleet.store.registry import open_store
 from fleet.store.transaction import Change
-from fleet.verbs import disown, home, reclaim
-from fleet.verbs.ground import Ground
-from fleet.world import home_change, home_record
-from fleet.world.ancestry import marks_above
+from fleet.verbs.context import Ground
+from fleet.verbs.dispatch import reclaim
+from fleet.verbs.homes import disown, repair
 from fleet.world.funnel import Funnel
-from fleet.world.home import home_path, ready_home
+from fleet.world.home import home_change, home_record
+from fleet.world.home.location import home_path, ready_home
+from fleet.world.process.ancestry import marks_above
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -28,16 +30,16 @@ class Homes(Living):
 
     def home_shown(self) -> Document:
         """What the home remembers of itself."""
-        return home.show(self.view)
+        return repair.show(self.view)
 
     def plan_repair(self) -> Document:
         """What repairing a moved home would do."""
-        return home.plan(self._rows_only, self.moved)
+        return repair.plan(self._rows_only, self.moved)
 
     def repair_home(self) -> Document:
         """Repair a home that was moved."""
         self.may("repair_home")
-        done = home.repair(self._rows_only, self.moved)
+        done = repair.repair(self._rows_only, self.moved)
         self.moved = None
         return done
 

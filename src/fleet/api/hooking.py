@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 
-from fleet.model import jsontext
-from fleet.model.actors import Caller
-from fleet.model.dialect import Dialect
+from fleet.model.agents.actors import Caller
+from fleet.model.agents.dialect import Dialect
+from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.names import DispatchId
-from fleet.model.proof import VARIABLE
+from fleet.model.text import jsontext
 from fleet.store.registry import open_store
-from fleet.verbs import awaiting, hook, messages
-from fleet.verbs.prove import prove
-from fleet.world import home_record
+from fleet.verbs.agents import hook, hook_answer, messages
+from fleet.verbs.coord.prove import prove
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
-from fleet.world.home import home_path, ready_home
+from fleet.world.home import home_record
+from fleet.world.home.location import home_path, ready_home
 from fleet.world.ids import Ids
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from fleet.store.transaction import Change, Store
-    from fleet.verbs.hook import Reply
+    from fleet.verbs.agents.hook import Reply
 
     Told = dict[str, Any]
 
@@ -74,11 +74,11 @@ class Hooking:
     ) -> Told | None:
         """The answer to a question, as the engine reads it."""
         desk = self._desk(dialect, event, told, self.clock.now())
-        return awaiting.answered(desk, question, self.clock, is_alone)
+        return hook_answer.answered(desk, question, self.clock, is_alone)
 
     def something_to_say(self, dialect: Dialect, at: int, is_alone: Callable[[], bool]) -> tuple[str, tuple[str, ...]]:
         """What to wake an idle agent with, and the ids of the messages in it."""
-        found = awaiting.something_to_say(self._desk(dialect, "", {}, at), self.clock, is_alone)
+        found = hook_answer.something_to_say(self._desk(dialect, "", {}, at), self.clock, is_alone)
         return messages.told(found) if found else "", tuple(row["id"] for row in found)
 
     def acknowledge(self, idents: tuple[str, ...]) -> None:

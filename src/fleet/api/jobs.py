@@ -7,15 +7,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
-from fleet.model.workflow_keys import schema
-from fleet.verbs.job import begin, cancel, dead, look, resume, step
+from fleet.model.jobs.keys import schema
+from fleet.verbs.jobs import begin, cancel, listing, resume
+from fleet.verbs.jobs.items import dead_letters, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fleet.verbs.job.begin import Asked
-    from fleet.verbs.job.run import Wish
-    from fleet.verbs.job.telling import Tell
+    from fleet.verbs.jobs.begin import Asked
+    from fleet.verbs.jobs.progress import Tell
+    from fleet.verbs.jobs.run import Wish
 
 Document = dict[str, Any]
 
@@ -33,7 +34,7 @@ class Jobs(Fleet):
         new, workflow = begin.prepare(self.ground, asked, os.environ)
         steps = {part: [each.title for each in workflow.steps_of(part)] for part in ("setup", "map", "reduce")}
         head: Document = {"name": new.name, "project": new.project, "steps": steps}
-        head["parameters"] = look.shown_parameters(new.source, json.dumps(new.parameters))
+        head["parameters"] = listing.shown_parameters(new.source, json.dumps(new.parameters))
         how = {name: getattr(workflow.map, name) for name in ("source", "max_parallel", "isolation", "on_failure")}
         return head | how | {"attempts": workflow.map.retry.attempts}
 
@@ -49,46 +50,46 @@ class Jobs(Fleet):
 
     def find_job(self, given: str) -> str:
         """The job that is meant."""
-        return look.find_job(self.view, given)
+        return listing.find_job(self.view, given)
 
     def jobs(self, project: str | None = None) -> list[Document]:
         """Jobs, newest first."""
-        return look.jobs(self.view, project)
+        return listing.jobs(self.view, project)
 
     def job(self, ident: str) -> Document:
         """How a job stands."""
-        return look.job(self.view, ident)
+        return listing.job(self.view, ident)
 
     def items(self, ident: str, state: str | None = None) -> Iterator[Document]:
         """The items of a job."""
-        return look.listed(self.view, ident, state)
+        return listing.listed(self.view, ident, state)
 
     def item(self, ident: str, given: str) -> Document:
         """One item, with its failures and steps."""
-        return look.item(self.view, ident, given)
+        return listing.item(self.view, ident, given)
 
     def job_logs(self, ident: str, item: str | None = None) -> Iterator[tuple[str, str]]:
         """What its steps printed."""
-        return look.logs(self.view, ident, item)
+        return listing.logs(self.view, ident, item)
 
     def dead_items(self, ident: str) -> list[Document]:
         """The dead-letter queue."""
-        return dead.queue(self.view, ident)
+        return dead_letters.queue(self.view, ident)
 
     def retry_items(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> Document:
         """Try items again."""
         self.may("retry_items")
-        return dead.retry(self.ground, ident, which, everything=everything)
+        return dead_letters.retry(self.ground, ident, which, everything=everything)
 
     def drop_items(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> Document:
         """Give items up."""
         self.may("drop_items")
-        return dead.drop(self.ground, ident, which, everything=everything)
+        return dead_letters.drop(self.ground, ident, which, everything=everything)
 
     def job_step(self, dispatch: str, project: str, slug: str, show: Callable[[str], None]) -> bool:
         """What the session of an item does."""
         self.may("job_step")
-        return step.perform(self.ground, dispatch, project, slug, show)
+        return session.perform(self.ground, dispatch, project, slug, show)
 
 
 def validate_job(file: str) -> Document:

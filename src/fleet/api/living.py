@@ -8,9 +8,11 @@ from fleet.api.day import Day
 from fleet.errors import Ambiguous, BadInput, CannotAnswer, NoSuchDispatch, NoSuchQuestion, Refused
 from fleet.model import names
 from fleet.store import queries as q
-from fleet.verbs import install, limits, messages, questions
-from fleet.verbs.deliver import deliver
-from fleet.verbs.find import SHORTEST_PREFIX
+from fleet.verbs.agents import failed_turns as limits
+from fleet.verbs.agents import install_hooks as install
+from fleet.verbs.agents import messages, questions
+from fleet.verbs.agents.deliver import deliver
+from fleet.verbs.dispatch.find import SHORTEST_PREFIX
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row

@@ -8,13 +8,15 @@ from fleet.api.acts import Acts
 from fleet.errors import NoSuchProject
 from fleet.model import names
 from fleet.store import queries as q
-from fleet.verbs import explain, follow, overview, show
+from fleet.verbs.tasks import explain, show
+from fleet.verbs.views import operations as follow
+from fleet.verbs.views import overview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fleet.verbs.follow import Which
-    from fleet.verbs.show import Filters
+    from fleet.verbs.tasks.show import Filters
+    from fleet.verbs.views.operations import Which
 
 Document = dict[str, Any]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
 from fleet.errors import HomeCopied, HomeMoved, NotSeated, StoreGone, StoreReplaced, TickInProgress
-from fleet.model.times import SECOND, duration
+from fleet.model.text.times import SECOND, duration
 from fleet.world.clock import Clock
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 from fleet.errors import SpeakerEnded
-from fleet.model import roles
+from fleet.model.agents import roles
 from fleet.store import queries as q
-from fleet.world.ancestry import marks_above
+from fleet.world.process.ancestry import marks_above
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

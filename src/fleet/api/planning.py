@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from fleet.api.looking import Looking
 from fleet.api.permits import refuse_running
 from fleet.errors import NotTrusted
-from fleet.model import roles
-from fleet.model.times import duration
-from fleet.verbs import add, claim, edit, reopen, report
-from fleet.verbs.add import NewTask
+from fleet.model.agents import roles
+from fleet.model.text.times import duration
+from fleet.verbs.tasks import add, claim, edit, reopen, report
+from fleet.verbs.tasks.add import NewTask
 
 if TYPE_CHECKING:
-    from fleet.verbs.edit import Edit
+    from fleet.verbs.tasks.edit import Edit
 
 Document = dict[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 from fleet.api.coordinating import Coordinating
 from fleet.api.permits import refuse_forced
 from fleet.store import queries as q
-from fleet.verbs import resume, resume_all
+from fleet.verbs.resume import resume, resume_all
 
 Document = dict[str, Any]
 

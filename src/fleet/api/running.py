@@ -12,36 +12,24 @@ from fleet.api.planning import Planning
 from fleet.api.session import Session
 from fleet.engines import reader
 from fleet.errors import Absent, FleetError, NoSuchDispatch, WorktreeBusy
-from fleet.model.claim import Claim
-from fleet.model.times import iso_or_none
+from fleet.model.dispatch.claim import Claim
+from fleet.model.text.times import iso_or_none
 from fleet.resources import KINDS, class_of
 from fleet.store import queries as q
 from fleet.store import tasks
-from fleet.verbs import (
-    agents,
-    branches,
-    dispatch,
-    end,
-    find,
-    keep,
-    land,
-    merge,
-    ordering,
-    prompts,
-    prune,
-    reclaim,
-    recorded_merges,
-    restore_merges,
-    seat,
-    settle,
-    sweep,
-)
+from fleet.verbs.agents import listing as agents
+from fleet.verbs.coord import seat
+from fleet.verbs.dispatch import dispatch, end, find, plan, prompts, reclaim, settle
+from fleet.verbs.dispatch import keep_uncommitted as keep
+from fleet.verbs.merge import branches, land, merge, recorded
+from fleet.verbs.merge import restore as restore_merges
+from fleet.verbs.sweep import journal_archive, sweep
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row, Rows
-    from fleet.verbs.finding import Finding
-    from fleet.verbs.ordering import Wanted
+    from fleet.verbs.dispatch.plan import Wanted
+    from fleet.verbs.sweep.finding import Finding
     from fleet.world.tmux import Pane
 
 Document = dict[str, Any]
@@ -79,7 +67,7 @@ class Running(Planning, Session):
 
     def check_start(self, wanted: Wanted) -> None:
         """Refuse what could not start anyway."""
-        ordering.check_start(self.ground, wanted)
+        plan.check_start(self.ground, wanted)
 
     def coord_spawn(self, wanted: Wanted) -> Document:
         """Start a project's coordinator, behind its gate."""
@@ -231,7 +219,7 @@ class Running(Planning, Session):
 
     def merges(self, *, project: str) -> list[Document]:
         """Every recorded merge, newest first, and whether it is missing."""
-        return recorded_merges.list_merges(self.view, project)
+        return recorded.list_merges(self.view, project)
 
     def restore_merges(self, *, project: str) -> Document:
         """Put missing merges back onto the integration branch."""
@@ -241,7 +229,7 @@ class Running(Planning, Session):
     def acknowledge_merges(self, *, project: str, reason: str) -> Document:
         """Record that missing merges are meant to be gone."""
         self.may("acknowledge_merges")
-        return recorded_merges.acknowledge_merges(self.ground, project, reason)
+        return recorded.acknowledge_merges(self.ground, project, reason)
 
     def sweep(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Finding]:
         """Look for what leaked, and release it if wanted."""
@@ -261,7 +249,7 @@ class Running(Planning, Session):
     def prune_archive(self, *, older_than: str | None = None) -> Document:
         """Remove old journals from the archive; their ids stay given out."""
         self.may("prune_archive")
-        return prune.prune(self.ground, older_than=older_than)
+        return journal_archive.prune(self.ground, older_than=older_than)
 
     # prompts, for programs --------------------------------------------------------------------------------------------
     def acquire_prompt(self, ident: str, content: str, wanted: Document) -> Document:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.api.acts import Acts
 from fleet.store import queries as q
-from fleet.verbs.ground import Ground
+from fleet.verbs.context import Ground
 from fleet.world.world import World
 
 if TYPE_CHECKING:
-    from fleet.verbs.launch import Launched
+    from fleet.verbs.dispatch.launch import Launched
 
 Document = dict[str, Any]
 _LOOKS = 20
@@ -53,13 +53,13 @@ class Session(Acts):
 
     def launch(self, ident: str) -> Launched:
         """What a session's command becomes."""
-        from fleet.verbs.launch import launch
+        from fleet.verbs.dispatch.launch import launch
 
         return launch(self.ground, ident)
 
     def settle(self, ident: str) -> Document:
         """End a dispatch whose death is proven."""
-        from fleet.verbs.settle import settle
+        from fleet.verbs.dispatch.settle import settle
 
         return settle(self.ground, ident)
 

@@ -27,8 +27,8 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fleet.model.dialect import FIELDS, MEANINGS, REMEDIES
-from fleet.model.hearing import STATES
+from fleet.model.agents.dialect import FIELDS, MEANINGS, REMEDIES
+from fleet.model.agents.hook_events import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

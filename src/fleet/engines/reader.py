@@ -11,10 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fleet.engines.conversations import Kept
+from fleet.engines.conversations import read as read_kept
 from fleet.engines.hooks import Hooks
 from fleet.engines.hooks import read as read_hooks
-from fleet.engines.kept import Kept
-from fleet.engines.kept import read as read_kept
 from fleet.engines.status_file import StatusFile
 from fleet.engines.status_file import read as read_status_file
 from fleet.errors import Absent, BadSetting

@@ -8,7 +8,7 @@ import shutil
 import tomllib
 from typing import TYPE_CHECKING
 
-from fleet.engines.places import place, value_at
+from fleet.engines.program_files import place, value_at
 from fleet.engines.reader import python
 from fleet.errors import AutonomyRefused, EngineMissing, EngineNotReady
 from fleet.world.world import fleet_program

@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fleet.model.hearing import STATES
+from fleet.model.agents.hook_events import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from fleet.resources.job_process import JobProcess
 from fleet.resources.merge_tree import MergeTree
 from fleet.resources.tmux_session import TmuxSession
 from fleet.resources.worker_dir import WorkerDir
-from fleet.resources.worktree import Worktree
+from fleet.resources.worktree.worktree import Worktree
 
 if TYPE_CHECKING:
     from fleet.resources.kind import Kind

@@ -9,7 +9,7 @@ from fleet.errors import Refused
 from fleet.model.identity import Identity
 
 if TYPE_CHECKING:
-    from fleet.model.claim import Claim, Look
+    from fleet.model.dispatch.claim import Claim, Look
     from fleet.resources.kind import Order
     from fleet.world.world import World
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fleet.model.claim import Claim, Look
+    from fleet.model.dispatch.claim import Claim, Look
     from fleet.resources.kind import Order
     from fleet.world.world import World
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import Contested
 from fleet.model.identity import Identity
-from fleet.world.programs import EffectLock
+from fleet.world.process.programs import EffectLock
 
 if TYPE_CHECKING:
-    from fleet.model.claim import Claim, Look
+    from fleet.model.dispatch.claim import Claim, Look
     from fleet.model.identity import Life
     from fleet.resources.kind import Order
     from fleet.world.world import World

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.model.claim import Claim, Look
+    from fleet.model.dispatch.claim import Claim, Look
     from fleet.world.world import World
 
 

@@ -6,11 +6,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import GitRefused, WorktreeRefused
-from fleet.resources import half_made, half_removed
-from fleet.world import folders
+from fleet.resources.worktree import half_made, half_removed
+from fleet.world.files import folders
 
 if TYPE_CHECKING:
-    from fleet.model.claim import Claim, Look
+    from fleet.model.dispatch.claim import Claim, Look
     from fleet.resources.kind import Order
     from fleet.world.world import World
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import TmuxRefused
 from fleet.model.identity import Identity
-from fleet.resources.half_made import UNMADE
+from fleet.resources.worktree.half_made import UNMADE
 
 if TYPE_CHECKING:
-    from fleet.model.claim import Claim, Look
+    from fleet.model.dispatch.claim import Claim, Look
     from fleet.resources.kind import Order
     from fleet.world.tmux import Listing, Pane
     from fleet.world.world import World

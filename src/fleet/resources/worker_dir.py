@@ -6,10 +6,10 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from fleet.world import folders
+from fleet.world.files import folders
 
 if TYPE_CHECKING:
-    from fleet.model.claim import Claim, Look
+    from fleet.model.dispatch.claim import Claim, Look
     from fleet.resources.kind import Order
     from fleet.world.world import World
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.errors import BundleHeld, OtherHost, ThingHeld
-from fleet.model import jsontext
-from fleet.model.claim import Claim
-from fleet.model.dispatches import UNFINISHED
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.text import jsontext
 from fleet.store import queries as q
 
 if TYPE_CHECKING:

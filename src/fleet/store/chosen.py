@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.world.configuration import settings_of
+from fleet.world.home.settings import settings_of
 
 
 def chosen_store(home: str) -> tuple[str, float]:

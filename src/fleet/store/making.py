@@ -11,8 +11,8 @@ from fleet.store.csqlite import _sqlite3
 from fleet.store.migrations import MIGRATIONS, Migration
 from fleet.store.sqlite import BUSY, FILE, LOCK, MARK, connected, patiently
 from fleet.world.clock import Clock
-from fleet.world.files import move_into_place
-from fleet.world.locks import FileLock
+from fleet.world.files.files import move_into_place
+from fleet.world.files.locks import FileLock
 
 _PRIVATE = 0o600
 _A_MOMENT = 0.1

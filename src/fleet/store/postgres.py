@@ -23,7 +23,7 @@ from fleet.errors import (
     StoreUnreachable,
     WriteFailed,
 )
-from fleet.model import jsontext
+from fleet.model.text import jsontext
 from fleet.model.version import VERSION
 from fleet.store import queries as q
 from fleet.store.migrations import MIGRATIONS, Migration
@@ -33,7 +33,7 @@ from fleet.world.clock import Clock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from fleet.model.actors import Caller
+    from fleet.model.agents.actors import Caller
     from fleet.store.query import Query
     from fleet.store.transaction import Row
     from fleet.world.funnel import Funnel

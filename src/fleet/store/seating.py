@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fleet.errors import Contested, NotSeated, ReplaceInProgress
-from fleet.model.dispatches import UNFINISHED
-from fleet.model.times import SECOND
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 
 TYPE_CHECKING = False

@@ -25,14 +25,14 @@ from fleet.errors import (
 from fleet.model.version import VERSION
 from fleet.store.csqlite import _sqlite3
 from fleet.store.transaction import Rows, Store, Tx
-from fleet.world.locks import FileLock, noted_in
+from fleet.world.files.locks import FileLock, noted_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeVar
 
-    from fleet.model.actors import Caller
+    from fleet.model.agents.actors import Caller
     from fleet.store.query import Query
     from fleet.store.transaction import Row
     from fleet.world.funnel import Funnel

@@ -10,7 +10,7 @@ from _blake2 import blake2s  # hashlib around it costs three milliseconds
 from os import getpid
 
 from fleet.errors import KeyReused, NotSeated, SpeakerEnded
-from fleet.model import jsontext
+from fleet.model.text import jsontext
 from fleet.store import queries as q
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
 
-    from fleet.model.actors import Caller
+    from fleet.model.agents.actors import Caller
     from fleet.store.query import Query
     from fleet.world.funnel import Funnel
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
 from fleet.errors import FleetError, Refused
-from fleet.testing import show
+from fleet.testing.scene import make_repository
 from fleet.testing.stub_model import SPEAKERS, StubModel
-from fleet.world import ps
-from fleet.world.programs import EffectLock
+from fleet.world.process import ps
+from fleet.world.process.programs import EffectLock
 from fleet.world.world import fleet_program
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from fleet.engines.reader import Check, Engine
-    from fleet.world.programs import Programs
+    from fleet.world.process.programs import Programs
 
 PROJECT, TASK, LOGGED, MESSAGE = "trial", "proof", "from inside", "Prove it"
 COMMANDS = ("git mv README.md proof.md", f'git commit --message "{MESSAGE}"', f'fleet log "{LOGGED}"', "fleet done")
@@ -144,7 +144,7 @@ class _Trial:
             os.makedirs(folder, mode=0o700)
         Path(self._home, "config.toml").write_text('exit_grace = "2s"\n', encoding="utf-8")
         shutil.copyfile(self._engine.source, f"{self._home}/engines/{self._engine.name}.toml")
-        show.make_repository(self._repository)
+        make_repository(self._repository)
         for name, text in self._check.files.items():
             path = Path(self._person, name)
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,10 +16,10 @@ from urllib.parse import urlencode
 
 from fleet.api.fleet import Fleet
 from fleet.errors import FleetError
-from fleet.verbs.ordering import Wanted
-from fleet.world import home_record
-from fleet.world.cgroups import Cgroups
+from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.funnel import Funnel
+from fleet.world.home import home_record
+from fleet.world.process.cgroups import Cgroups
 
 if TYPE_CHECKING:
     from typing import Self
@@ -135,6 +135,21 @@ class Scene:
         Path(self.repository, "README").write_text("a repository\n", encoding="utf-8")
         self.git("add", ".")
         self.git("commit", "--quiet", "--message=first")
+
+
+def make_repository(path: str) -> None:
+    """A repository with a first commit."""
+    Path(path, "src").mkdir(parents=True)
+    Path(path, "README.md").write_text("# demo\n", encoding="utf-8")
+    who = ["-c", "user.name=demo", "-c", "user.email=demo@localhost"]
+    for words in (
+        ["init", "--quiet", "--initial-branch=main"],
+        ["add", "."],
+        [*who, "commit", "--quiet", "-m", "first"],
+    ):
+        subprocess.run(["git", *words], cwd=path, check=True)
+    for name, value in (("user.name", "demo"), ("user.email", "demo@localhost")):
+        subprocess.run(["git", "config", name, value], cwd=path, check=True)
 
 
 _OUTSIDE = ("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_inbox", "merge_tree", "job_process")

@@ -6,7 +6,7 @@ import os
 import time as clocks
 from time import monotonic, sleep, time
 
-from fleet.model.times import SECOND
+from fleet.model.text.times import SECOND
 
 
 class Clock:

@@ -13,10 +13,10 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING, Any, Literal
 
-from fleet.model.secrets import hidden
+from fleet.model.text.secrets import hidden
 
 if TYPE_CHECKING:
-    from fleet.world.programs import Done, Programs
+    from fleet.world.process.programs import Done, Programs
 
     State = Literal["open", "merged", "closed", "unknown"]
 

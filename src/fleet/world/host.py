@@ -7,7 +7,7 @@ import subprocess
 import sys
 from functools import cached_property
 
-from fleet.world import rooms
+from fleet.world.process import pid_namespaces
 
 _ID_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 _BOOT_FILE = "/proc/sys/kernel/random/boot_id"
@@ -46,7 +46,7 @@ class Host:
         """
         if sys.platform == "darwin":
             return _boot_of_macos()
-        boot, room = _first_line(_BOOT_FILE), rooms.own()
+        boot, room = _first_line(_BOOT_FILE), pid_namespaces.own()
         if room is None:
             return ""
         return f"{boot}.{room}" if boot and room else boot

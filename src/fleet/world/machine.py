@@ -10,7 +10,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from fleet.world.output import replacing
+from fleet.world.files.user_file import replacing
 
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel

@@ -18,16 +18,16 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from fleet.errors import TmuxRefused
-from fleet.world.home_change import id_of_path
+from fleet.world.home.home_change import id_of_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fleet.model.identity import Identity
-    from fleet.world.cgroups import Cgroups
-    from fleet.world.files import Files
-    from fleet.world.processes import Processes
-    from fleet.world.programs import Done, Programs
+    from fleet.world.files.files import Files
+    from fleet.world.process.cgroups import Cgroups
+    from fleet.world.process.processes import Processes
+    from fleet.world.process.programs import Done, Programs
 
 LIMIT = 5.0
 # What tmux writes at the end of a pane whose process is dead.

@@ -8,27 +8,27 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from fleet.world import home_record
-from fleet.world.cgroups import Cgroups
-from fleet.world.children import Children
 from fleet.world.clock import Clock
-from fleet.world.files import Files
-from fleet.world.gates import Gate
-from fleet.world.git import Git
-from fleet.world.git_proofs import GitProofs
-from fleet.world.git_remotes import GitRemotes
-from fleet.world.home_change import unsaved
+from fleet.world.files.files import Files
+from fleet.world.files.gates import Gate
+from fleet.world.git.git import Git
+from fleet.world.git.proofs import GitProofs
+from fleet.world.git.remotes import GitRemotes
+from fleet.world.home import home_record
+from fleet.world.home.home_change import unsaved
 from fleet.world.host import Host
 from fleet.world.ids import Ids
 from fleet.world.machine import Machine
-from fleet.world.processes import Processes
-from fleet.world.programs import EffectLock, Programs
-from fleet.world.rooms import Rooms
+from fleet.world.process.cgroups import Cgroups
+from fleet.world.process.children import Children
+from fleet.world.process.pid_namespaces import Rooms
+from fleet.world.process.processes import Processes
+from fleet.world.process.programs import EffectLock, Programs
 from fleet.world.tmux import Tmux, socket_of
 
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
-    from fleet.world.home_record import HomeRecord
+    from fleet.world.home.home_record import HomeRecord
 
 
 # What says who an agent is.

@@ -11,10 +11,10 @@ import click
 
 from fleet.errors import FleetError
 from fleet.model.version import VERSION
-from fleet.surfaces.cli import streams
 from fleet.surfaces.cli.table import GROUPS, HIDDEN, SECTIONS
-from fleet.world import home_record
-from fleet.world.home import home_path
+from fleet.surfaces.cli.ui import streams
+from fleet.world.home import home_record
+from fleet.world.home.location import home_path
 
 if TYPE_CHECKING:
     from fleet.surfaces.cli.table import Entry
@@ -40,7 +40,7 @@ class LazyGroup(click.Group):
         entry = self._entries.get(cmd_name)
         if entry is None:
             return super().get_command(ctx, cmd_name)
-        module = importlib.import_module(f"fleet.surfaces.cli.{entry.module}")
+        module = importlib.import_module(f"fleet.surfaces.cli.commands.{entry.module}")
         gc.enable()
         found: click.Command = module.COMMANDS[self._key(cmd_name)]
         return found
@@ -121,7 +121,7 @@ def _warn_of_move(words: list[str]) -> None:
         return  # a command that needs no home
     if record is None or record.path == home or words[:1] == ["home"]:
         return
-    from fleet.world.home_change import why_elsewhere
+    from fleet.world.home.home_change import why_elsewhere
 
     error = why_elsewhere(record, home)
     if error is not None:

@@ -10,7 +10,8 @@ import os
 import sys
 
 from fleet.errors import BadText, FleetError
-from fleet.surfaces.cli import hot_table, streams
+from fleet.surfaces.cli.hot import table
+from fleet.surfaces.cli.ui import streams
 
 FAILED = 1
 INTERRUPTED = 130
@@ -49,25 +50,25 @@ def run(words: list[str]) -> int:
 
 
 def _run(words: list[str]) -> int:
-    if hot_table.is_hook(words):
+    if table.is_hook(words):
         if not os.environ.get("FLEET_DISPATCH_ID"):
             return 0  # outside fleet a hook does nothing
-        from fleet.surfaces.cli import hot_hook
+        from fleet.surfaces.cli.hot import hook
 
-        return hot_hook.run(event=words[1], engine=words[3])
-    if hot_table.is_of_session(words):
+        return hook.run(event=words[1], engine=words[3])
+    if table.is_of_session(words):
         gc.disable()
-        from fleet.surfaces.cli import session
+        from fleet.surfaces.cli.hot import session
 
         return session.run(words)
-    called = None if "_FLEET_COMPLETE" in os.environ else hot_table.find(words)
+    called = None if "_FLEET_COMPLETE" in os.environ else table.find(words)
     if called is not None:
-        from fleet.surfaces.cli import hot
+        from fleet.surfaces.cli.hot import fast
 
         command, short, rest = called
-        values = hot.parse(command, rest, short=short)
+        values = fast.parse(command, rest, short=short)
         if values is not None:
-            return hot.perform(command, values, short=short)
+            return fast.perform(command, values, short=short)
     gc.disable()  # importing makes much and frees nothing: a twentieth of the start
     from fleet.surfaces.cli.app import run_click
 

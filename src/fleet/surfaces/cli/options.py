@@ -9,7 +9,7 @@ import click
 
 from fleet.api.looking import Looking
 from fleet.errors import FleetError
-from fleet.surfaces.cli.hot_table import COMMON
+from fleet.surfaces.cli.hot.table import COMMON
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from fleet.api.fleet import Fleet
-    from fleet.surfaces.cli.hot_table import Option
+    from fleet.surfaces.cli.hot.table import Option
 
 Decorated = Any
 COUNT = click.IntRange(1, 1 << 60)

@@ -1,0 +1,119 @@
+"""Fifty real processes at one graph: what `fleet demo` shows, and what tests use to press on the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fleet.api.fleet import Fleet
+from fleet.errors import Contested, Refused
+from fleet.world.clock import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROJECT = "demo"
+LAYERS = 10
+MESSAGES = 3
+_LOOK_AGAIN = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the crowd was told, what the store kept, and how long it took."""
+
+    processes: int
+    failed_processes: int
+    tasks: int
+    done: int
+    lost_races: int
+    acknowledged: int
+    kept: int
+    operations: int
+    seconds: float
+
+
+def graph(tasks: int) -> list[bytes]:
+    """Layers of tasks, each waiting for two of the layer before."""
+    width = max(tasks // LAYERS, 1)
+    lines = []
+    for number in range(tasks):
+        layer, place = divmod(number, width)
+        above = [f"t{(layer - 1) * width + (place + shift) % width:04d}" for shift in (0, 1)] if layer else []
+        node = {"slug": f"t{number:04d}", "title": f"Task {number} of layer {layer}", "after": sorted(set(above))}
+        lines.append(json.dumps(node).encode())
+    return lines
+
+
+def run(home: str, repository: str, *, processes: int, tasks: int, show: Callable[[dict[str, Any]], None]) -> Outcome:
+    """Let so many processes work through a graph at once, and count."""
+    clock = Clock()
+    with Fleet.open(home, actor="demo") as fleet:
+        fleet.register(repository, PROJECT)
+        fleet.ingest(project=PROJECT, lines=graph(tasks), name="demo")
+        before, started = fleet.newest(), clock.ticks()
+        crowd = [_worker(home, f"worker-{number:02d}") for number in range(processes)]
+        while any(child.poll() is None for child in crowd):
+            show(fleet.project(PROJECT))
+            clock.wait(0.1)
+        seconds = clock.ticks() - started
+        show(fleet.project(PROJECT))
+        said = [json.loads(child.communicate()[0] or "{}") for child in crowd]
+        counts = fleet.project(PROJECT)["tasks"]
+        logged = sum(len(node.get("log", ())) for node in fleet.export(project=PROJECT))
+        return Outcome(
+            processes=processes,
+            failed_processes=sum(child.returncode != 0 for child in crowd),
+            tasks=tasks,
+            done=counts["done"],
+            lost_races=sum(each.get("lost", 0) for each in said),
+            acknowledged=sum(each.get("logged", 0) for each in said),
+            kept=logged,
+            operations=fleet.newest() - before,
+            seconds=seconds,
+        )
+
+
+def _worker(home: str, name: str) -> subprocess.Popen[str]:
+    told = {key: value for key, value in os.environ.items() if not key.startswith("FLEET_")}
+    words = [sys.executable, "-m", "fleet.demo.crowd", name]
+    return subprocess.Popen(words, env=told | {"FLEET_HOME": home}, stdout=subprocess.PIPE, text=True)
+
+
+def work(fleet: Fleet, clock: Clock) -> dict[str, int]:
+    """Take whatever is ready until everything is done."""
+    counts = {"logged": 0, "lost": 0}
+    while True:
+        ready = fleet.ready(project=PROJECT, limit=8)
+        if ready:
+            _one(fleet, ready[os.getpid() % len(ready)]["slug"], counts)
+        elif not any(fleet.project(PROJECT)["tasks"][status] for status in ("open", "in_progress")):
+            return counts
+        else:
+            clock.wait(_LOOK_AGAIN)
+
+
+def _one(fleet: Fleet, slug: str, counts: dict[str, int]) -> None:
+    try:
+        fleet.claim(project=PROJECT, slug=slug)
+    except (Contested, Refused):
+        counts["lost"] += 1
+        return
+    for number in range(MESSAGES):
+        fleet.log(project=PROJECT, slug=slug, message=f"step {number + 1} of {MESSAGES}")
+        counts["logged"] += 1
+    fleet.done(project=PROJECT, slug=slug)
+
+
+def main() -> None:
+    """One of the crowd."""
+    with Fleet.open(actor=sys.argv[1]) as fleet:
+        print(json.dumps(work(fleet, Clock())))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""What `fleet demo` plays: a dozen tasks, six scripted agents at a time in real tmux sessions and worktrees, and bad luck.
+
+One agent is killed, one hangs, one leaves a dirty tree, one dispatcher is killed half-way. At the end everything is merged and
+nothing is left.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fleet.api.fleet import Fleet
+from fleet.errors import FleetError
+from fleet.model.identity import Identity
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.tasks.edit import Edit
+from fleet.verbs.tasks.show import Filters
+from fleet.world.clock import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROJECT = "demo"
+AT_ONCE = 6
+PATIENCE = 180.0
+_EFFECTS_BEFORE_DEATH = 12
+GRAPH = {
+    "foundation": [],
+    "lexer": ["foundation"],
+    "parser": ["lexer"],
+    "printer": ["foundation"],
+    "types": ["foundation"],
+    "checker": ["parser", "types"],
+    "optimiser": ["checker"],
+    "backend": ["types"],
+    "linker": ["backend"],
+    "driver": ["optimiser", "linker"],
+    "docs": ["printer"],
+    "release": ["driver", "docs"],
+}
+KILLED, HANGS, MESSY, HALF_WAY = "lexer", "types", "printer", "backend"
+
+
+@dataclass(slots=True)
+class Show:
+    """How it went."""
+
+    done: int = 0
+    merged: int = 0
+    recovered: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    leaked: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def script(slug: str, *, bad_luck: bool) -> str:
+    """What the agent of a task does."""
+    work = f"write src/{slug}.py value = '{slug}'\nlog wrote src/{slug}.py\ncommit Add {slug}\nwait 0.3\nartifact src/{slug}.py\n"
+    if bad_luck and slug == HANGS:
+        return f"write src/{slug}.py half\nhang\n"
+    if bad_luck and slug == KILLED:
+        return f"log begins\n{work}wait 60\ndone\n"
+    if slug == MESSY:
+        return f"{work}write notes.txt never committed\ndone\n"
+    return f"{work}done\n"
+
+
+class Play:
+    """The demo, a step at a time."""
+
+    def __init__(self, home: str, repository: str, show: Callable[[list[dict[str, Any]], list[str]], None]) -> None:
+        self._fleet = Fleet.open(home, actor="demo")
+        self._repository = repository
+        self._show = show
+        self._clock = Clock()
+        self._events: list[str] = []
+        self._lucky: set[str] = set()
+        self.result = Show()
+
+    def run(self) -> Show:
+        """Until every task is merged, or patience runs out."""
+        started = self._clock.ticks()
+        with self._fleet:
+            self._fleet.register(self._repository, PROJECT)
+            for slug, after in GRAPH.items():
+                text = script(slug, bad_luck=True)
+                self._fleet.add(
+                    project=PROJECT, title=f"Write the {slug}", slug=slug, after=tuple(after), description=text
+                )
+            while self.result.merged < len(GRAPH) and self._clock.ticks() - started < PATIENCE:
+                self._step()
+            self._close()
+        self.result.seconds = self._clock.ticks() - started
+        return self.result
+
+    def _step(self) -> None:
+        self._bad_luck()
+        for finding in self._fleet.sweep(kill=True):
+            if finding.done and "coord-state" not in finding.what:
+                self._tell(f"sweep: {finding.what}: {finding.action.removeprefix('did: ')} ({finding.proof})")
+        self._mend()
+        for slug in self._fleet.mergeable(project=PROJECT):
+            done = self._fleet.merge(project=PROJECT, slug=slug)
+            self.result.merged += 1
+            self._tell(f"merged {slug}" + (f"; kept: {done['left'][0]}" if done["left"] else ""))
+        room = AT_ONCE - len(self._fleet.agents(PROJECT))
+        for task in self._fleet.ready(project=PROJECT, limit=max(room, 0)) if room > 0 else ():
+            self._start(task["slug"])
+        self._show(list(self._fleet.tasks(project=PROJECT)), self._events)
+        self._clock.wait(0.15)
+
+    def _start(self, slug: str) -> None:
+        if slug == HALF_WAY and slug not in self._lucky:
+            self._lucky.add(slug)
+            self._die_half_way(slug)
+            return
+        self._fleet.dispatch(Wanted(project=PROJECT, slug=slug, engine="scripted"))
+        self._tell(f"dispatched {slug}")
+
+    def _die_half_way(self, slug: str) -> None:
+        """A real process begins to dispatch and is killed with a real SIGKILL."""
+        child = os.fork()
+        if child == 0:
+            with Fleet.open(self._fleet.home, actor="doomed") as doomed:
+                doomed.funnel.watcher = _Doom(_EFFECTS_BEFORE_DEATH)
+                doomed.dispatch(Wanted(project=PROJECT, slug=slug, engine="scripted"))
+            os._exit(0)
+        os.waitpid(child, 0)
+        self._tell(f"the dispatcher of {slug} was killed half-way")
+        self.result.recovered.append(f"{slug}: its dispatcher was killed half-way")
+
+    def _bad_luck(self) -> None:
+        for agent in self._fleet.agents(PROJECT):
+            slug = agent["task"]
+            if slug in self._lucky or slug not in {KILLED, HANGS}:
+                continue
+            screen = self._screen(agent["id"])
+            process = Identity.parse(agent["process"] or "")
+            if slug == KILLED and "begins" in screen and process is not None:
+                self._lucky.add(slug)
+                self._fleet.world.processes.signal(process, signal.SIGKILL)
+                self._tell(f"the agent of {slug} was killed -9")
+            if slug == HANGS and "hang" in screen:
+                self._lucky.add(slug)
+                self._fleet.kill(agent["id"], "it hangs")
+                self._tell(f"the agent of {slug} hung, and was killed with its reason")
+
+    def _screen(self, ident: str) -> str:
+        try:
+            return self._fleet.screen(ident)
+        except FleetError:
+            return ""
+
+    def _mend(self) -> None:
+        """What a person would do: look at what failed, and let it be tried again."""
+        for task in self._fleet.tasks(project=PROJECT):
+            if task["status"] in {"failed", "blocked"}:
+                slug = task["slug"]
+                self._fleet.retry(project=PROJECT, slug=slug)
+                self._edit(slug)
+                self._tell(f"{slug} {task['status']} ({task['reason']}): tried again in the same worktree")
+                self.result.recovered.append(f"{slug}: {task['status']}, {task['reason']}")
+
+    def _edit(self, slug: str) -> None:
+        self._fleet.edit(Edit(project=PROJECT, slug=slug, description=script(slug, bad_luck=False)))
+
+    def _close(self) -> None:
+        self.result.done = sum(task["status"] == "done" for task in self._all())
+        for tree in self._fleet.kept_trees():
+            self.result.refused.append(f"{tree['task']}: its worktree had uncommitted work, and was not removed")
+            kept = self._fleet.keep(project=PROJECT, slug=tree["task"])
+            self._tell(f"{tree['task']}: its uncommitted work is kept in {kept['ref']}")
+        self._fleet.sweep(kill=True)
+        self.result.leaked = leftovers(self._fleet)
+
+    def _all(self) -> list[dict[str, Any]]:
+        return list(self._fleet.tasks(project=PROJECT, filters=Filters(archived=True)))
+
+    def _tell(self, event: str) -> None:
+        self._events.append(event)
+
+
+class _Doom:
+    """Kills the process at its n-th effect."""
+
+    def __init__(self, number: int) -> None:
+        self._left = number
+
+    def before(self, _effect: str) -> None:
+        """Count down."""
+        self._left -= 1
+        if self._left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def during(self, _effect: str, _pid: int) -> None:
+        """Nothing to do."""
+
+    def after(self, _effect: str) -> None:
+        """Nothing to do."""
+
+
+def leftovers(fleet: Fleet) -> list[str]:
+    """Whatever is there that nobody needs any more."""
+    found = [f"session {pane.session}" for pane in fleet.world.tmux.listing().panes]
+    found += [f"{claim['kind']} {claim['name']}" for claim in fleet.claims() if claim["kind"] != "coord_spawn_marker"]
+    found += [f"prompt {name}" for name in fleet.files.names("inbox") if name != "archive"]
+    found += [f"worktree {name}" for name in fleet.files.names(f"projects/{PROJECT}/worktrees")]
+    return found

@@ -1,0 +1,1 @@
+"""What agents say and ask, and who may do what."""

@@ -1,0 +1,1 @@
+"""Dispatches and claims: their steps, and the decisions about them."""

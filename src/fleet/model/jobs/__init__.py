@@ -1,0 +1,1 @@
+"""Jobs: the document of a workflow, and the items."""

@@ -1,0 +1,226 @@
+"""A workflow: setup, then steps for each of many items, then reduce. Read from YAML; every fault points at line and column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+
+from fleet.errors import BadWorkflow
+from fleet.model.jobs import placeholders
+from fleet.model.jobs.keys import JOB, MAP, RETRY, STEP
+from fleet.model.jobs.yaml_tree import Unreadable, parse
+from fleet.model.text.times import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.model.jobs.kinds import Table
+    from fleet.model.jobs.yaml_tree import Fault, Node
+
+# What a part of the document can speak of.
+_KNOWN = {
+    "setup": ("env",),
+    "map": ("item", "setup", "env"),
+    "reduce": ("setup", "map", "env"),
+    "input": ("setup", "env"),
+}
+OF_MAP = ("results", "failed", "total", "done")
+OUTPUT = "output"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing to do."""
+
+    kind: str
+    text: str
+    name: str | None
+    commit_required: bool
+    timeout: int
+    engine: str | None
+    autonomy: str | None
+    model: str | None
+
+    @property
+    def title(self) -> str:
+        """Its first line, for people."""
+        return f"{self.kind}: {self.text.strip().splitlines()[0][:80]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often and when an item is tried again; times in milliseconds."""
+
+    attempts: int
+    backoff: int
+    longest: int
+
+    def wait(self, failures: int, share: float) -> int:
+        """How long to wait after so many failures: twice as long each time, and a random part of the second half of it."""
+        whole = min(self.backoff * 2 ** min(failures - 1, 40), self.longest)
+        return int(whole * (0.5 + share / 2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Map:
+    """What is done with the items."""
+
+    source: str
+    given: Any
+    select: str | None
+    steps: tuple[Step, ...]
+    max_parallel: int
+    isolation: str
+    retry: Retry
+    on_failure: str
+    breaker: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow:
+    """A whole job."""
+
+    name: str
+    map: Map
+    setup: tuple[Step, ...] = ()
+    reduce: tuple[Step, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+
+    def steps_of(self, part: str) -> tuple[Step, ...]:
+        """The steps of setup, of an item, or of reduce."""
+        return {"setup": self.setup, "reduce": self.reduce}.get(part, self.map.steps)
+
+    def agents(self) -> list[Step]:
+        """Every step that an agent does."""
+        return [step for step in (*self.setup, *self.map.steps, *self.reduce) if step.kind == "agent"]
+
+    def variables(self) -> list[str]:
+        """The variables that its texts speak of."""
+        texts = [step.text for step in (*self.setup, *self.map.steps, *self.reduce)]
+        texts += [self.map.given] if isinstance(self.map.given, str) else []
+        spoken = [name.split(".") for text in texts for name in placeholders.named(text)]
+        return sorted({path[1] for path in spoken if path[0] == "env" and len(path) > 1})
+
+
+def read(text: str, file: str) -> Workflow:
+    """The workflow of a document, or BadWorkflow with its first fault."""
+    found = faults(text)
+    if found:
+        first = found[0]
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise BadWorkflow(
+            file=file, line=first.line, column=first.column, why=f"{first.why}{more}", advice=first.advice or "mend it"
+        )
+    return _workflow(parse(text).plain)
+
+
+def faults(text: str) -> list[Fault]:
+    """Everything that is wrong with a document, in the order of its lines."""
+    try:
+        root = parse(text)
+    except Unreadable as error:
+        return [error.fault]
+    found = list(JOB.faults(root))
+    if not found:
+        found = [*_faults_of_select(root), *_faults_of_places(root), *_faults_of_names(root)]
+    return sorted(found, key=lambda fault: (fault.line, fault.column))
+
+
+def _faults_of_select(root: Node) -> Iterator[Fault]:
+    given = root.value["map"].value["input"]
+    select = given.value.get("select") if isinstance(given.value, dict) else None
+    if select is not None:
+        try:
+            jmespath.compile(select.value)
+        except JMESPathError as error:
+            yield select.fault(f"select is no JMESPath: {' '.join(str(error).split())}", "jmespath.org shows how")
+
+
+def _steps(root: Node) -> Iterator[tuple[str, Node]]:
+    for part in ("setup", "reduce"):
+        for step in root.value[part].value if part in root.value else ():
+            yield part, step
+    for step in root.value["map"].value["steps"].value:
+        yield "map", step
+
+
+def _faults_of_places(root: Node) -> Iterator[Fault]:
+    """Placeholders that nothing will ever stand for."""
+    steps = root.value["setup"].value if "setup" in root.value else []
+    outputs = {OUTPUT, *(step.value["name"].value for step in steps if "name" in step.value)}
+    for part, step in _steps(root):
+        text = step.value.get("agent") or step.value["shell"]
+        yield from _faults_of_text(part, text, outputs)
+    given = root.value["map"].value["input"]
+    for key in ("file", "command", "glob"):
+        if isinstance(given.value, dict) and key in given.value:
+            yield from _faults_of_text("input", given.value[key], outputs)
+
+
+def _faults_of_text(part: str, node: Node, outputs: set[str]) -> Iterator[Fault]:
+    for name in placeholders.named(node.value):
+        head, *path = name.split(".")
+        allowed = {"setup": outputs, "map": set(OF_MAP)}.get(head)
+        if head not in _KNOWN[part]:
+            known = ", ".join(f"{{{each}.…}}" for each in _KNOWN[part])
+            yield node.fault(f"{{{name}}} means nothing in {part}", f"there are {known}")
+        elif allowed is not None and (len(path) != 1 or path[0] not in allowed):
+            shown = ", ".join(f"{{{head}.{each}}}" for each in sorted(allowed))
+            yield node.fault(f"{{{name}}} is not known", f"there are {shown}")
+        elif head == "env" and len(path) != 1:
+            yield node.fault(f"{{{name}}} names no variable", "write {env.NAME}")
+
+
+def _faults_of_names(root: Node) -> Iterator[Fault]:
+    seen: set[tuple[str, str]] = set()
+    for part, step in _steps(root):
+        name = step.value.get("name")
+        if name is not None and ((part, name.value) in seen or name.value == OUTPUT):
+            yield name.fault(f"two steps of {part} cannot both be named {name.value!r}", "choose another name")
+        elif name is not None:
+            seen.add((part, name.value))
+
+
+def _workflow(given: dict[str, Any]) -> Workflow:
+    told = _with_defaults(MAP, given["map"])
+    parts = {part: tuple(_step(each, told) for each in given.get(part, ())) for part in ("setup", "reduce")}
+    return Workflow(name=given["name"], map=_map(told), env=given.get("env", {}), **parts)
+
+
+def _map(given: dict[str, Any]) -> Map:
+    listed = isinstance(given["input"], list)
+    where = {} if listed else given["input"]
+    source = "list" if listed else next(key for key in ("file", "command", "glob") if key in where)
+    retry = _with_defaults(RETRY, given.get("retry") or {})
+    return Map(
+        source=source,
+        given=given["input"] if listed else where[source],
+        select=where.get("select"),
+        steps=tuple(_step(each, given) for each in given["steps"]),
+        max_parallel=given["max_parallel"],
+        isolation=given["isolation"],
+        retry=Retry(attempts=retry["attempts"], backoff=duration(retry["backoff"]), longest=duration(retry["max"])),
+        on_failure=given["on_failure"],
+        breaker=given["breaker"],
+    )
+
+
+def _step(given: dict[str, Any], around: dict[str, Any]) -> Step:
+    whole = _with_defaults(STEP, given)
+    kind = "agent" if "agent" in given else "shell"
+    agent = {key: given.get(key) or around.get(key) for key in ("engine", "autonomy", "model")}
+    return Step(
+        kind=kind,
+        text=given[kind],
+        name=given.get("name"),
+        commit_required=whole["commit_required"],
+        timeout=duration(whole["timeout"]),
+        **agent,
+    )
+
+
+def _with_defaults(table: Table, given: dict[str, Any]) -> dict[str, Any]:
+    return {name: key.default for name, key in table.keys.items() if key.default is not None} | given

@@ -1,0 +1,1 @@
+"""Settings: the table of them, their text, and which of a repository's count."""

@@ -1,0 +1,80 @@
+"""Which settings of a repository count: those that a person has trusted, and those that need no trust.
+
+A repository's fleet.toml comes with its commits, and agents make commits. So what it runs, and what it frees agents to do,
+counts once a person has trusted these values; anything else in the file counts at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fleet.model.settings.table import PROJECT_FILE, SETTINGS, Value
+
+if TYPE_CHECKING:
+    from fleet.model.settings.table import Setting
+
+GUARDED = tuple(each for each in SETTINGS if each.guard)
+# From the least freedom to the most. A step down counts at once.
+_FREEDOM: dict[str, tuple[str | None, ...]] = {
+    "autonomy": (None, "ask", "edits", "allowlist", "full"),
+    "review": ("person", "agent", "none", None),
+}
+# Without them nothing runs, and nobody is started.
+_MAY_GO = frozenset({"worktree.setup", "worktree.teardown", "engine", "task.engine"})
+
+
+class Difference(NamedTuple):
+    """A setting that waits for a person: what was trusted, what the file says; None where it is not set."""
+
+    name: str
+    was: Any
+    now: Any
+    guard: str
+
+    def as_document(self) -> dict[str, Any]:
+        """For programs."""
+        return {"name": self.name, "was": self.was, "now": self.now, "runs": self.guard == "runs"}
+
+
+def said(values: dict[str, Value]) -> dict[str, Any]:
+    """What a repository's file says of the guarded settings, without those that it does not set."""
+    return {each.name: values[each.name].value for each in GUARDED if values[each.name].source != "default"}
+
+
+def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference]:
+    """What waits for a person, in the order of the table of settings."""
+    found = ((each, trusted.get(each.name), now.get(each.name)) for each in GUARDED)
+    return [
+        Difference(each.name, was, new, each.guard)
+        for each, was, new in found
+        if was != new and not _is_harmless(each, was, new)
+    ]
+
+
+def counted(values: dict[str, Value], trusted: dict[str, Any]) -> dict[str, Value]:
+    """The settings as they count: what waits for a person is as it was trusted before, or not set."""
+    waiting = differences(said(values), trusted)
+    return values | {each.name: _as_before(each, values[each.name]) for each in waiting}
+
+
+def fingerprint(values: dict[str, Any]) -> str:
+    """A short text that two different contents do not share."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True, ensure_ascii=True).encode()).hexdigest()[:16]
+
+
+def _as_before(waiting: Difference, value: Value) -> Value:
+    default = next(each.default for each in GUARDED if each.name == waiting.name)
+    before = default if waiting.was is None else waiting.was
+    source = "default" if waiting.was is None else f"{PROJECT_FILE}, as it was trusted"
+    how = {"untrusted": waiting.guard, "written": waiting.now}
+    return Value(name=value.name, value=before, source=source, help=value.help, **how)
+
+
+def _is_harmless(setting: Setting, was: Any, new: Any) -> bool:  # noqa: ANN401
+    """Whether a change needs nobody's trust: it takes a freedom away, or lets something not run."""
+    if new is None and setting.name in _MAY_GO:
+        return True
+    order = _FREEDOM.get(setting.name)
+    return order is not None and order.index(new) < order.index(was)

@@ -1,0 +1,1 @@
+"""Tasks: their steps, their graph, and their forms as text."""

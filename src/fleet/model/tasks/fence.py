@@ -1,0 +1,79 @@
+"""Who may change a task. Decided here, without acting; the queries compare once more.
+
+An agent's word counts only while the task is its own. A person may always speak, but takes a task away from a living
+attempt only by saying so.
+"""
+
+from __future__ import annotations
+
+from fleet.errors import NeedsOverride, Superseded
+from fleet.model.tasks import steps
+from fleet.model.text import times
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from fleet.model.agents.actors import Caller
+
+    State = dict[str, Any]
+
+# What a task is after each report.
+OUTCOME = {"done": "done", "fail": "failed", "block": "blocked", "abandon": "abandoned"}
+
+
+def check_agent(project: str, slug: str, state: State, caller: Caller) -> None:
+    """Refuse a dispatch that is no longer the task's."""
+    if caller.dispatch is not None and state["assignee"] != caller.dispatch:
+        raise _superseded(project, slug, state, caller)
+
+
+def is_repeated(project: str, slug: str, state: State, event: str, caller: Caller) -> bool:
+    """Whether this report was made before. Another one by the same agent is refused: the first counts."""
+    check_agent(project, slug, state, caller)
+    if state["status"] == OUTCOME[event]:
+        return True
+    if caller.dispatch is not None and state["status"] != "in_progress":
+        raise _superseded(project, slug, state, caller)
+    return False
+
+
+def check_person(project: str, slug: str, state: State, caller: Caller, *, override: bool) -> None:
+    """Refuse a person who would change a task under somebody's hands without saying so."""
+    held = state["status"] == "in_progress" and state["assignee"] != caller.actor and not is_waiting(state)
+    if held and not override:
+        raise NeedsOverride(project=project, slug=slug, holder=state["assignee"])
+
+
+def is_waiting(state: State) -> bool:
+    """Whether its work is done and waits for a verdict or a merge, in nobody's hands."""
+    return state["stage"] in {"review", "finisher"} and not state["attempted"]
+
+
+def why_not_ready(state: State, *, now: int) -> str:
+    """What an open task waits for, in a few words; empty when it is ready."""
+    if state["paused"]:
+        return "it is paused"
+    if state["open_blockers"]:
+        n = state["open_blockers"]
+        return f"{n} {'dependency is' if n == 1 else 'dependencies are'} not done"
+    if state["not_before"] is not None and state["not_before"] > now:
+        return f"it waits until {times.iso(state['not_before'])}"
+    return ""
+
+
+def step(project: str, slug: str, state: State, event: str) -> str:
+    """The status after the event, by the table of steps."""
+    return steps.step(project, slug, state["status"], event)
+
+
+def _superseded(project: str, slug: str, state: State, caller: Caller) -> Superseded:
+    return Superseded(who=f"dispatch {caller.dispatch}", project=project, slug=slug, now=_now(state, caller))
+
+
+def _now(state: State, caller: Caller) -> str:
+    if state["assignee"] == caller.dispatch:
+        return f"it was reported {state['status']} before"
+    if state["assignee"] is None:
+        return f"it is {state['status']}"
+    return f"it is {state['status']}, with {state['assignee']}"

@@ -1,0 +1,389 @@
+"""Graphs as JSON Lines: fleet's own form, workgraph's graph.jsonl and beads' issues.jsonl, known by their fields.
+
+Everything becomes a `Node` of fleet's own form. Nothing is guessed: what cannot be read is a finding with its line.
+"""
+
+from __future__ import annotations
+
+import json
+from codecs import BOM_UTF8 as BOM
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import FleetError
+from fleet.model import names
+from fleet.model.tasks import graph, steps
+from fleet.model.text import texts
+from fleet.model.text.times import LAST, SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+FIELDS = [
+    "slug",
+    "title",
+    "description",
+    "status",
+    "priority",
+    "after",
+    "tags",
+    "not_before",
+    "verify",
+    "engine",
+    "assignee",
+    "attempts",
+    "reason",
+    "paused",
+    "archived",
+    "log",
+    "artifacts",
+    "added_at",
+    "changed_at",
+    "started_at",
+    "ended_at",
+]
+FINDINGS_SHOWN = 20
+_PRIORITIES = range(-1_000, 1_001)
+
+_WORKGRAPH_STATUS = {
+    "open": "open",
+    "in-progress": "in_progress",
+    "done": "done",
+    "blocked": "blocked",
+    "failed": "failed",
+    "abandoned": "abandoned",
+    "pending-review": "in_progress",
+    **dict.fromkeys(("waiting", "pending-validation", "pending-eval", "incomplete"), "open"),
+}
+_BEADS_STATUS = {
+    "open": "open",
+    "in_progress": "in_progress",
+    "blocked": "blocked",
+    "deferred": "open",
+    "closed": "done",
+    "pinned": "open",
+    "hooked": "in_progress",
+}
+_BEADS_MIDDLE = 2
+_BEADS_LINKS = {"blocks", "conditional-blocks", "waits-for"}
+
+
+@dataclass(slots=True, kw_only=True)
+class Node:
+    """One task, and the line it came from."""
+
+    line: int
+    slug: str
+    title: str
+    description: str = ""
+    status: str = "open"
+    priority: int = 0
+    after: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    not_before: int | None = None
+    verify: str | None = None
+    engine: str | None = None
+    assignee: str | None = None
+    attempts: int = 0
+    reason: str | None = None
+    paused: bool = False
+    archived: bool = False
+    log: list[dict[str, Any]] = field(default_factory=list)
+    artifacts: list[dict[str, Any]] = field(default_factory=list)
+    added_at: int | None = None
+    changed_at: int | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a file said: its nodes, and what is wrong with it."""
+
+    nodes: list[Node] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    left_out: int = 0
+    deleted: set[str] = field(default_factory=set)
+
+
+class _Unusable(Exception):
+    """A line that cannot be taken as it is."""
+
+
+def read_lines(lines: Iterable[bytes]) -> Reading:
+    """Read a whole file."""
+    reading = Reading()
+    for number, raw in enumerate(lines, 1):
+        text = raw.removeprefix(BOM) if number == 1 else raw
+        if text.strip():
+            _read_line(reading, number, text)
+    for node in reading.nodes:
+        node.after = [needed for needed in node.after if needed not in reading.deleted]
+    return reading
+
+
+def _read_line(reading: Reading, number: int, raw: bytes) -> None:
+    try:
+        found = _object(raw)
+        if found.get("status") == "tombstone" and "id" in found:  # an issue that was deleted in beads
+            reading.deleted.add(str(found["id"]).lower())
+        node = _node(number, found)
+    except (_Unusable, FleetError) as error:
+        reading.findings.append(f"line {number}: {error}")
+        return
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        reading.findings.append(f"line {number}: a field is not of the form its tool writes ({error})")
+        return
+    if node is None:
+        reading.left_out += 1
+    else:
+        reading.nodes.append(node)
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        msg = f"not UTF-8 (byte {error.start + 1})"
+        raise _Unusable(msg) from None
+    except (ValueError, RecursionError) as error:
+        msg = f"not JSON ({error})"
+        raise _Unusable(msg) from None
+    if not isinstance(found, dict):
+        msg = "not a JSON object"
+        raise _Unusable(msg)
+    return found
+
+
+def _node(line: int, found: dict[str, Any]) -> Node | None:
+    if "slug" in found:
+        return _checked(line, found)
+    if "id" in found and "kind" in found:
+        return _checked(line, _from_workgraph(found)) if found["kind"] == "task" else None
+    if "id" in found and ("issue_type" in found or "dependencies" in found or "priority" in found or "title" in found):
+        return None if found.get("status") == "tombstone" else _checked(line, _from_beads(found))
+    msg = 'neither a fleet task ("slug"), nor a node of workgraph ("kind", "id") or beads ("id", "title")'
+    raise _Unusable(msg)
+
+
+def _from_workgraph(found: dict[str, Any]) -> dict[str, Any]:
+    taken = {
+        "slug": str(found["id"]).lower(),
+        "title": found.get("title") or found["id"],
+        "description": found.get("description") or "",
+        "status": _WORKGRAPH_STATUS.get(found.get("status", "open"), found.get("status")),
+        "after": [str(each).lower() for each in (found.get("after") or found.get("blocked_by") or [])],
+        "tags": [str(each).lower() for each in found.get("tags") or []],
+        "not_before": found.get("not_before"),
+        "verify": found.get("verify"),
+        "assignee": found.get("assigned"),
+        "attempts": found.get("retry_count") or 0,
+        "reason": found.get("failure_reason"),
+        "priority": found["priority"] if isinstance(found.get("priority"), int) else 0,
+        "paused": bool(found.get("paused", False)),
+        "log": [
+            _said(each, at="timestamp", actors=("actor", "user"), text="message") for each in found.get("log") or []
+        ],
+        "artifacts": [{"path": path} for path in found.get("artifacts") or []],
+        "added_at": found.get("created_at"),
+        "started_at": found.get("started_at"),
+        "ended_at": found.get("completed_at"),
+    }
+    return _with_assignee(taken)
+
+
+def _from_beads(found: dict[str, Any]) -> dict[str, Any]:
+    links = [each for each in found.get("dependencies") or [] if isinstance(each, dict)]
+    sections = [
+        ("", "description"),
+        ("## Design", "design"),
+        ("## Acceptance", "acceptance_criteria"),
+        ("## Notes", "notes"),
+    ]
+    parts = [f"{head}\n\n{found[name]}".strip() for head, name in sections if found.get(name)]
+    status = _BEADS_STATUS.get(found.get("status", "open"), found.get("status"))
+    taken = {
+        "slug": str(found["id"]).lower(),
+        "title": found.get("title") or found["id"],
+        "description": "\n\n".join(parts),
+        "status": status,
+        "priority": _BEADS_MIDDLE - int(found.get("priority", _BEADS_MIDDLE)),
+        "after": [str(each["depends_on_id"]).lower() for each in links if each.get("type", "blocks") in _BEADS_LINKS],
+        "tags": [str(each).lower().replace(" ", "-") for each in found.get("labels") or []],
+        "assignee": found.get("assignee") or None,
+        "reason": found.get("close_reason") if status in {"failed", "blocked"} else None,
+        "not_before": found.get("defer_until"),
+        "log": [_said(each, at="created_at", actors=("author",), text="text") for each in found.get("comments") or []],
+        "added_at": found.get("created_at"),
+        "changed_at": found.get("updated_at"),
+        "ended_at": found.get("closed_at"),
+    }
+    return _with_assignee(taken)
+
+
+def _said(each: dict[str, Any], *, at: str, actors: tuple[str, ...], text: str) -> dict[str, Any]:
+    actor = next((each[name] for name in actors if each.get(name)), "unknown")
+    return {"at": each.get(at), "actor": actor, "message": each.get(text) or ""}
+
+
+def _with_assignee(taken: dict[str, Any]) -> dict[str, Any]:
+    """Work that another tool had in progress is open here: its agent is not ours."""
+    if taken["status"] == "in_progress":
+        taken["status"] = "open"
+    if taken["status"] == "open":
+        taken["assignee"] = None
+    if taken.get("assignee"):
+        taken["assignee"] = "".join(c if c.isalnum() or c in "-_.@+" else "-" for c in str(taken["assignee"]))[:90]
+    return taken
+
+
+def _checked(line: int, found: dict[str, Any]) -> Node:
+    strange = sorted(set(found) - set(FIELDS))
+    if strange:
+        msg = f"unknown field {strange[0]!r}"
+        raise _Unusable(msg)
+    node = _built(line, found)
+    if node.status == "in_progress" and not node.assignee:
+        msg = "a task in progress has an assignee"
+        raise _Unusable(msg)
+    if node.archived and node.status not in steps.TERMINAL:
+        msg = f"an archived task has ended, this one is {node.status}"
+        raise _Unusable(msg)
+    return node
+
+
+def _built(line: int, found: dict[str, Any]) -> Node:
+    return Node(
+        line=line,
+        slug=names.slug(_text(found, "slug")),
+        title=texts.title(_text(found, "title")),
+        description=texts.maybe("description", _text(found, "description", "")),
+        status=_status(found),
+        priority=_number(found, "priority", _PRIORITIES),
+        after=[names.slug(each) for each in _strings(found, "after")],
+        tags=[names.tag(each) for each in _strings(found, "tags")],
+        verify=_line(found, "verify"),
+        engine=_line(found, "engine"),
+        assignee=_line(found, "assignee"),
+        attempts=_number(found, "attempts", range(1_000_000)),
+        reason=None if found.get("reason") is None else texts.text("reason", _text(found, "reason")),
+        paused=_flag(found, "paused"),
+        archived=_flag(found, "archived"),
+        log=[_message(each) for each in _objects(found, "log")],
+        artifacts=[_artifact(each) for each in _objects(found, "artifacts")],
+        **{name: _time(found, name) for name in ("not_before", "added_at", "changed_at", "started_at", "ended_at")},
+    )
+
+
+def _text(found: dict[str, Any], name: str, missing: str | None = None) -> str:
+    value = found.get(name, missing)
+    if not isinstance(value, str):
+        msg = f"{name} is missing" if value is None else f"{name} is not a text"
+        raise _Unusable(msg)
+    return value
+
+
+def _line(found: dict[str, Any], name: str) -> str | None:
+    return None if found.get(name) is None else texts.line(name, _text(found, name))
+
+
+def _status(found: dict[str, Any]) -> str:
+    status = _text(found, "status", "open")
+    if status not in steps.STATUSES:
+        msg = f"status {status!r} is none of {', '.join(steps.STATUSES)}"
+        raise _Unusable(msg)
+    return status
+
+
+def _number(found: dict[str, Any], name: str, allowed: range) -> int:
+    value = found.get(name, 0)
+    if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
+        msg = f"{name} is not a number from {allowed.start} to {allowed.stop - 1}"
+        raise _Unusable(msg)
+    return value
+
+
+def _flag(found: dict[str, Any], name: str) -> bool:
+    value = found.get(name, False)
+    if not isinstance(value, bool):
+        msg = f"{name} is neither true nor false"
+        raise _Unusable(msg)
+    return value
+
+
+def _strings(found: dict[str, Any], name: str) -> list[str]:
+    value = found.get(name) or []
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        msg = f"{name} is not a list of texts"
+        raise _Unusable(msg)
+    return list(dict.fromkeys(value))
+
+
+def _objects(found: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
+    value = found.get(name) or []
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        msg = f"{name} is not a list of objects"
+        raise _Unusable(msg)
+    yield from value
+
+
+def _message(each: dict[str, Any]) -> dict[str, Any]:
+    said = texts.text("log message", _text(each, "message"))
+    return {"at": _time(each, "at"), "actor": texts.line("actor", _text(each, "actor")), "message": said}
+
+
+def _artifact(each: dict[str, Any]) -> dict[str, Any]:
+    actor = texts.line("actor", _text(each, "actor", "unknown"))
+    return {"path": texts.line("path", _text(each, "path")), "at": _time(each, "at"), "actor": actor}
+
+
+def _time(found: dict[str, Any], name: str) -> int | None:
+    value = found.get(name)
+    if value is None:
+        return None
+    try:
+        stamp = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        msg = f"{name} is not a time like 2026-11-15T18:00:00Z"
+        raise _Unusable(msg) from None
+    at = round((stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp() * SECOND)
+    if not 0 <= at <= LAST:
+        msg = f"{name} is not a time between 1970 and 9999"
+        raise _Unusable(msg)
+    return at
+
+
+def check_graph(reading: Reading, known: set[str]) -> None:
+    """Add findings about the nodes together: slugs given twice, dependencies that are nowhere, cycles."""
+    lines: dict[str, int] = {}
+    for node in reading.nodes:
+        if node.slug in lines:
+            reading.findings.append(f"line {node.line}: slug {node.slug!r} was given on line {lines[node.slug]}")
+        elif node.slug in known:
+            reading.findings.append(f"line {node.line}: the project already has a task {node.slug!r}")
+        lines.setdefault(node.slug, node.line)
+    for node in reading.nodes:
+        reading.findings.extend(
+            f"line {node.line}: {node.slug!r} waits for {needed!r}, which is nowhere"
+            for needed in node.after
+            if needed not in lines and needed not in known
+        )
+    cycle = graph.find_cycle({node.slug: node.after for node in reading.nodes if node.after})
+    if cycle:
+        reading.findings.append(f"line {lines[cycle[0]]}: a cycle: {graph.told(cycle)}")
+
+
+def told(findings: list[str]) -> str:
+    """The findings in one text."""
+    more = len(findings) - FINDINGS_SHOWN
+    return "; ".join(findings[:FINDINGS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def in_order(findings: list[str]) -> list[str]:
+    """The findings by their lines."""
+    return sorted(findings, key=_line_number)
+
+
+def _line_number(finding: str) -> int:
+    return int(finding.split()[1].rstrip(":"))

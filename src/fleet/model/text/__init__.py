@@ -1,0 +1,1 @@
+"""Text, times and sizes as people write and read them."""

@@ -1,0 +1,59 @@
+"""Times as people write them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from fleet.errors import BadTime
+from fleet.model.text.times import LAST, SECOND, duration
+
+_DURATION = re.compile(r"(\d{1,6})([smhdw])", re.ASCII)
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
+_FORMS = "30m, 2h, 3d (from now), 18:00, 2026-11-15 or 2026-11-15T18:00Z"
+
+
+def moment(given: str, *, now: int, local: tzinfo | None = UTC, back: bool = False) -> int:
+    """A time of day, a date, an ISO time, or a duration from now (`back`: before now).
+
+    What names no zone is in `local`; None is the machine's own zone, with the summer time of that very day.
+    """
+    text = given.strip()
+    if _DURATION.fullmatch(text):
+        return _checked(text, now - duration(text) if back else now + duration(text))
+    clock = _CLOCK.fullmatch(text)
+    if clock:
+        today = datetime.fromtimestamp(now / SECOND, tz=local)
+        return _stamp(text, _next_or_last(today, hour=int(clock[1]), minute=int(clock[2]), back=back))
+    return _stamp(text, _parsed(text, local))
+
+
+def _next_or_last(today: datetime, *, hour: int, minute: int, back: bool) -> datetime:
+    found = today.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    if back and found > today:
+        return found - timedelta(days=1)
+    if not back and found < today:
+        return found + timedelta(days=1)
+    return found
+
+
+def _parsed(text: str, local: tzinfo | None) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadTime(given=text, what="a time", forms=_FORMS) from None
+    return found if found.tzinfo else found.replace(tzinfo=local)
+
+
+def _stamp(text: str, found: datetime) -> int:
+    try:
+        at = round(found.timestamp() * SECOND)
+    except (OverflowError, ValueError):  # a year that the machine's own zone does not reach
+        at = -1
+    return _checked(text, at)
+
+
+def _checked(text: str, at: int) -> int:
+    if not 0 <= at <= LAST:
+        raise BadTime(given=text, what="a time between 1970 and 9999", forms=_FORMS)
+    return at

@@ -1,0 +1,1 @@
+"""worktree: the git worktree of a task, and what only this kind needs."""

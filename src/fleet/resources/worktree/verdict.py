@@ -1,0 +1,117 @@
+"""May a task's worktree go? The one answer for whoever would remove it.
+
+A worktree is kept when it has work that is nowhere else: uncommitted changes, edits hidden from git by index flags, another
+repository in it, a `.git` that was made anew. Ignored files that are not certainly reproducible are put aside first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, is_disposable, listed
+from fleet.resources.worktree.half_made import UNMADE
+from fleet.resources.worktree.half_removed import has_lost_its_pointer
+from fleet.world.git import leftovers, nested_repositories
+from fleet.world.git.git import shown
+from fleet.world.git.ignored import Remains, digest
+from fleet.world.git.worktree_status import repositories_among
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.model.dispatch.claim import Claim
+    from fleet.model.dispatch.worktree_verdict import Verdict
+    from fleet.world.git.worktree_status import Status
+    from fleet.world.world import World
+
+
+def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
+    """Whether a worktree may go, must be kept, or may go once some ignored files were put aside. Changes nothing.
+
+    One that was never whole may go: nobody can have worked in it. One that has lost its pointer to git was found clean before its
+    removal began; whoever goes on with that restores it and asks again.
+    """
+    if (
+        claim.kind != "worktree"
+        or claim.state in UNMADE
+        or not os.path.isdir(claim.name)
+        or has_lost_its_pointer(claim)
+    ):
+        return Go()
+    if leftovers.has_submodules(claim.name):
+        return Keep(reason=f"{claim.name} has submodules, whose own commits may be nowhere else")
+    try:
+        return _keep_foreign(claim, world) or _judge_files(claim, world, disposable)
+    except OSError as error:
+        return Keep(reason=f"{claim.name} cannot be read: {error}")
+    except RecursionError:
+        return Keep(reason=f"{claim.name} has folders that are too deep to be looked at")
+
+
+def _keep_foreign(claim: Claim, world: World) -> Keep | None:
+    path = claim.name
+    if not nested_repositories.is_of_repository(world.git, path, claim.data["repository"]):
+        if not world.git.is_remade(path) and world.git.place_of(path) is None:
+            return Keep(reason=f"git does not say whether {path} has uncommitted work")
+        return Keep(reason=f"{path}/.git was made anew: what is there is not the worktree that fleet made")
+    own = nested_repositories.with_own_work(world.git, path)
+    if not own:
+        return None
+    said = listed([shown(each) for each in own])
+    return Keep(
+        reason=f"{path} has another repository in it, with work that may be nowhere else: {said}", files=tuple(own)
+    )
+
+
+def _judge_files(claim: Claim, world: World, disposable: Sequence[str]) -> Verdict:
+    path, found = claim.name, world.git.status(claim.name)
+    if found is None:
+        return Keep(reason=f"git does not say whether {path} has uncommitted work")
+    return _keep_work(claim, found) or _judge_ignored(claim, world, found, disposable)
+
+
+def _keep_work(claim: Claim, found: Status) -> Keep | None:
+    """Keep uncommitted work. Files that are missing from a tree that is being removed are no work."""
+    changed = [name for code, name in found.changed if claim.state == "live" or code != " D"]
+    files = tuple(dict.fromkeys([*changed, *found.hidden]))
+    nested = repositories_among(found, claim.name)
+    if nested:
+        said = listed([shown(each) for each in nested])
+        reason = (
+            f"{claim.name} has uncommitted work and another repository in it, which a commit would not hold: {said}"
+        )
+        return Keep(reason=reason, files=files)
+    if changed:
+        return Keep(reason=f"{claim.name} has uncommitted work", files=files, committable=True)
+    if not found.hidden:
+        return None
+    said = listed([shown(each) for each in found.hidden])
+    hidden = "that git was told not to look at (skip-worktree or assume-unchanged)"
+    return Keep(reason=f"{claim.name} has uncommitted work {hidden}: {said}", files=files, committable=True)
+
+
+def _judge_ignored(claim: Claim, world: World, found: Status, disposable: Sequence[str]) -> Verdict:
+    copies = copied_files(world, claim)
+
+    def is_reproducible(name: str) -> bool:
+        copied = copies.get(name)
+        return is_disposable(name, disposable) or (bool(copied) and digest(f"{claim.name}/{name}") == copied)
+
+    left = Remains(claim.name, is_reproducible).add(found.ignored)
+    return Aside(paths=tuple(left.paths), files=left.files, size=left.size) if left.paths else Go()
+
+
+def copies_file(project: str, slug: str) -> str:
+    """Where it is written which files fleet copied into a task's worktree, below the home."""
+    return f"projects/{project}/workers/{slug}/copied.json"
+
+
+def copied_files(world: World, claim: Claim) -> dict[str, str]:
+    """The files that fleet copied into a worktree, each with the digest of what it copied; none when that is not known."""
+    try:
+        found = json.loads(world.files.read(copies_file(claim.project or "", claim.slug or "")))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

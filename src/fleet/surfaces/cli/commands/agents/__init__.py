@@ -1,0 +1,1 @@
+"""fleet ps, attach, message, questions, hooks, engine."""

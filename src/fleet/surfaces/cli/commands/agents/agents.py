@@ -1,0 +1,164 @@
+"""fleet ps, agents list, attach, peek, logs, diff."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.model.text.moments import moment
+from fleet.model.text.times import age
+from fleet.surfaces.cli.options import Slug, json_option, reading
+from fleet.surfaces.cli.ui import drawing, terminal
+from fleet.surfaces.cli.ui.picking import picked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_HEADS = ("AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE", "LEARNT FROM", "AGE", "CONTEXT", "STARTED", "")
+# Where the terminal is narrow: agent, task, state, age, context and detail.
+_NARROW = (0, 2, 5, 7, 8, 10)
+
+
+def _list(**given: Any) -> None:
+    with Fleet.open() as fleet:
+        found = fleet.agents(given["project"])
+    if given["json"]:
+        terminal.say_json(found)
+        return
+    if not found:
+        terminal.say("no agents at work: `fleet dispatch SLUG` starts one")
+        return
+    rows = [_row(each, fleet.clock.now()) for each in found]
+    shown = range(len(_HEADS)) if terminal.has_room_for(_HEADS, rows) else _NARROW
+    for line in terminal.table(_few(_HEADS, shown), [_few(row, shown) for row in rows]):
+        terminal.say(line)
+
+
+def _few(cells: tuple[str, ...], shown: Iterable[int]) -> tuple[str, ...]:
+    return tuple(cells[n] for n in shown)
+
+
+def _row(agent: dict[str, Any], now: int) -> tuple[str, ...]:
+    on = f"{agent['project']}/{agent['task'] or ''}".rstrip("/")
+    since = age(now - moment(agent["state_at"], now=now)) if agent["state_at"] else ""
+    context = "" if agent["context"] is None else f"{agent['context']} %"
+    who = (agent["id"], agent["kind"], on, agent["engine"] or "", agent["autonomy"] or "")
+    detail = " ".join(agent["detail"].split())
+    return (*who, agent["state"], agent["source"], since, context, agent["started_at"][11:19], detail)
+
+
+_HELP = """Who works on what, how it goes, where that was learnt (report, hook, session file, screen or process) and how long ago.
+
+\b
+Examples:
+  fleet ps
+  fleet ps -p web --json
+"""
+ps = click.command("ps", help=_HELP)(reading(_list))
+
+
+@click.group("agents")
+def agents() -> None:
+    """Agents at work.
+
+    \b
+    fleet agents list
+    """
+
+
+agents.command("list", help=_HELP.replace("fleet ps", "fleet agents list"))(reading(_list))
+
+
+@click.command("attach")
+@click.argument("agent", required=False)
+def attach(agent: str | None) -> None:
+    """Join an agent's terminal. Ctrl+Q leaves it; the agent goes on.
+
+    \b
+    Examples:
+      fleet attach 3f2a9c01
+      fleet attach fix-login
+    """
+    with Fleet.open() as fleet:
+        words = fleet.attach_words(picked(fleet, agent))
+    env = {name: value for name, value in os.environ.items() if name not in {"TMUX", "TMUX_PANE"}}
+    sys.stdout.flush()
+    os.execvpe(words[0], words, env)  # noqa: S606 - the terminal becomes tmux's
+
+
+@click.command("peek")
+@click.argument("agent", required=False)
+@click.option("--history", is_flag=True, help="all that the terminal remembers")
+@json_option
+def peek(agent: str | None, **given: Any) -> None:
+    """What an agent shows just now, without joining it.
+
+    \b
+    Examples:
+      fleet peek 3f2a9c01
+      fleet peek fix-login --history
+    """
+    with Fleet.open() as fleet:
+        ident = picked(fleet, agent)
+        text = fleet.screen(ident, history=given["history"])
+    terminal.say_json({"id": ident, "screen": text}) if given["json"] else _show(text)
+
+
+@click.command("logs")
+@click.argument("agent", required=False)
+@json_option
+def logs(agent: str | None, **given: Any) -> None:
+    """All that an agent showed; kept after it has ended. Of a merge: what its verify command printed.
+
+    \b
+    Examples:
+      fleet logs 3f2a9c01
+      fleet logs @last
+    """
+    with Fleet.open() as fleet:
+        ident = agent if agent and _is_kept(fleet, agent) else picked(fleet, agent, otherwise="@last")
+        text = fleet.screen(ident, history=True)
+    terminal.say_json({"id": ident, "output": text}) if given["json"] else _show(text)
+
+
+def _show(text: str) -> None:
+    """A terminal's text on another one: no blanks behind its lines, and rules no longer than this one is wide."""
+    kept = "\n".join(each.rstrip() for each in text.split("\n")).strip("\n")
+    for line in kept.split("\n") if kept else ():
+        terminal.say_text(line[: terminal.room()] if len(set(line)) == 1 else line)
+
+
+def _is_kept(fleet: Fleet, agent: str) -> bool:
+    return not {f"{agent}.log", f"{agent}.verify.log"}.isdisjoint(fleet.files.names("logs"))
+
+
+@click.command("diff")
+@click.argument("slug", type=Slug())
+@click.option("--stat", is_flag=True, help="only which files, and how much")
+@reading
+def diff(slug: str, **given: Any) -> None:
+    """What a task's branch changes, against the integration branch.
+
+    Control characters are shown, not sent (␛ for ESC, ␍ for a carriage return); --json has the diff exactly.
+
+    \b
+    Examples:
+      fleet diff fix-login
+      fleet diff fix-login --stat
+    """
+    with Fleet.open() as fleet:
+        project = fleet.project_here(given["project"])
+        text = fleet.diff(project=project, slug=slug, stat=given["stat"])
+    if given["json"]:
+        terminal.say_json({"project": project, "task": slug, "diff": text})
+    elif not text and terminal.is_terminal():
+        terminal.say(f"worker/{slug} changes nothing: its work is merged, or there is none yet")
+    else:
+        sys.stdout.writelines(drawing.diff(text))
+
+
+COMMANDS = {"ps": ps, "agents": agents, "attach": attach, "peek": peek, "logs": logs, "diff": diff}

@@ -1,0 +1,1 @@
+"""fleet coord, handoff, drain, rc."""

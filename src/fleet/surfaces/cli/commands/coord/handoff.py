@@ -1,0 +1,140 @@
+"""fleet handoff, handoffs, drain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.errors import BadInput
+from fleet.surfaces.cli.options import json_option, reading, unkeyed
+from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.picking import picked
+
+_PATIENCE = 60.0
+
+
+@click.command("handoff")
+@click.argument("agent", required=False)
+@click.option("-r", "--reason", default="asked for", show_default=True, metavar="TEXT", help="why it is handed off")
+@click.option("--doc", type=click.File("r", encoding="utf-8"), metavar="FILE|-", help="what the successor is to know")
+@unkeyed
+def handoff(agent: str | None, doc: Any, **given: Any) -> None:
+    """Let an agent make way for a successor that knows what it knew.
+
+    The document is written first, from the task, its log and commits, and what --doc says. Then the agent is asked to exit, and a
+    successor goes on in its worktree. An agent says it about itself without naming itself, and ends its turn.
+
+    \b
+    Examples:
+      fleet handoff fix-login --reason "context is full"
+      fleet handoff --doc - < notes.md
+    """
+    written = doc.read() if doc is not None else ""
+    with Fleet.open(actor=given["as"]) as fleet:
+        ident = fleet.speaker if agent is None and fleet.speaker else picked(fleet, agent)
+        entry = fleet.hand_off(ident, reason=given["reason"], written=written)
+        if fleet.speaker is not None:
+            fleet.world.start_fleet("drain", "--wait")  # it must outlive the agent that is speaking
+        else:
+            if not given["json"]:
+                terminal.warn(f"{ident} is asked to exit …")
+            told = {name: entry[name] for name in ("changed", "warnings")}
+            entry = fleet.drained(entry["id"], limit=_PATIENCE) | told
+    if given["json"]:
+        terminal.say_json(entry)
+        return
+    terminal.say(_told(entry))
+    for warning in entry["warnings"]:
+        terminal.say(f"  warning: {warning}")
+
+
+def _told(entry: dict[str, Any]) -> str:
+    what = f"{entry['dispatch']} ({entry['slug'] or 'coordinator of ' + entry['project']})"
+    if entry["state"] == "done":
+        return f"{what} was handed off to {entry['successor']}"
+    if entry["state"] == "dropped":
+        return f"{what} has ended, and was not handed off: `fleet dispatches show {entry['dispatch']}` says how"
+    return f"{what} is to be handed off{': ' + entry['deferred'] if entry['deferred'] else ''}"
+
+
+@click.command("drain")
+@click.option("-p", "--project", metavar="PROJECT", help="only this project's")
+@click.option("--wait", is_flag=True, help="go on until each is finished, for a minute at most")
+@json_option
+def drain(project: str | None, *, wait: bool, **given: Any) -> None:
+    """Carry on every handoff that waits.
+
+    \b
+    Examples:
+      fleet drain
+      fleet drain -p web --wait
+    """
+    with Fleet.open() as fleet:
+        entries = fleet.drain(project)
+        if wait:
+            entries = [fleet.drained(entry["id"], limit=_PATIENCE) for entry in entries]
+    if given["json"]:
+        terminal.say_json(entries)
+        return
+    for entry in entries:
+        terminal.say(_told(entry))
+    if not entries:
+        terminal.say("no handoff waits")
+
+
+@click.group("handoffs")
+def handoffs() -> None:
+    """Handoffs and their documents.
+
+    \b
+    Examples:
+      fleet handoffs list -p web
+      fleet handoffs show 3f2a9c01
+    """
+
+
+@handoffs.command("list")
+@click.option("--all", "everywhere", is_flag=True, help="of every project")
+@reading
+def list_(*, everywhere: bool, **given: Any) -> None:
+    """Every handoff, oldest first.
+
+    \b
+    Examples:
+      fleet handoffs list -p web
+      fleet handoffs list --all --json
+    """
+    with Fleet.open() as fleet:
+        entries = fleet.handoffs(None if everywhere else fleet.project_here(given["project"]))
+    if given["json"]:
+        terminal.say_json(entries)
+        return
+    for entry in entries:
+        terminal.say(f"{entry['at']}  {entry['id']}  {_told(entry)}")
+    if not entries:
+        terminal.say("no handoffs yet")
+
+
+@handoffs.command("show")
+@click.argument("ident")
+@json_option
+def show(ident: str, **given: Any) -> None:
+    """A handoff's document, by its own id or that of the agent.
+
+    \b
+    Examples:
+      fleet handoffs show 3f2a9c01
+    """
+    if not ident.strip():
+        raise BadInput(what="name a handoff; `fleet handoffs list` shows what there is")
+    with Fleet.open() as fleet:
+        entry = fleet.handoff(ident)
+    if given["json"]:
+        terminal.say_json(entry)
+    else:
+        terminal.say_text(entry["text"])
+
+
+COMMANDS = {"handoff": handoff, "handoffs": handoffs, "drain": drain}

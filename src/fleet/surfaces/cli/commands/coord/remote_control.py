@@ -1,0 +1,78 @@
+"""fleet rc up, down, status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.surfaces.cli.options import ProjectName, anywhere, json_option
+from fleet.surfaces.cli.ui import terminal
+
+_PROJECT = click.argument("project", type=ProjectName())
+
+
+@click.group("rc")
+def rc() -> None:
+    """Whether a project's coordinator may be controlled from afar.
+
+    \b
+    fleet rc up web
+    fleet rc status web
+    """
+
+
+def _say(project: str, to: str, given: dict[str, Any]) -> None:
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.remote_control(project, to, key=given["key"])
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    already = "" if done["changed"] else " (it was already)"
+    terminal.say(f"remote control of {project} is {to}{already}; it holds from the coordinator's next start")
+
+
+@rc.command("up")
+@_PROJECT
+@anywhere
+def up(project: str, **given: Any) -> None:
+    """Let the coordinator be controlled from afar, if its engine can.
+
+    \b
+    Examples:
+      fleet rc up web
+    """
+    _say(project, "up", given)
+
+
+@rc.command("down")
+@_PROJECT
+@anywhere
+def down(project: str, **given: Any) -> None:
+    """Do not let the coordinator be controlled from afar.
+
+    \b
+    Examples:
+      fleet rc down web
+    """
+    _say(project, "down", given)
+
+
+@rc.command("status")
+@_PROJECT
+@json_option
+def status(project: str, **given: Any) -> None:
+    """What was said: up, down, or nothing yet.
+
+    \b
+    Examples:
+      fleet rc status web
+    """
+    with Fleet.open() as fleet:
+        found = fleet.remote_control(project)
+    said = found["remote_control"] or "not said; the next coordinator says up"
+    terminal.say_json(found) if given["json"] else terminal.say(f"remote control of {project}: {said}")
+
+
+COMMANDS = {"rc": rc}

@@ -1,0 +1,221 @@
+"""fleet demo."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fleet.demo import crowd, night, show
+from fleet.surfaces.cli.options import json_option
+from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.streams import ESCAPE
+from fleet.testing.scene import make_repository
+
+if TYPE_CHECKING:
+    from fleet.demo.crowd import Outcome
+
+_WIDTH = 40
+
+
+@click.command("demo")
+@click.option(
+    "--crowd", is_flag=True, help="instead: fifty processes at one graph, and what was kept of what they were told"
+)
+@click.option(
+    "--night",
+    is_flag=True,
+    help="instead: a coordinator leads thirty tasks through worker, reviewer and merge, and is replaced twice",
+)
+@click.option(
+    "--processes", type=click.IntRange(1, 200), default=50, show_default=True, help="with --crowd: how many at once"
+)
+@click.option(
+    "--tasks", type=click.IntRange(10, 10_000), default=200, show_default=True, help="with --crowd: how many tasks"
+)
+@click.option("--keep", is_flag=True, help="keep the home and the repository, to look around")
+@json_option
+def demo(**given: Any) -> int:
+    """Watch scripted agents work through a graph in real tmux sessions and worktrees, with bad luck on the way.
+
+    One agent is killed, one hangs, one leaves uncommitted work, one dispatcher is killed half-way. At the end everything is
+    merged, nothing is lost and nothing is left. All of it happens in a throw-away home and repository.
+
+    \b
+    Examples:
+      fleet demo
+      fleet demo --keep
+      fleet demo --night
+      fleet demo --crowd --processes 20 --tasks 500
+    """
+    scene = tempfile.mkdtemp(prefix="fleet-demo-", dir="/tmp")
+    try:
+        if given["crowd"]:
+            return _crowd(scene, given)
+        return _night(scene, given) if given["night"] else _agents(scene, given)
+    finally:
+        if not given["keep"]:
+            shutil.rmtree(scene, ignore_errors=True)
+
+
+def _crowd(scene: str, given: dict[str, Any]) -> int:
+    repository = Path(scene, "repository")
+    subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
+    view = _View(given["tasks"], quiet=given["json"])
+    outcome = crowd.run(f"{scene}/home", str(repository), processes=given["processes"], tasks=given["tasks"], show=view)
+    if given["json"]:
+        terminal.say_json(asdict(outcome))
+    else:
+        _close(outcome)
+    return 0 if _whole(outcome) else 1
+
+
+def _agents(scene: str, given: dict[str, Any]) -> int:
+    make_repository(f"{scene}/repository")
+    os.mkdir(f"{scene}/home", mode=0o700)
+    Path(scene, "home", "config.toml").write_text('exit_grace = "1s"\nreport_grace = "5s"\n', encoding="utf-8")
+    stage = _Stage(quiet=given["json"])
+    result = show.Play(f"{scene}/home", f"{scene}/repository", stage).run()
+    whole = result.merged == len(show.GRAPH) and not result.leaked
+    if given["json"]:
+        terminal.say_json(asdict(result))
+    else:
+        stage.close()
+        _curtain(result, scene, keep=given["keep"])
+    return 0 if whole else 1
+
+
+def _night(scene: str, given: dict[str, Any]) -> int:
+    stage = _Stage(quiet=given["json"], slugs=list(night.graph()))
+    result = night.Night(scene, stage).run()
+    whole = result.merged == night.TASKS and not result.leaked and not result.faults
+    if given["json"]:
+        terminal.say_json(asdict(result))
+    else:
+        stage.close()
+        _morning(result)
+        _where(scene, keep=given["keep"])
+    return 0 if whole else 1
+
+
+def _morning(result: night.Morning) -> None:
+    rows = [("tasks merged", str(result.merged), "each once, by git's word")]
+    for name, each in (
+        ("coordinator replaced", result.replaced),
+        ("handed off", result.handed_off),
+        ("waited for a limit", result.paused),
+        ("mended", result.mended),
+    ):
+        rows += [(name, "", what) for what in each]
+    rows += [("wrong", str(len(result.faults)), "; ".join(result.faults))]
+    rows += [("leaked", str(len(result.leaked)), "; ".join(result.leaked)), ("seconds", f"{result.seconds:.1f}", "")]
+    terminal.say()
+    for line in terminal.table(("WHAT", "HOW MANY", ""), rows):
+        terminal.say(line)
+    verdict = f"{len(result.leaked)} leaked"
+    terminal.say(terminal.paint(verdict, "red" if result.leaked or result.faults else "green"))
+
+
+def _curtain(result: show.Show, scene: str, *, keep: bool) -> None:
+    rows = [("tasks done", str(result.done), ""), ("tasks merged", str(result.merged), "each once, by git's word")]
+    rows += [("recovered", "", each) for each in result.recovered]
+    rows += [("refused", "", each) for each in result.refused]
+    rows += [("leaked", str(len(result.leaked)), "; ".join(result.leaked)), ("seconds", f"{result.seconds:.1f}", "")]
+    terminal.say()
+    for line in terminal.table(("WHAT", "HOW MANY", ""), rows):
+        terminal.say(line)
+    verdict = f"{len(result.leaked)} leaked"
+    terminal.say(terminal.paint(verdict, "red" if result.leaked else "green"))
+    _where(scene, keep=keep)
+
+
+def _where(scene: str, *, keep: bool) -> None:
+    if keep:
+        terminal.say(
+            f"look around: export FLEET_HOME={scene}/home; cd {scene}/repository; fleet status; fleet ops; git log --graph fleet/main"
+        )
+    else:
+        terminal.say("look around: fleet demo --keep leaves the home and the repository for you")
+
+
+class _Stage:
+    """The live view: the tasks with their states, and the last events below. In a pipe only the events, a line each."""
+
+    def __init__(self, *, quiet: bool, slugs: list[str] | None = None) -> None:
+        self._quiet = quiet
+        self._slugs = slugs or list(show.GRAPH)
+        self._live = sys.stdout.isatty() and not quiet
+        self._height = 0
+        self._told = 0
+
+    def __call__(self, tasks: list[dict[str, Any]], events: list[str]) -> None:
+        if self._live:
+            self._draw(tasks, events)
+            return
+        for event in () if self._quiet else events[self._told :]:
+            terminal.say(event)
+        self._told = len(events)
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        self._height = 0
+
+    def _draw(self, tasks: list[dict[str, Any]], events: list[str]) -> None:
+        shown = {task["slug"]: task["state"] for task in tasks}
+        lines = [f"  {terminal.state(shown.get(slug, 'done')):<28} {slug}" for slug in self._slugs]
+        lines += ["", *(f"  {terminal.paint(terminal.shortened(event, 110), 'dim')}" for event in events[-6:])]
+        back = f"{ESCAPE}[{self._height}A{ESCAPE}[J" if self._height else ""
+        sys.stdout.write(back + "\n".join(lines) + "\n")
+        sys.stdout.flush()
+        self._height = len(lines)
+
+
+class _View:
+    """One line that changes: how much is done, in progress, ready and waiting."""
+
+    def __init__(self, tasks: int, *, quiet: bool) -> None:
+        self._tasks = tasks
+        self._live = sys.stdout.isatty() and not quiet
+
+    def __call__(self, project: dict[str, Any]) -> None:
+        if not self._live:
+            return
+        count = project["tasks"]
+        done, working = (count[name] * _WIDTH // self._tasks for name in ("done", "in_progress"))
+        bar = terminal.paint("█" * done, "blue") + terminal.paint("▓" * max(working, 0), "cyan")
+        rest = "░" * (_WIDTH - done - working)
+        said = f"{count['done']:>4} done  {count['in_progress']:>3} working  {project['ready']:>3} ready"
+        sys.stdout.write(f"{ESCAPE}[G{ESCAPE}[K{bar}{rest}  {said}")
+        sys.stdout.flush()
+
+
+def _whole(outcome: Outcome) -> bool:
+    return outcome.failed_processes == 0 and outcome.done == outcome.tasks and outcome.acknowledged == outcome.kept
+
+
+def _close(outcome: Outcome) -> None:
+    if sys.stdout.isatty():
+        terminal.say()
+    rows = (
+        ("processes at once", str(outcome.processes), f"{outcome.failed_processes} failed"),
+        ("tasks done", f"{outcome.done} of {outcome.tasks}", "each by one process"),
+        ("claims lost to another", str(outcome.lost_races), "told so, and took the next"),
+        ("messages acknowledged", str(outcome.acknowledged), "written and synced"),
+        ("messages kept", str(outcome.kept), f"{outcome.acknowledged - outcome.kept} lost"),
+        ("operations", str(outcome.operations), f"{outcome.operations / outcome.seconds:.0f} a second"),
+        ("seconds", f"{outcome.seconds:.1f}", ""),
+    )
+    for line in terminal.table(("WHAT", "HOW MANY", ""), rows):
+        terminal.say(line)
+    verdict = "nothing was lost" if _whole(outcome) else "something is wrong"
+    terminal.say(terminal.paint(verdict, "green" if _whole(outcome) else "red"))
+
+
+COMMANDS = {"demo": demo}

@@ -1,0 +1,1 @@
+"""fleet run, dispatch, stop, kill, resume, dispatches, claims."""

@@ -1,0 +1,138 @@
+"""fleet claims: listing for people, four hidden commands for programs.
+
+Those four print one JSON object on standard output, also when they fail, and their exit code says which outcome it was.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.errors import BadText, FleetError
+from fleet.model.dispatch.claim_steps import CLASSES
+from fleet.surfaces.cli.options import json_option, unkeyed
+from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@click.group("claims")
+def claims() -> None:
+    """What is held outside the database, and by whom.
+
+    \b
+    fleet claims list
+    fleet claims list exclusive tmux_session
+    """
+
+
+@claims.command("list")
+@click.argument("klass", metavar="[CLASS]", type=click.Choice(CLASSES), required=False)
+@click.argument("kind", required=False)
+@json_option
+def list_claims(klass: str | None, kind: str | None, **given: Any) -> None:
+    """List claims across dispatches, of one class or kind if wanted.
+
+    \b
+    Examples:
+      fleet claims list
+      fleet claims list adoptable worktree --json
+    """
+    with Fleet.open() as fleet:
+        found = fleet.claims(klass, kind)
+    if given["json"]:
+        terminal.say_json(found)
+        return
+    rows = [(each["class"], each["kind"], each["state"], _owner(each), each["name"]) for each in found]
+    if not rows:
+        terminal.say("nothing is held")
+        return
+    for line in terminal.table(("CLASS", "KIND", "STATE", "OWNER", "NAME"), rows):
+        terminal.say(line)
+
+
+def _owner(claim: dict[str, Any]) -> str:
+    """The dispatch, the job or the task that a claim belongs to."""
+    job = f"job {claim['job']}" if claim.get("job") else None
+    return claim["dispatch"] or job or f"{claim.get('project')}/{claim.get('slug')}"
+
+
+@claims.command("disown")
+@click.argument("ident")
+@click.option("--kind", required=True, metavar="KIND", help="which of its claims")
+@click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for the record")
+@unkeyed
+def disown(ident: str, kind: str, reason: str, **given: Any) -> None:
+    """Give up a claim that another host or tmux socket made. The thing itself is not touched.
+
+    \b
+    Examples:
+      fleet claims disown 3f2a9c01 --kind tmux_session --reason "that machine is gone"
+      fleet claims disown JOB --kind job_process --reason "that machine is gone"
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.disown(ident, kind, reason)
+    terminal.say_json(done) if given["json"] else terminal.say(f"{done['count']} claim(s) of {ident} given up")
+
+
+def _answered(ident: str, kind: str | None, act: Callable[[Fleet], dict[str, Any]]) -> int:
+    """Print the outcome, whatever it is."""
+    try:
+        with Fleet.open() as fleet:
+            terminal.say_json(act(fleet))
+    except FleetError as error:
+        document = {"outcome": error.kind, "dispatch_id": ident, "kind": kind, "path": None}
+        terminal.say_json(document | {"message": str(error), "hint": error.next_step})
+        return error.code
+    return 0
+
+
+def _content() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        advice = "give it in UTF-8"
+        raise BadText(what="the prompt", why=f"is not UTF-8 at byte {error.start}", advice=advice) from None
+
+
+@claims.command("acquire-prompt", hidden=True)
+@click.argument("ident")
+@click.option("--owner", required=True, metavar="OWNER", help="project/P/slug/S or coord/P")
+@click.option("--project", metavar="NAME", help="accepted beside --owner, which names it already")
+@click.option("--kind", metavar="KIND", help="the dispatch's kind")
+@click.option("--preserve", is_flag=True, help="keep the prompt in inbox/archive when it is released")
+@click.option("--host-id", metavar="ID", help="refuse on any other host")
+@click.option("--tmux-socket", metavar="PATH", help="refuse on any other socket")
+def acquire_prompt(ident: str, **given: Any) -> int:
+    """Publish a prompt, from standard input, for a dispatch that is made pending if there is none."""
+    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.acquire_prompt(ident, _content(), given))
+
+
+@claims.command("release", hidden=True)
+@click.argument("ident")
+@click.option("--kind", required=True, metavar="KIND")
+def release(ident: str, kind: str) -> int:
+    """Let go of one thing of a dispatch."""
+    return _answered(ident, kind, lambda fleet: fleet.release_prompt(ident, kind))
+
+
+@claims.command("rewrite-prompt", hidden=True)
+@click.argument("ident")
+@click.option("--target-old-id", required=True, metavar="ID")
+def rewrite_prompt(ident: str, target_old_id: str) -> int:
+    """Hand an inbox over to a new owner, with new content from standard input."""
+    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.rewrite_prompt(ident, target_old_id, _content()))
+
+
+@claims.command("inspect", hidden=True)
+@click.argument("ident")
+def inspect(ident: str) -> int:
+    """What a dispatch holds, each thing looked at anew."""
+    return _answered(ident, None, lambda fleet: fleet.inspect(ident))
+
+
+COMMANDS = {"claims": claims}

@@ -1,0 +1,106 @@
+"""fleet dispatches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.surfaces.cli.options import json_option, reading, unkeyed
+from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.picking import picked
+
+_HEADS = ("ID", "KIND", "OWNER", "EXEC", "RECLAIM", "CLAIMS", "CREATED", "REASON")
+
+
+@click.group("dispatches")
+def dispatches() -> None:
+    """The journals of attempts.
+
+    \b
+    fleet dispatches list
+    fleet dispatches show 3f2a9c01
+    fleet dispatches disown 3f2a9c01 --reason "that machine is gone"
+    """
+
+
+@dispatches.command("list")
+@click.option("--unfinished", is_flag=True, help="only those that have not ended")
+@reading
+def list_(**given: Any) -> None:
+    """List the journals: states, claims held, ages.
+
+    \b
+    Examples:
+      fleet dispatches list
+      fleet dispatches list --unfinished --json
+    """
+    with Fleet.open() as fleet:
+        found = fleet.dispatches(given["project"], ended=not given["unfinished"])
+    if given["json"]:
+        terminal.say_json(found)
+    elif not found:
+        terminal.say("no journals: everything that ended is archived")
+    else:
+        for line in terminal.table(_HEADS, map(_row, found)):
+            terminal.say(line)
+
+
+def _row(journal: dict[str, Any]) -> tuple[str, ...]:
+    keys = ("id", "kind", "owner", "exec_state", "recl_state", "claims", "created_at", "blocked_reason")
+    return tuple("" if journal[key] is None else str(journal[key]) for key in keys)
+
+
+@dispatches.command("show")
+@click.argument("agent", required=False)
+@json_option
+def show(agent: str | None, **given: Any) -> None:
+    """One journal with its claims, live or archived alike.
+
+    \b
+    Examples:
+      fleet dispatches show 3f2a9c01
+      fleet dispatches show 3f2a9c01 --json
+    """
+    with Fleet.open() as fleet:
+        found = fleet.journal(agent if agent and _archived(fleet, agent) else picked(fleet, agent))
+    if given["json"]:
+        terminal.say_json(found)
+        return
+    for name, value in found.items():
+        if name != "claims" and value is not None:
+            terminal.say(f"  {name:<15} {value}")
+    for claim in found["claims"]:
+        named = claim["data"].get("name") or claim["data"].get("session") or ""
+        terminal.say(f"  {claim['class']:<10} {claim['kind']:<20} {claim['state']:<18} {named}")
+
+
+@dispatches.command("disown")
+@click.argument("ident")
+@click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for the record")
+@unkeyed
+def disown(ident: str, reason: str, **given: Any) -> None:
+    """Say that the machine or home of a dispatch is no more: it ends, its work is kept, its task is free.
+
+    Nothing outside the database is touched. Refused while anything of it lives here, and where its death can be proven instead:
+    then `fleet kill` or `fleet stop` is the way. A job of a home that is no more is taken over in the same way.
+
+    \b
+    Examples:
+      fleet dispatches disown 3f2a9c01 --reason "that machine is gone"
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.disown_dispatch(ident, reason)
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    left = f"; left: {'; '.join(done['left'])}" if done["left"] else ""
+    terminal.say(f"{ident} is disowned ({done['exec_state']}); it was of {done['was']}{left}")
+
+
+def _archived(fleet: Fleet, agent: str) -> bool:
+    return any(name.startswith(f"{agent}-") for name in fleet.files.names("dispatches/archive"))
+
+
+COMMANDS = {"dispatches": dispatches}

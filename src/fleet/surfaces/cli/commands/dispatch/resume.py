@@ -1,0 +1,110 @@
+"""fleet resume."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.errors import BadInput
+from fleet.surfaces.cli.commands.jobs.jobs import resume_job
+from fleet.surfaces.cli.options import ProjectName, unkeyed
+from fleet.surfaces.cli.ui import terminal
+
+_HEADS = ("AGENT", "WORK", "ENDED (UTC)", "CONVERSATION", "WHY")
+
+
+@click.command("resume")
+@click.argument("agent", metavar="[ID]", required=False)
+@click.option("--all", "everything", is_flag=True, help="everything that was interrupted, within the limits")
+@click.option("--list", "listed", is_flag=True, help="show what could be resumed, and why it ended")
+@click.option("--force", is_flag=True, help="stop a resume of the same work that is in progress")
+@click.option("-p", "--project", type=ProjectName(), metavar="NAME", help="only of this project")
+@unkeyed
+def resume(agent: str | None, **given: Any) -> int:
+    """Go on where an agent stopped: a new one in its worktree, in its own conversation where the engine can.
+
+    ID is an agent's id or the beginning of one, a session's name, a task's slug, or a job's id: a job goes on here, with what
+    is unfinished. An agent that is alive is not resumed, nor is one that has finished. After a reboot, --all brings back
+    everything that was interrupted; what was stopped by a person is resumed by its id only.
+
+    \b
+    Examples:
+      fleet resume 3f2a9c01
+      fleet resume fix-login -p web
+      fleet resume --list
+      fleet resume --all
+    """
+    chosen = [bool(agent), given["everything"], given["listed"]]
+    if sum(chosen) != 1 or (given["force"] and not agent):
+        raise BadInput(what="say one of: an id (perhaps with --force), --all, --list")
+    with Fleet.open(actor=given["as"]) as fleet:
+        job = fleet.job_named(agent) if agent else None
+        if job:
+            return resume_job(job, force=given["force"], actor=given["as"], as_json=given["json"])
+        if agent:
+            return _one(fleet.resume(agent, project=given["project"], force=given["force"]), as_json=given["json"])
+        if given["everything"]:
+            return _all(fleet.resume_all(given["project"]), as_json=given["json"])
+        return _list(fleet.resumable(given["project"]), as_json=given["json"])
+
+
+def _one(done: dict[str, Any], *, as_json: bool) -> int:
+    if as_json:
+        terminal.say_json(done)
+        return 0
+    if done["stopped"]:
+        terminal.say(f"stopped the resume that was in progress: {done['stopped']}")
+    terminal.say(_sentence(done))
+    ident = done["id"]
+    terminal.say(f"  look: fleet peek {ident}   join: fleet attach {ident}   end: fleet stop {ident}")
+    return 0
+
+
+def _sentence(done: dict[str, Any]) -> str:
+    how = "in its conversation" if done["conversation"] else "from what it left"
+    return (
+        f"agent {done['id']} goes on with {_work(done)}, where {done['predecessor']} stopped, {how} ({done['engine']})"
+    )
+
+
+def _work(row: dict[str, Any]) -> str:
+    if row["kind"] == "job":
+        return f"a job of {row['project']}"
+    return f"{row['project']}/{row['task']}" if row["task"] else f"the coordinator of {row['project']}"
+
+
+def _all(done: dict[str, Any], *, as_json: bool) -> int:
+    if as_json:
+        terminal.say_json(done)
+        return 0
+    for each in done["resumed"]:
+        terminal.say(_sentence(each))
+    for each in done["waiting"]:
+        terminal.say(f"{each['id']} ({_work(each)}) waits: {each['why']}")
+    for job in done["jobs"]:
+        terminal.say(f"job {job} goes on in the background: fleet job show {job}")
+    if not any(done.values()):
+        terminal.say("nothing was interrupted")
+    return 0
+
+
+def _list(rows: list[dict[str, Any]], *, as_json: bool) -> int:
+    if as_json:
+        terminal.say_json_list(rows)
+        return 0
+    if not rows:
+        terminal.say("nothing is there to resume")
+        return 0
+    for line in terminal.table(_HEADS, [_cells(row) for row in rows]):
+        terminal.say(line)
+    return 0
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    ended = (row["ended_at"] or "")[:16].replace("T", " ")
+    return (row["id"], _work(row), ended, "its own" if row["conversation"] else "anew", row["reason"])
+
+
+COMMANDS = {"resume": resume}

@@ -1,0 +1,104 @@
+"""fleet home."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.api.homes import new_database
+from fleet.surfaces.cli.options import json_option, unkeyed
+from fleet.surfaces.cli.ui import terminal
+
+
+@click.group("home")
+def home() -> None:
+    """The fleet home: where it is, and what to do when it was moved or its database is gone.
+
+    \b
+    fleet home show
+    fleet home repair
+    """
+
+
+@home.command("show")
+@json_option
+def show(**given: Any) -> None:
+    """What the home remembers of itself: its id, its host, its machine, its path, and which database it has.
+
+    \b
+    Examples:
+      fleet home show
+      fleet home show --json
+    """
+    with Fleet.open() as fleet:
+        found = fleet.home_shown()
+    if given["json"]:
+        terminal.say_json(found)
+        return
+    for name in ("id", "host", "machine", "path", "database"):
+        terminal.say(f"  {name:<9} {found[name]}")
+    if found["machine_now"] != found["machine"]:
+        terminal.say(f"  this machine is {found['machine_now']}")
+    if found["moved"]:
+        terminal.say(f"  it is at {found['here']} now: `fleet home repair` shows what is to be done")
+    for other in found["others"]:
+        terminal.say(f"  shares its database with home {other['path']} on {other['name']} (host {other['host']})")
+
+
+@home.command("repair")
+@click.option("--yes", is_flag=True, help="do it without asking")
+@unkeyed
+def repair(*, yes: bool, **given: Any) -> int:
+    """Repair a home that was moved: tell git where its worktrees are, and the database where everything is.
+
+    Nothing is repaired while an agent or command of the old place may live. Killed half-way, it can be run again.
+
+    \b
+    Examples:
+      fleet home repair
+      fleet home repair --yes
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        found = fleet.plan_repair()
+        wanted = yes or (not given["json"] and _wanted(found))
+        done = fleet.repair_home() if wanted else found
+    if given["json"]:
+        terminal.say_json(done)
+    elif done["repaired"]:
+        left = f"; left: {'; '.join(done['left'])}" if done["left"] else ""
+        terminal.say(f"the home is at {done['path']} now{left}")
+    return 0
+
+
+def _wanted(found: dict[str, Any]) -> bool:
+    """Show what would be done, and ask on a terminal."""
+    terminal.say(f"The home was moved from {found['was']} to {found['path']}. A repair would")
+    for path in found["worktrees"]:
+        terminal.say(f"  tell git that a worktree is at {path} (git worktree repair)")
+    terminal.say(f"  write the new place into {terminal.counted(len(found['claims']), 'claim')} and the home's record")
+    for line in found["left"]:
+        terminal.say(f"  leave alone {line}")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        terminal.say("nothing was done: `fleet home repair --yes` does it")
+        return False
+    return click.confirm("Do it?")
+
+
+@home.command("new-database")
+@click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for the record")
+@unkeyed
+def new(reason: str, **given: Any) -> None:
+    """Begin with an empty database in a home whose own is gone. What is left of the old one is listed by `fleet clean`, not touched.
+
+    \b
+    Examples:
+      fleet home new-database --reason "the disk is lost, and there is no backup"
+    """
+    done = new_database(reason, actor=given["as"])
+    terminal.say_json(done) if given["json"] else terminal.say(f"{done['home']} has a new, empty database")
+
+
+COMMANDS = {"home": home}

@@ -1,0 +1,121 @@
+"""fleet job dlq."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.jobs import Jobs
+from fleet.surfaces.cli.options import json_option, unkeyed
+from fleet.surfaces.cli.ui import terminal
+
+_JOB = click.argument("ident", metavar="JOB")
+_ITEMS = click.argument("items", metavar="[ITEM]...", nargs=-1)
+_ALL = click.option("--all", "everything", is_flag=True, help="every item in the queue")
+
+
+@click.group("dlq")
+def dlq() -> None:
+    """The dead-letter queue: items that could not be done, or not be merged.
+
+    \b
+    fleet job dlq list @last
+    fleet job dlq show @last 0c4e1b
+    fleet job dlq retry @last --all
+    """
+
+
+@dlq.command("list")
+@_JOB
+@json_option
+def list_(ident: str, **given: Any) -> None:
+    """What is in the queue, and why.
+
+    \b
+    Examples:
+      fleet job dlq list @last
+      fleet job dlq list 3f2a9c01 --json
+    """
+    with Jobs.open() as fleet:
+        found = fleet.dead_items(fleet.find_job(ident))
+    if given["json"]:
+        terminal.say_json(found)
+        return
+    if not found:
+        terminal.say("the queue is empty")
+        return
+    rows = [(each["id"], each["label"], each["state"], str(each["attempts"]), each["reason"] or "") for each in found]
+    for line in terminal.table(("ITEM", "LABEL", "STATE", "ATTEMPTS", "REASON"), rows):
+        terminal.say(line)
+
+
+@dlq.command("show")
+@_JOB
+@click.argument("item")
+@json_option
+def show(ident: str, item: str, **given: Any) -> None:
+    """One item with its whole history: every attempt, what it came to, and its steps.
+
+    \b
+    Examples:
+      fleet job dlq show @last 0c4e1b
+    """
+    with Jobs.open() as fleet:
+        found = fleet.item(fleet.find_job(ident), item)
+    if given["json"]:
+        terminal.say_json(found)
+        return
+    terminal.say(f"{found['id']}  {found['label']}  {found['state']}")
+    for each in found["history"]:
+        terminal.say(
+            f"  attempt {each['attempt']} ended {each['ended_at']} ({each['where']}), dispatch {each['dispatch'] or 'none'}"
+        )
+        for line in (each["reason"] or "").splitlines():
+            terminal.say(f"    {line}")
+    terminal.say(f"  what it printed: fleet job logs {found['job']} {found['id']}")
+
+
+@dlq.command("retry")
+@_JOB
+@_ITEMS
+@_ALL
+@unkeyed
+def retry(ident: str, items: tuple[str, ...], **given: Any) -> None:
+    """Put items back into the job, as if they were new; `fleet resume JOB` tries them then.
+
+    \b
+    Examples:
+      fleet job dlq retry @last 0c4e1b
+      fleet job dlq retry 3f2a9c01 --all
+    """
+    with Jobs.open(actor=given["as"]) as fleet:
+        done = fleet.retry_items(fleet.find_job(ident), items, everything=given["everything"])
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    then = "its runner takes them up" if done["state"] == "running" else f"now: fleet resume {done['job']}"
+    terminal.say(f"{len(done['items'])} item(s) of job {done['job']} wait to be tried again; {then}")
+
+
+@dlq.command("drop")
+@_JOB
+@_ITEMS
+@_ALL
+@unkeyed
+def drop(ident: str, items: tuple[str, ...], **given: Any) -> None:
+    """Give items up: their worktrees go. Commits stay on their branches; the rest is kept in refs of its own.
+
+    \b
+    Examples:
+      fleet job dlq drop @last 0c4e1b
+      fleet job dlq drop 3f2a9c01 --all
+    """
+    with Jobs.open(actor=given["as"]) as fleet:
+        done = fleet.drop_items(fleet.find_job(ident), items, everything=given["everything"])
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    terminal.say(f"{len(done['items'])} item(s) of job {done['job']} are dropped")
+    for each in done["left"]:
+        terminal.say(f"  left: {each}")

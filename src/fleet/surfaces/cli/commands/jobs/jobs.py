@@ -1,0 +1,298 @@
+"""fleet job."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from fleet.api.jobs import Jobs, job_schema, validate_job
+from fleet.errors import BadInput
+from fleet.surfaces.cli.commands.jobs.dead_letters import dlq
+from fleet.surfaces.cli.options import json_option, reading, unkeyed
+from fleet.surfaces.cli.ui import job_progress, terminal
+from fleet.verbs.jobs.begin import Asked
+
+_FAILED = 1
+_HEADS = ("JOB", "NAME", "PROJECT", "STATE", "DONE", "FAILED", "OF", "BEGUN", "REASON")
+_ITEM_HEADS = ("ITEM", "LABEL", "STATE", "ATTEMPTS", "COMMIT", "REASON")
+
+
+@click.group("job")
+def job() -> None:
+    """Jobs: the same steps for many items.
+
+    \b
+    fleet job run modernise.yml
+    fleet job list
+    fleet job show @last
+    fleet job dlq list @last
+    """
+
+
+@job.command("run")
+@click.argument("file", type=click.Path())
+@click.option(
+    "--id", "ident", metavar="ID", help="the job's id, 8 hexadecimal digits; one that is there is run once more"
+)
+@click.option("--set", "told", metavar="NAME=VALUE", multiple=True, help="what {env.NAME} stands for")
+@click.option("--dry-run", is_flag=True, help="check everything and show what would be done")
+@click.option("-p", "--project", metavar="NAME", help="the project (default: FLEET_PROJECT, or the one you are in)")
+@unkeyed
+def run(file: str, **given: Any) -> int:
+    """Run a job from its file, here, until its end. Ctrl-C leaves it to be resumed.
+
+    Each item gets a worktree, a branch and a dispatch of its own; finished ones are merged into the branch fleet/job-ID. Your
+    checkout is not touched. With --json: one object a line, for each change, and the job at the end.
+
+    \b
+    Examples:
+      fleet job run modernise.yml
+      fleet job run modernise.yml --set LEVEL=high --dry-run
+      fleet job run modernise.yml --id 3f2a9c01 --json
+    """
+    with Jobs.open(actor=given["as"]) as fleet, job_progress.Wish() as wish:
+        project = fleet.project_here(given["project"])
+        asked = Asked(project=project, file=file, id=given["ident"], told=dict(_pair(each) for each in given["told"]))
+        if given["dry_run"]:
+            return _planned(fleet.plan_job(asked), as_json=given["json"])
+        done = fleet.run_job(asked, job_progress.chosen(as_json=given["json"]), wish)
+        return ended(fleet, done, as_json=given["json"])
+
+
+def resume_job(ident: str, *, force: bool, actor: str | None, as_json: bool) -> int:
+    """Go on with a job, here."""
+    with Jobs.open(actor=actor) as fleet, job_progress.Wish() as wish:
+        done = fleet.resume_job(ident, job_progress.chosen(as_json=as_json), wish, force=force)
+        if done["stopped"] and not as_json:
+            terminal.say(f"stopped the runner that had it in hand: {done['stopped']}")
+        return ended(fleet, done, as_json=as_json)
+
+
+def _pair(given: str) -> tuple[str, str]:
+    name, sign, value = given.partition("=")
+    if not sign or not name:
+        raise BadInput(what=f"--set {given!r}: write NAME=VALUE")
+    return name, value
+
+
+def _planned(plan: dict[str, Any], *, as_json: bool) -> int:
+    if as_json:
+        terminal.say_json(plan)
+        return 0
+    terminal.say(f"{plan['name']} in {plan['project']}: items from a {plan['source']}, {plan['max_parallel']} at once,")
+    terminal.say(f"  isolation {plan['isolation']}, {plan['attempts']} attempts each, then {plan['on_failure']}")
+    for part, steps in plan["steps"].items():
+        for number, step in enumerate(steps, 1):
+            terminal.say(f"  {part} {number}: {step}")
+    return 0
+
+
+def ended(fleet: Jobs, done: dict[str, Any], *, as_json: bool) -> int:
+    """Say how a job ended, and what to do next. Not all well: 1."""
+    well = done["state"] == "done" and done["items"]["done"] + done["items"]["skipped"] == done["items"]["total"]
+    if as_json:
+        sys.stdout.flush()
+        terminal.say_json({"event": "end", **{name: value for name, value in done.items() if name != "stopped"}})
+        return 0 if well else _FAILED
+    terminal.say(_sentence(done))
+    report = fleet.job(done["id"])["report"]["html"]
+    terminal.say(f"  branch: {done['branch']}   report: {report}")
+    if done["state"] in {"paused", "failed"}:
+        terminal.say(f"  go on: fleet resume {done['id']}   give up: fleet job cancel {done['id']}")
+    if done["items"]["dead"] or done["items"]["parked"]:
+        terminal.say(f"  what failed: fleet job dlq list {done['id']}")
+    return 0 if well else _FAILED
+
+
+def _sentence(done: dict[str, Any]) -> str:
+    said = ", ".join(f"{count} {state}" for state, count in done["items"].items() if count and state != "total")
+    reason = f": {done['reason']}" if done["reason"] else ""
+    return f"job {done['id']} ({done['name']}) is {done['state']}{reason}; of {done['items']['total']} items {said or 'none'}"
+
+
+@job.command("list")
+@reading
+def list_(**given: Any) -> None:
+    """List jobs, newest first.
+
+    \b
+    Examples:
+      fleet job list
+      fleet job list -p web --json
+    """
+    with Jobs.open() as fleet:
+        found = fleet.jobs(given["project"])
+    if given["json"]:
+        terminal.say_json(found)
+        return
+    if not found:
+        terminal.say("no jobs yet: `fleet job run FILE` runs one")
+        return
+    for line in terminal.table(_HEADS, [_row(each) for each in found]):
+        terminal.say(line)
+
+
+def _row(each: dict[str, Any]) -> tuple[str, ...]:
+    counts = each["items"]
+    state = "interrupted" if each["state"] == "running" and not each["runs"] else each["state"]
+    failed = counts["dead"] + counts["parked"]
+    numbers = (str(counts["done"]), str(failed), str(counts["total"]))
+    return (each["id"], each["name"], each["project"], state, *numbers, each["begun_at"], each["reason"] or "")
+
+
+@job.command("show")
+@click.argument("ident", metavar="JOB")
+@click.argument("item", required=False)
+@click.option("--items", "items", is_flag=True, help="list its items")
+@click.option("--state", metavar="STATE", help="only items in this state")
+@json_option
+def show(ident: str, item: str | None, **given: Any) -> None:
+    """How a job stands; its items; or one item with its failures and steps. JOB is an id, the beginning of one, or @last.
+
+    \b
+    Examples:
+      fleet job show @last
+      fleet job show 3f2a9c01 --items --state dead
+      fleet job show 3f2a9c01 0c4e1b --json
+    """
+    with Jobs.open() as fleet:
+        found = fleet.find_job(ident)
+        if item:
+            _told(fleet.item(found, item), as_json=given["json"])
+        elif given["items"] or given["state"]:
+            _items(fleet, found, given["state"], as_json=given["json"])
+        else:
+            _told(fleet.job(found), as_json=given["json"])
+
+
+def _items(fleet: Jobs, found: str, state: str | None, *, as_json: bool) -> None:
+    if as_json:
+        terminal.say_json_list(fleet.items(found, state))
+        return
+    rows = [
+        (
+            each["id"],
+            each["label"],
+            each["state"],
+            str(each["attempts"]),
+            (each["commit"] or "")[:12],
+            each["reason"] or "",
+        )
+        for each in fleet.items(found, state)
+    ]
+    for line in terminal.table(_ITEM_HEADS, rows):
+        terminal.say(line)
+
+
+def _told(found: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        terminal.say_json(found)
+        return
+    for name, value in found.items():
+        if isinstance(value, list):
+            for each in value:
+                terminal.say(f"  {name}: " + ", ".join(f"{key} {told}" for key, told in each.items() if told not in {None, ""}))  # fmt: skip
+        elif value is not None:
+            terminal.say(f"  {name:<11} {value}")
+
+
+@job.command("cancel")
+@click.argument("ident", metavar="JOB")
+@click.option("-r", "--reason", default="cancelled by a person", metavar="TEXT", help="why, for whoever reads it next")
+@unkeyed
+def cancel(ident: str, reason: str, **given: Any) -> None:
+    """End a job for good: what works is ended, worktrees go. Commits, and the job's branch, stay.
+
+    \b
+    Examples:
+      fleet job cancel 3f2a9c01
+      fleet job cancel @last --reason "wrong input"
+    """
+    with Jobs.open(actor=given["as"]) as fleet:
+        done = fleet.cancel_job(fleet.find_job(ident), reason)
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    terminal.say(_sentence(done))
+    if done["runner"]:
+        terminal.say(f"  its runner ({done['runner']}) is ending it")
+    for each in done["left"]:
+        terminal.say(f"  left: {each}")
+
+
+@job.command("logs")
+@click.argument("ident", metavar="JOB")
+@click.argument("item", required=False)
+@json_option
+def logs(ident: str, item: str | None, **given: Any) -> None:
+    """What the steps printed: of one item, or of all. With --json: one object a line.
+
+    \b
+    Examples:
+      fleet job logs @last 0c4e1b
+      fleet job logs 3f2a9c01 setup
+    """
+    with Jobs.open() as fleet:
+        for name, text in fleet.job_logs(fleet.find_job(ident), item):
+            if given["json"]:
+                terminal.say_json({"step": name, "text": text})
+            else:
+                terminal.say(f"== {name}")
+                sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+@job.command("validate")
+@click.argument("file", type=click.Path())
+@json_option
+def validate(file: str, **given: Any) -> int:
+    """Check a job's file: everything that is wrong with it, each with its line and column.
+
+    \b
+    Examples:
+      fleet job validate modernise.yml
+      fleet job validate modernise.yml --json
+    """
+    found = validate_job(file)
+    if given["json"]:
+        terminal.say_json(found)
+    elif found["valid"]:
+        terminal.say(f"{file} is a job")
+    else:
+        for each in found["faults"]:
+            terminal.say(f"{file}:{each['line']}:{each['column']}: {each['why']} — {each['advice']}")
+    return 0 if found["valid"] else BadInput.code
+
+
+@job.command("schema")
+@json_option
+def schema(**_given: Any) -> None:
+    """Print the JSON Schema of job files, for editors that complete and check them.
+
+    \b
+    Examples:
+      fleet job schema > job.schema.json
+    """
+    terminal.say_json(job_schema())
+
+
+@job.command("step", hidden=True)
+def step() -> int:
+    """Do the steps of an item. What its session runs."""
+    try:
+        told = [os.environ[name] for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", "FLEET_TASK")]
+    except KeyError as error:
+        raise BadInput(what=f"{error.args[0]} is not set: this is for the sessions of a job") from None
+    with Jobs.open() as fleet:
+        return 0 if fleet.job_step(told[0], told[1], told[2], _shown) else _FAILED
+
+
+def _shown(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+job.add_command(dlq)
+COMMANDS = {"job": job}

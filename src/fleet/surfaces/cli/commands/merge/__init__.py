@@ -1,0 +1,1 @@
+"""fleet merge, land, merges, pr."""

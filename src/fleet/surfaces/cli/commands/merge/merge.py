@@ -1,0 +1,84 @@
+"""fleet merge, land."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.errors import Refused
+from fleet.surfaces.cli.options import Slug, acting
+from fleet.surfaces.cli.ui import terminal
+from fleet.world.home.location import here
+
+
+@click.command("merge")
+@click.argument("slug", type=Slug())
+@acting
+def merge(slug: str, **given: Any) -> None:
+    """Merge a task's work into the integration branch, after its verify command passed on the merged tree.
+
+    It happens in a worktree of fleet's own; your checkout is not touched. A conflict or a red verify parks the task.
+
+    \b
+    Examples:
+      fleet merge fix-login
+    """
+    terminal.note(f"merging {slug}, and running its verify command if it has one …")
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.merge(project=fleet.project_here(given["project"]), slug=slug)
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    left = f"; left: {'; '.join(done['left'])}" if done["left"] else ""
+    said = (
+        f"is merged as {done['commit'][:12]}" if done["changed"] else "had nothing that was not merged; it is archived"
+    )
+    terminal.say(f"{done['project']}/{slug} {said}{left}")
+    for each in done["aside"]:
+        terminal.say(each)
+
+
+@click.command("land")
+@click.option("--dry-run", is_flag=True, help="only show what would land")
+@acting
+def land(**given: Any) -> int:
+    """Move your target branch to the integration branch, by fast-forward.
+
+    A target that is checked out is moved only when you call this in that checkout, nothing is in progress there and nothing of
+    yours would be overwritten. Else it is not touched, the command to run is printed, and the exit code is 14.
+
+    \b
+    Examples:
+      fleet land
+      fleet land --dry-run
+      fleet land -p web
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.land(project=fleet.project_here(given["project"]), dry=given["dry_run"], here=here())
+    if given["json"]:
+        terminal.say_json(done)
+    else:
+        _show_landing(done)
+    return Refused.code if done["run"] else 0
+
+
+def _show_landing(done: dict[str, Any]) -> None:
+    if not done["commits"]:
+        terminal.say(f"nothing to land: {done['target']} has all of {done['integration']}")
+        return
+    for title in done["titles"]:
+        terminal.say(f"  {title}")
+    if done["diverged"]:
+        terminal.say(f"{done['target']} has commits of its own, so this is a merge; agents start from it afterwards")
+    if done["moved"]:
+        terminal.say(f"{done['target']} is now at {done['integration']} ({done['commits']} commits)")
+    elif done["run"]:
+        terminal.say(f"{done['why']}, so it was not touched; to land, run:")
+        terminal.say(f"  {done['run']}")
+    else:
+        terminal.say(f"{done['commits']} commits of {done['integration']} would land on {done['target']}")
+
+
+COMMANDS = {"merge": merge, "land": land}

@@ -1,0 +1,57 @@
+"""fleet pr."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.errors import BadInput
+from fleet.surfaces.cli.options import Slug, project_option, unkeyed
+from fleet.surfaces.cli.ui import terminal
+
+
+@click.command("pr")
+@click.argument("slug", type=Slug(), required=False)
+@click.option("--check", is_flag=True, help="see how far it is; without a SLUG all of the project, opening what is due")
+@project_option
+@unkeyed
+def pr(slug: str | None, *, check: bool, **given: Any) -> None:
+    """Push a task's branch and open its pull request; the task is done when that is merged.
+
+    gh or glab does it, or a program of yours: pr.command in fleet.toml. With merge = "pr" there the coordinator opens and
+    follows pull requests by itself.
+
+    \b
+    Examples:
+      fleet pr fix-login
+      fleet pr fix-login --check
+      fleet pr --check -p web
+    """
+    if slug is None and not check:
+        raise BadInput(what="name a task; `fleet status` shows what is ready to be merged")
+    with Fleet.open(actor=given["as"]) as fleet:
+        project = fleet.project_here(given["project"])
+        if slug is None:
+            done = fleet.tend_pulls(project=project)
+        else:
+            done = [fleet.check_pull(project=project, slug=slug) if check else fleet.pull(project=project, slug=slug)]
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    for each in done:
+        terminal.say(_told(each))
+    if not done:
+        terminal.say(f"no pull requests of {project} to look at")
+
+
+def _told(each: dict[str, Any]) -> str:
+    place = f"{each['project']}/{each['task']}"
+    if each["why"]:
+        return f"{place}: {each['why']}"
+    more = {"merged": "; the task is done", "closed": "; the task waits to be mended"}.get(each["state"], "")
+    return f"{place}: {each['address']} is {each['state']}{more}"
+
+
+COMMANDS = {"pr": pr}

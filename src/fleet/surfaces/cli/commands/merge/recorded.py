@@ -1,0 +1,97 @@
+"""fleet merges list, restore, acknowledge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.surfaces.cli.options import acting, reading
+from fleet.surfaces.cli.ui import terminal
+
+_COLOURS = {"missing": "red", "acknowledged": "dim"}
+
+
+@click.group("merges")
+def merges() -> None:
+    """Recorded merges: what was merged into the integration branch, and whether it is still there.
+
+    Somebody who rewinds or deletes the integration branch takes merged work off it. fleet then merges, lands and starts nothing
+    until you put the work back, or say that it is meant to be gone.
+
+    \b
+    fleet merges list
+    fleet merges restore
+    fleet merges acknowledge --reason "squashed into main"
+    """
+
+
+@merges.command("list")
+@reading
+def list_(**given: Any) -> None:
+    """List every recorded merge, newest first: contained, missing, or acknowledged as gone.
+
+    \b
+    Examples:
+      fleet merges list -p web
+      fleet merges list --json
+    """
+    with Fleet.open() as fleet:
+        found = fleet.merges(project=fleet.project_here(given["project"]))
+    if given["json"]:
+        terminal.say_json(found)
+        return
+    if not found:
+        terminal.say("nothing was merged yet")
+        return
+    rows = [(each["task"], each["made"][:12], each["at"][:16].replace("T", " "), _state(each)) for each in found]
+    for line in terminal.table(("TASK", "COMMIT", "SINCE (UTC)", "STATE"), rows):
+        terminal.say(line)
+
+
+def _state(each: dict[str, Any]) -> str:
+    said = f"{each['state']}: {each['reason']}" if each["reason"] else str(each["state"])
+    return terminal.paint(said, _COLOURS[each["state"]]) if each["state"] in _COLOURS else said
+
+
+@merges.command("restore")
+@acting
+def restore(**given: Any) -> None:
+    """Put missing merges back onto the integration branch, from the recorded commits. Nothing on the branch is lost.
+
+    \b
+    Examples:
+      fleet merges restore -p web
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.restore_merges(project=fleet.project_here(given["project"]))
+    if given["json"]:
+        terminal.say_json(done)
+    elif done["changed"]:
+        terminal.say(f"restored {', '.join(done['restored'])}: the integration branch is at {done['commit'][:12]}")
+    else:
+        terminal.say("nothing is missing")
+
+
+@merges.command("acknowledge")
+@click.option("--reason", required=True, metavar="TEXT", help="why the missing merges are meant to be gone")
+@acting
+def acknowledge(reason: str, **given: Any) -> None:
+    """Say that the missing merges are meant to be gone: squashed, reset, or unwanted. Recorded with the reason.
+
+    \b
+    Examples:
+      fleet merges acknowledge -p web --reason "squashed into main"
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.acknowledge_merges(project=fleet.project_here(given["project"]), reason=reason)
+    if given["json"]:
+        terminal.say_json(done)
+    elif done["changed"]:
+        terminal.say(f"acknowledged that {', '.join(done['acknowledged'])} is gone from the integration branch")
+    else:
+        terminal.say("nothing is missing")
+
+
+COMMANDS = {"merges": merges}

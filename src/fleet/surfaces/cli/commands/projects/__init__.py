@@ -1,0 +1,1 @@
+"""fleet up, init, project, config, trust."""

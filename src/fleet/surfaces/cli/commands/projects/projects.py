@@ -1,0 +1,139 @@
+"""fleet init, fleet project add, list, show, remove."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.model.tasks.steps import STATUSES
+from fleet.surfaces.cli.options import ProjectName, anywhere, json_option
+from fleet.surfaces.cli.ui import terminal
+
+_PATH = click.argument("path", type=click.Path(file_okay=False), default=".")
+_NAME = click.option("--name", metavar="NAME", help="the project's name (default: that of the directory)")
+
+
+def _register(path: str, given: dict[str, Any]) -> None:
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.register(path, given["name"], key=given["key"])
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    already = "" if done["new"] else " (it was already)"
+    terminal.say(f"project {done['name']} is {done['path']}{already}")
+
+
+@click.command("init")
+@_PATH
+@_NAME
+@anywhere
+def init(path: str, **given: Any) -> None:
+    """Register the repository you are in as a project. Nothing is written into it.
+
+    \b
+    Examples:
+      fleet init
+      fleet init ~/src/web --name web
+    """
+    _register(path, given)
+
+
+@click.group("project")
+def project() -> None:
+    """Register repositories and list them.
+
+    \b
+    fleet project add ~/src/web --name web
+    fleet project list
+    """
+
+
+@project.command("add")
+@_PATH
+@_NAME
+@anywhere
+def add(path: str, **given: Any) -> None:
+    """Register a git repository as a project.
+
+    \b
+    Examples:
+      fleet project add .
+      fleet project add ~/src/web --name web
+    """
+    _register(path, given)
+
+
+@project.command("list")
+@json_option
+def list_(**given: Any) -> None:
+    """List the projects with the counts of their tasks.
+
+    \b
+    Examples:
+      fleet project list
+      fleet project list --json
+    """
+    with Fleet.open() as fleet:
+        found = fleet.projects()
+    if given["json"]:
+        terminal.say_json(found)
+    elif not found:
+        terminal.say("no projects yet: `fleet init` in a repository registers it")
+    else:
+        rows = [(p["name"], str(p["ready"]), *_counts(p), p["path"]) for p in found]
+        for line in terminal.table(("NAME", "READY", "OPEN", "WORKING", "DONE", "TROUBLE", "PATH"), rows):
+            terminal.say(line)
+
+
+def _counts(found: dict[str, Any]) -> tuple[str, ...]:
+    count = found["tasks"]
+    trouble = count["failed"] + count["blocked"]
+    return tuple(str(n) for n in (count["open"], count["in_progress"], count["done"], trouble))
+
+
+@project.command("show")
+@click.argument("name", type=ProjectName())
+@json_option
+def show(name: str, **given: Any) -> None:
+    """One project, with the counts of its tasks.
+
+    \b
+    Examples:
+      fleet project show web
+    """
+    with Fleet.open() as fleet:
+        found = fleet.project(name)
+    if given["json"]:
+        terminal.say_json(found)
+        return
+    terminal.say(f"{terminal.paint(found['name'], 'bold')}  {found['path']}")
+    for status in STATUSES:
+        terminal.say(f"  {status:<12} {found['tasks'][status]}")
+    for count in ("ready", "archived"):
+        terminal.say(f"  {count:<12} {found[count]}")
+
+
+@project.command("remove")
+@click.argument("name", type=ProjectName())
+@click.option("--with-tasks", is_flag=True, help="its tasks too; a copy is exported into the fleet home first")
+@anywhere
+def remove(name: str, **given: Any) -> None:
+    """Forget a project. Its repository is not touched.
+
+    \b
+    Examples:
+      fleet project remove web
+      fleet project remove web --with-tasks
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.remove_project(name, with_tasks=given["with_tasks"], key=given["key"])
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    kept = f"; its {done['tasks']} task(s) are kept in {done['kept']}" if done["kept"] else ""
+    terminal.say(f"project {name} is forgotten{kept}")
+
+
+COMMANDS = {"init": init, "project": project}

@@ -1,0 +1,85 @@
+"""fleet trust: what a repository's fleet.toml runs or frees counts after a person has looked at it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.errors import NotTrusted
+from fleet.surfaces.cli.options import acting
+from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@click.command("trust")
+@click.option("-y", "--yes", is_flag=True, help="trust it without asking; for scripts and CI")
+@acting
+def trust(**given: Any) -> None:
+    """Trust what the project's fleet.toml runs (verify, setup, …) and what it lets agents do (autonomy, engine, …).
+
+    It shows what has changed since it was trusted last, and asks. Until then a new command does not run and a new freedom does
+    not count. Other settings need no trust.
+
+    \b
+    Examples:
+      fleet trust
+      fleet trust -p web --yes
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        project = fleet.project_here(given["project"])
+        waiting = fleet.untrusted(project)
+        if waiting["changes"] and not given["json"]:
+            _show(waiting)
+        if waiting["changes"] and not given["yes"] and not _asked(as_json=given["json"]):
+            raise NotTrusted(project=project, settings=", ".join(each["name"] for each in waiting["changes"]))
+        done = fleet.trust(project, waiting["values"]) | {"changes": waiting["changes"], "file": waiting["file"]}
+    if given["json"]:
+        terminal.say_json(done)
+    elif waiting["changes"]:
+        terminal.say(f"{project}: trusted ({done['hash']})")
+    else:
+        terminal.say(f"{project}: nothing waits to be trusted")
+
+
+def offer_trust(fleet: Fleet, project: str, *, as_json: bool = False) -> None:
+    """On a terminal, show what waits for a person's trust and ask. A no changes nothing: whatever needs it is refused."""
+    if as_json or not _is_person():
+        return
+    waiting = fleet.untrusted(project)
+    if waiting["changes"]:
+        _show(waiting)
+        if _asked(as_json=False):
+            fleet.trust(project, waiting["values"])
+
+
+def _is_person() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _asked(*, as_json: bool) -> bool:
+    return not as_json and _is_person() and click.confirm("Trust this?", default=False)
+
+
+def _show(waiting: dict[str, Any]) -> None:
+    terminal.say(f"{waiting['file']} says what nobody has trusted yet:")
+    for each in waiting["changes"]:
+        for line, colour in _lines(each):
+            terminal.say(f"  {terminal.paint(line, colour)}")
+
+
+def _lines(change: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A diff of one setting. Values are escaped: what is shown is what would be run."""
+    name, note = change["name"], "  # a command that fleet runs" if change["runs"] else ""
+    if change["was"] is not None:
+        yield f"- {name} = {json.dumps(change['was'])}", "red"
+    if change["now"] is not None:
+        yield f"+ {name} = {json.dumps(change['now'])}{note}", "green"
+
+
+COMMANDS = {"trust": trust}

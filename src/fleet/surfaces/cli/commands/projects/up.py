@@ -1,0 +1,137 @@
+"""fleet up."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.errors import BadInput, NotTrusted
+from fleet.surfaces.cli.commands.projects.trust import offer_trust
+from fleet.surfaces.cli.options import unkeyed
+from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
+
+_AUTONOMY = {
+    "ask": "nothing: they ask before each step",
+    "edits": "edit files; they ask before they run commands",
+    "allowlist": "edit files and run the commands you allowed",
+    "full": "everything; give them a sandbox",
+}
+_REVIEW = {
+    "person": "you look at all work before it is merged (`fleet review`)",
+    "agent": "another agent looks at it",
+    "none": "nobody: what passes verify is merged",
+}
+# Not for work: fleet's own loop, and the one that tests use.
+_NOT_OFFERED = frozenset({"fleet", "job", "scripted", "shell"})
+
+
+@click.command("up")
+@click.argument("path", type=click.Path(file_okay=False), default=".")
+@click.option("--name", metavar="NAME", help="the project's name (default: that of the directory)")
+@click.option("--engine", metavar="NAME", help="the engine that agents run on")
+@click.option("--autonomy", type=click.Choice(list(_AUTONOMY)), help="what agents may do unasked")
+@click.option("--review", type=click.Choice(list(_REVIEW)), help="who looks at work before it is merged")
+@click.option("-y", "--yes", is_flag=True, help="resume what was interrupted without asking")
+@unkeyed
+def up(path: str, **given: Any) -> None:
+    """Begin: register this repository, choose what agents may do and who reviews, and start the coordinator.
+
+    What you choose is written into fleet.toml; what is there stays as it is. After a reboot it offers to resume what was
+    interrupted. To say it again changes nothing.
+
+    \b
+    Examples:
+      fleet up
+      fleet up --engine claude --autonomy edits --review person
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        registered = fleet.registered(path, given["name"])
+        project = registered["name"]
+        offer_trust(fleet, project, as_json=given["json"])
+        wanted = _wanted(fleet, project, given)
+        resumed = _resumed(fleet, project, given)
+        done = {"project": project, "path": registered["path"], "new": registered["new"], "settings": wanted}
+        done |= fleet.begin(project, wanted) | resumed
+    terminal.say_json(done) if given["json"] else _told(done)
+
+
+def _wanted(fleet: Fleet, project: str, given: dict[str, Any]) -> dict[str, str]:
+    """Engine, autonomy and review: as said now, as fleet.toml says, or as the person answers. Never by default."""
+    known = fleet.settings(project)
+    said = {name: given[name] or known[name].value for name in ("engine", "autonomy", "review")}
+    missing = [name for name, value in said.items() if not value]
+    if (waiting := [name for name in missing if known[name].untrusted]) and not _is_person(given):
+        raise NotTrusted(project=project, settings=", ".join(waiting))
+    if missing and not _is_person(given):
+        words = ", ".join(f"--{name}" for name in missing)
+        raise BadInput(what=f"{project}: say {words}; fleet.toml does not, and it is not chosen for you")
+    if not said["engine"]:
+        said["engine"] = _choose("Which engine do agents run on?", _offered(fleet.engines()))
+    if not said["autonomy"]:
+        can = fleet.engine(said["engine"]).autonomy or _AUTONOMY
+        said["autonomy"] = _choose(
+            "What may agents do without asking you?", {name: text for name, text in _AUTONOMY.items() if name in can}
+        )
+    if not said["review"]:
+        said["review"] = _choose("Who looks at work before it is merged?", _REVIEW)
+    return said
+
+
+def _is_person(given: dict[str, Any]) -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
+
+
+def _offered(engines: dict[str, Engine]) -> dict[str, str]:
+    """Those that are installed; all when none is."""
+    known = {name: each for name, each in engines.items() if name not in _NOT_OFFERED}
+    here = {name: each for name, each in known.items() if not each.program or shutil.which(each.program)}
+    return {name: each.summary for name, each in (here or known).items()}
+
+
+def _choose(question: str, choices: dict[str, str]) -> str:
+    terminal.say(terminal.paint(question, "bold"))
+    for name, text in choices.items():
+        terminal.say(f"  {name:<10} {text}")
+    return str(click.prompt("  your choice", type=click.Choice(list(choices)), show_choices=False))
+
+
+def _resumed(fleet: Fleet, project: str, given: dict[str, Any]) -> dict[str, Any]:
+    """What was interrupted, brought back if the person wants that."""
+    left = [each for each in fleet.resumable(project) if each["interrupted"]]
+    asked = left and not given["yes"] and _is_person(given)
+    for each in left if asked else ():
+        terminal.say(f"  interrupted: {each['task'] or 'the coordinator'} ({each['id']}, {each['engine']})")
+    if left and (given["yes"] or (asked and click.confirm("Resume them?", default=True))):
+        done = fleet.resume_all(project)
+        return {"resumed": [each["id"] for each in done["resumed"]], "left": [each["id"] for each in done["waiting"]]}
+    return {"resumed": [], "left": [each["id"] for each in left]}
+
+
+def _told(done: dict[str, Any]) -> None:
+    project = done["project"]
+    changed = done["new"] or done["written"] or done["started"] or done["resumed"]
+    terminal.say(f"project {project} is {done['path']}{'' if done['new'] else ' (it was already)'}")
+    how = ", ".join(f"{name} {value}" for name, value in done["settings"].items())
+    terminal.say(f"  {how}{'; written into fleet.toml' if done['written'] else ' (as fleet.toml says)'}")
+    back = done["coordinator"] in done["resumed"]
+    now = "is started" if done["started"] else "is resumed" if back else "is there already"
+    terminal.say(f"  coordinator {done['coordinator']} {now}")
+    if agents := [ident for ident in done["resumed"] if ident != done["coordinator"]]:
+        terminal.say(f"  {terminal.counted(len(agents), 'agent')} resumed: {', '.join(agents)}")
+    if done["left"]:
+        terminal.say(f"  interrupted, and not resumed: {', '.join(done['left'])} — `fleet resume --list` shows why")
+    for each in done["warnings"]:
+        terminal.say(terminal.paint(f"  warning: {each}", "yellow"))
+    if not changed:
+        terminal.say("nothing was changed")
+    terminal.say('next: fleet add "What is to be done"   then: fleet status, fleet review')
+
+
+COMMANDS = {"up": up}

@@ -1,0 +1,1 @@
+"""fleet task, add, review."""

@@ -1,0 +1,75 @@
+"""fleet task import, export."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.model.text import jsontext
+from fleet.surfaces.cli.options import reading, writing
+from fleet.surfaces.cli.ui import terminal
+from fleet.world.files.user_file import replacing
+
+
+@click.command("import")
+@click.argument("file", type=click.File("rb"))
+@writing
+def import_(file: Any, **given: Any) -> None:
+    """Take in a graph from JSON Lines, all or nothing; - reads standard input.
+
+    Three forms are known by their fields: fleet's own ({"slug", "title", "after": […], …}), workgraph's graph.jsonl and beads'
+    issues.jsonl. Work that another tool had in progress becomes open here.
+
+    \b
+    Examples:
+      fleet task import tasks.jsonl
+      fleet task import .beads/issues.jsonl -p web
+      fleet task export -p old | fleet task import - -p new
+    """
+    named = os.path.basename(getattr(file, "name", "") or "")
+    name = "standard input" if named in {"", "<stdin>", "0"} else named
+    lines = file.readlines()
+    bar = terminal.Progress("importing", len(lines))
+    with Fleet.open(actor=given["as"]) as fleet:
+        project = fleet.project_here(given["project"])
+        try:
+            done = fleet.ingest(project=project, lines=lines, name=name, progress=bar, key=given["key"])
+        finally:
+            bar.close()
+    if given["json"]:
+        terminal.say_json(done)
+        return
+    left = f", {done['left_out']} line(s) left out (no tasks)" if done["left_out"] else ""
+    terminal.say(f"imported {done['tasks']} task(s) and {done['edges']} dependencies into {project}{left}")
+
+
+@click.command("export")
+@click.option("--markdown", is_flag=True, help="a readable tasks.md instead")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="write to a file")
+@reading
+def export(output: str | None, **given: Any) -> None:
+    """Write the graph as JSON Lines, one task a line, as `import` reads them; or as tasks.md.
+
+    \b
+    Examples:
+      fleet task export > tasks.jsonl
+      fleet task export --markdown -o tasks.md
+    """
+    with Fleet.open() as fleet:
+        project = fleet.project_here(given["project"])
+        if given["markdown"] and not given["json"]:
+            lines = fleet.markdown(project=project)
+        else:
+            lines = (jsontext.dumps(node) for node in fleet.export(project=project))
+        if output in {None, "-"}:
+            sys.stdout.writelines(f"{line}\n" for line in lines)
+            return
+        with replacing(str(output)) as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+
+COMMANDS = {"task import": import_, "task export": export}

@@ -1,0 +1,121 @@
+"""fleet task unclaim, retry, abandon, pause, unpause, archive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.planning import Planning
+from fleet.errors import BadInput
+from fleet.surfaces.cli.options import Slug, override_option, slug_argument, writing
+from fleet.surfaces.cli.ui import terminal
+
+
+def _told(done: dict[str, Any], text: str, *, as_json: bool) -> None:
+    if as_json:
+        terminal.say_json(done)
+    else:
+        terminal.say(text if done.get("changed", True) else f"{text} (it was already)")
+
+
+@click.command("unclaim")
+@slug_argument
+@override_option
+@writing
+def unclaim(slug: str, **given: Any) -> None:
+    """Give a task back: it is open again, for anybody.
+
+    \b
+    Examples:
+      fleet task unclaim parser
+      fleet task unclaim parser --override        take it away from whoever has it
+    """
+    with Planning.open(actor=given["as"]) as fleet:
+        project = fleet.project_here(given["project"])
+        done = fleet.unclaim(project=project, slug=slug, override=given["override"], key=given["key"])
+    _told(done, f"{project}/{slug} is open again", as_json=given["json"])
+
+
+@click.command("retry")
+@slug_argument
+@writing
+def retry(slug: str, **given: Any) -> None:
+    """Open a blocked or ended task again; an archived one comes back into sight.
+
+    \b
+    Examples:
+      fleet task retry parser
+    """
+    with Planning.open(actor=given["as"]) as fleet:
+        project = fleet.project_here(given["project"])
+        done = fleet.retry(project=project, slug=slug, key=given["key"])
+    _told(done, f"{project}/{slug} is open again (it was {done['was']})", as_json=given["json"])
+
+
+@click.command("abandon")
+@slug_argument
+@click.option("-r", "--reason", metavar="TEXT", help="why")
+@override_option
+@writing
+def abandon(slug: str, **given: Any) -> None:
+    """Say that a task is not wanted any more. Tasks that wait for it wait no longer.
+
+    \b
+    Examples:
+      fleet task abandon parser --reason "we use a library instead"
+    """
+    with Planning.open(actor=given["as"]) as fleet:
+        project = fleet.project_here(given["project"])
+        done = fleet.abandon(
+            project=project, slug=slug, reason=given["reason"], override=given["override"], key=given["key"]
+        )
+    freed = f"; now ready: {', '.join(done['ready'])}" if done["ready"] else ""
+    _told(done, f"{project}/{slug} is abandoned{freed}", as_json=given["json"])
+
+
+def _pausing(name: str, summary: str, *, paused: bool) -> click.Command:
+    def perform(slug: str, **given: Any) -> None:
+        with Planning.open(actor=given["as"]) as fleet:
+            project = fleet.project_here(given["project"])
+            done = fleet.pause(project=project, slug=slug, paused=paused, key=given["key"])
+        _told(done, f"{project}/{slug} is {'paused' if paused else 'not paused'}", as_json=given["json"])
+
+    text = f"{summary}\n\n\b\nExamples:\n  fleet task {name} parser"
+    return click.command(name, help=text)(slug_argument(writing(perform)))
+
+
+@click.command("archive")
+@click.argument("slug", type=Slug(), required=False)
+@click.option("--ended", is_flag=True, help="every task that ended long enough ago")
+@click.option("--older-than", metavar="AGE", help="with --ended: how long ago (default: fleet.toml's, or 7d)")
+@writing
+def archive(slug: str | None, **given: Any) -> None:
+    """Put ended tasks out of sight. They keep their slug and history; `retry` brings one back.
+
+    \b
+    Examples:
+      fleet task archive parser
+      fleet task archive --ended --older-than 30d
+    """
+    if bool(slug) == given["ended"]:
+        raise BadInput(what="name a task, or say --ended for all that ended long ago")
+    with Planning.open(actor=given["as"]) as fleet:
+        project = fleet.project_here(given["project"])
+        if slug:
+            done = fleet.archive(project=project, slug=slug, key=given["key"])
+            text = f"{project}/{slug} is archived"
+        else:
+            done = fleet.archive_ended(project=project, older_than=given["older_than"], key=given["key"])
+            text = f"{done['archived']} ended task(s) of {project} archived"
+    _told(done, text, as_json=given["json"])
+
+
+COMMANDS = {
+    "task unclaim": unclaim,
+    "task retry": retry,
+    "task abandon": abandon,
+    "task pause": _pausing("pause", "Hold a task back. Whoever works on it already is not disturbed.", paused=True),
+    "task unpause": _pausing("unpause", "Let a paused task go on.", paused=False),
+    "task archive": archive,
+}

@@ -1,0 +1,235 @@
+"""fleet review."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.errors import BadInput, FleetError, Refused
+from fleet.surfaces.cli.options import Slug, from_stdin, writing
+from fleet.surfaces.cli.ui import drawing, streams, terminal
+from fleet.verbs.tasks.review import ACCEPT, SEND_BACK
+
+_WORDS_SHOWN = 10
+_TEMPLATE = """
+# What is to be done about {place}? Say it above this line, or nothing to leave it as it is.
+# A line like `src/login.py:12 name this differently` is about that line of the work.
+"""
+_MARKER = "# What is to be done about "
+_KEYS = {"a": "accept", "s": "send back", "d": "diff", "n": "new since", "v": "verify", "k": "skip", "q": "quit"}
+
+
+@click.command("review")
+@click.argument("slug", type=Slug(), required=False)
+@click.option("--list", "listed", is_flag=True, help="only list what waits")
+@click.option("--accept", "verdict", flag_value=ACCEPT, help="accept the work: it goes on to be merged")
+@click.option("--send-back", "verdict", flag_value=SEND_BACK, help="send it back to be mended; needs --comments")
+@click.option(
+    "-c",
+    "--comments",
+    metavar="TEXT",
+    help="what is to be done, also as lines `FILE:LINE text`; - reads standard input",
+)
+@click.option(
+    "--commit", metavar="COMMIT", help="the commit you looked at; refused when the branch is elsewhere by now"
+)
+@click.option(
+    "--verify", is_flag=True, help="try first whether it merges and verify passes, in a worktree of fleet's own"
+)
+@writing
+def review(slug: str | None, **given: Any) -> None:
+    """Look at finished work: what the agent said and changed. Accept it, send it back with comments, or skip it.
+
+    On a terminal it walks through all that waits. An agent that reviews gives its verdict by the same command.
+
+    \b
+    Examples:
+      fleet review
+      fleet review fix-login --verify
+      fleet review fix-login --accept
+      fleet review fix-login --accept --commit 3c4d6223acca
+      fleet review fix-login --send-back --comments "src/login.py:12 name this differently"
+      fleet review --list --json
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        project = fleet.project_here(given["project"]) if slug or given["project"] or given["verdict"] else None
+        if slug is None and given["verdict"]:
+            slug = _own_task(fleet)
+        if given["verdict"]:
+            _judge(fleet, project, slug, given)
+        elif slug is None and (given["listed"] or not _is_person() or given["json"]):
+            _list(fleet.to_review(project), as_json=given["json"])
+        elif slug is not None and (given["json"] or not _is_person()):
+            _show(fleet, project, slug, given)
+        else:
+            _walk(fleet, project, slug, given)
+
+
+def _is_person() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _own_task(fleet: Fleet) -> str:
+    """The task of the agent that is speaking."""
+    if fleet.speaker is None:
+        raise BadInput(what="name the task; `fleet review --list` shows what waits")
+    return fleet.task_here("review SLUG")
+
+
+def _judge(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, Any]) -> None:
+    if given["verify"]:
+        _try_first(fleet, project or "", slug or "", given["verdict"])
+    comments = from_stdin(given["comments"]) or ""
+    told = {"verdict": given["verdict"], "comments": comments, "commit": given["commit"], "key": given["key"]}
+    done = fleet.judge(project=project or "", slug=slug or "", **told)
+    terminal.say_json(done) if given["json"] else _judged(done)
+
+
+def _try_first(fleet: Fleet, project: str, slug: str, verdict: str) -> None:
+    """Work that does not merge, or that verify does not pass, is not accepted."""
+    if verdict != ACCEPT:
+        raise BadInput(what="--verify is for looking and accepting; leave it out to send work back")
+    tried = fleet.rehearse(project=project, slug=slug)
+    if not tried["ok"]:
+        raise Refused(what=f"{project}/{slug} was not accepted: {tried['says'].strip()}")
+
+
+def _judged(done: dict[str, Any]) -> None:
+    place = f"{done['project']}/{done['task']}"
+    again = "" if done["changed"] else " (it was already)"
+    if done["verdict"] == ACCEPT:
+        terminal.say(f"{place} is accepted{again}: the coordinator merges it, or `fleet merge {done['task']}`")
+    else:
+        terminal.say(
+            f"{place} is sent back{again}: the coordinator lets it be mended, or `fleet dispatch {done['task']}`"
+        )
+
+
+def _list(found: list[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        terminal.say_json(found)
+        return
+    if not found:
+        terminal.say("nothing waits for your review")
+        return
+    rows = [
+        (f"{each['project']}/{each['slug']}", each["changed_at"][:16].replace("T", " "), each["title"])
+        for each in found
+    ]
+    for line in terminal.table(("TASK", "SINCE (UTC)", "TITLE"), rows):
+        terminal.say(line)
+
+
+def _show(fleet: Fleet, project: str | None, slug: str, given: dict[str, Any]) -> None:
+    """For a program, or a pipe."""
+    work = _looked_at(fleet, project or "", slug, verify=given["verify"])
+    if given["json"]:
+        terminal.say_json(work)
+        return
+    _head(work)
+    sys.stdout.writelines(drawing.diff(work["diff"]))
+
+
+def _looked_at(fleet: Fleet, project: str, slug: str, *, verify: bool) -> dict[str, Any]:
+    tried = fleet.rehearse(project=project, slug=slug) if verify else None
+    return fleet.work_of(project=project, slug=slug) | {"verify": tried}
+
+
+def _walk(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, Any]) -> None:
+    """Through all that waits, or one task."""
+    queue = [(project or "", slug)] if slug else [(each["project"], each["slug"]) for each in fleet.to_review(project)]
+    if not queue:
+        terminal.say("nothing waits for your review")
+    for number, (place, each) in enumerate(queue, 1):
+        terminal.say()
+        terminal.say(terminal.paint(f"{number} of {len(queue)}", "dim"))
+        try:
+            if not _one(fleet, place, each, verify=given["verify"]):
+                return
+        except FleetError as error:  # somebody else was faster, or git does not answer: the others wait all the same
+            terminal.say(terminal.paint(f"fleet: {error}", "red"))
+
+
+def _one(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool:
+    """One task, until there is a verdict or it is skipped. False: no more."""
+    work = _looked_at(fleet, project, slug, verify=verify)
+    _head(work)
+    while True:
+        choice = _asked()
+        if choice == "d":
+            click.echo_via_pager(streams.sent("".join(drawing.diff(work["diff"]))))
+        elif choice == "n":
+            since = work["since"]["diff"] if work["since"] else "it was not looked at before\n"
+            click.echo_via_pager(streams.sent("".join(drawing.diff(since))))
+        elif choice == "v":
+            tried = fleet.rehearse(project=project, slug=slug)
+            _say_verified(tried)
+        elif choice in "as" and not _decided(fleet, work, choice):
+            continue
+        else:
+            return choice != "q"
+
+
+def _asked() -> str:
+    shown = ", ".join(f"{word} ({key})" for key, word in _KEYS.items())
+    return str(click.prompt(shown, type=click.Choice(list(_KEYS)), show_choices=False, prompt_suffix="? "))
+
+
+def _decided(fleet: Fleet, work: dict[str, Any], choice: str) -> bool:
+    """Give the verdict on the commit that was shown. False: the person thought better of it."""
+    project, slug = work["project"], work["slug"]
+    if choice == "a":
+        _judged(fleet.judge(project=project, slug=slug, verdict=ACCEPT, commit=work["commit"]))
+        return True
+    said = _comments(f"{project}/{slug}")
+    if not said:
+        terminal.say("no comments, so nothing was sent back")
+        return False
+    _judged(fleet.judge(project=project, slug=slug, verdict=SEND_BACK, comments=said))
+    return True
+
+
+def _comments(place: str) -> str:
+    """What the person wants, from an editor; where there is none, a line of it here."""
+    try:
+        return (click.edit(_TEMPLATE.format(place=place)) or "").partition(_MARKER)[0].strip()
+    except click.ClickException as error:
+        terminal.say(f"{error.format_message()} — EDITOR names the one to use")
+    return str(click.prompt("what is to be done, in a line", default="", show_default=False)).strip()
+
+
+def _head(work: dict[str, Any]) -> None:
+    """What was asked for, what was said, and what changed, short."""
+    terminal.say(f"{terminal.paint(work['title'], 'bold')}  {work['project']}/{work['slug']}, by {work['assignee']}")
+    if work["description"].strip():
+        terminal.say()
+        terminal.say_text(work["description"].strip(), indent="  ")
+    if len(work["log"]) > _WORDS_SHOWN:
+        earlier = terminal.counted(len(work["log"]) - _WORDS_SHOWN, "earlier message")
+        terminal.say(f"  … {earlier}: fleet task show {work['slug']} -p {work['project']}")
+    for each in work["log"][-_WORDS_SHOWN:]:
+        when = terminal.paint(each["at"][:16].replace("T", " "), "dim")
+        terminal.say_message(f"  {when} {each['actor']}: ", each["message"])
+    for each in work["commits"]:
+        terminal.say(f"  {terminal.paint('commit', 'dim')} {each}")
+    if work["verify"]:
+        _say_verified(work["verify"])
+    if work["moved"]:
+        moved = f"the branch moved since it was reported: {work['reported'][:12]} then, {work['commit'][:12]} now"
+        terminal.say(terminal.paint(moved, "red"))
+    if work["since"]:
+        terminal.say()
+        terminal.say(f"new since {work['since']['commit'][:12]}:")
+        terminal.say_text(work["since"]["stat"] or "nothing")
+    terminal.say()
+    terminal.say_text(work["stat"] or "it changes nothing")
+
+
+def _say_verified(tried: dict[str, Any]) -> None:
+    terminal.say_text(terminal.paint(tried["says"].rstrip(), "green" if tried["ok"] else "red"))
+
+
+COMMANDS = {"review": review}

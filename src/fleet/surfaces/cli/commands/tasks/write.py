@@ -1,0 +1,92 @@
+"""fleet task add, edit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleet.api.planning import Planning
+from fleet.surfaces.cli.options import Slug, from_stdin, override_option, slug_argument, writing
+from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.when import moment
+from fleet.verbs.tasks.edit import Edit
+
+_PRIORITY = click.IntRange(-1_000, 1_000)
+
+
+@click.command("add")
+@click.argument("title")
+@click.option("--slug", metavar="SLUG", help="its name (default: made from the title)")
+@click.option("-d", "--description", metavar="TEXT", default="", help="what to do, in full; - reads standard input")
+@click.option("-a", "--after", multiple=True, metavar="SLUG", type=Slug(), help="wait for this task (repeat for more)")
+@click.option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="tag it (repeat for more)")
+@click.option("--priority", type=_PRIORITY, help="higher goes first (default: fleet.toml's, or 0)")
+@click.option("--not-before", metavar="TIME", help="keep it waiting until then: 2h, 18:00, 2026-11-15")
+@click.option("--verify", metavar="COMMAND", help="the command that has to pass on the merged work")
+@click.option("--engine", metavar="NAME", help="the engine that should do it")
+@writing
+def add(title: str, **given: Any) -> None:
+    """Add a task.
+
+    \b
+    Examples:
+      fleet task add "Write the parser" --slug parser
+      fleet task add "Write the tests" --after parser --tag tests --priority 5
+      fleet task add "Port the docs" -d - < brief.md
+      fleet task add "Nightly clean-up" --not-before 22:00
+    """
+    with Planning.open(actor=given.pop("as")) as fleet:
+        project, as_json = fleet.project_here(given.pop("project")), given.pop("json")
+        given["description"] = from_stdin(given["description"])
+        given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
+        made = fleet.add(project=project, title=title, **given)
+    if as_json:
+        terminal.say_json(made)
+        return
+    after = f", after {', '.join(made['after'])}" if made["after"] else ""
+    terminal.say(f"added {made['project']}/{made['slug']}{after}")
+
+
+@click.command("edit")
+@slug_argument
+@click.option("--title", metavar="TEXT", help="another title")
+@click.option("-d", "--description", metavar="TEXT", help="another description; - reads standard input")
+@click.option("--priority", type=_PRIORITY, help="higher goes first")
+@click.option("--not-before", metavar="TIME", help="keep it waiting until then; 'none' lets it go")
+@click.option("--verify", metavar="COMMAND", help="another verify command; 'none' for the project's own")
+@click.option("--engine", metavar="NAME", help="another engine; 'none' for the project's own")
+@click.option("-a", "--after", "add_after", multiple=True, metavar="SLUG", type=Slug(), help="wait for this task too")
+@click.option(
+    "--not-after", "drop_after", multiple=True, metavar="SLUG", type=Slug(), help="do not wait for it any more"
+)
+@click.option("-t", "--tag", "add_tags", multiple=True, metavar="TAG", help="tag it")
+@click.option("--untag", "drop_tags", multiple=True, metavar="TAG", help="take the tag away")
+@override_option
+@writing
+def edit(slug: str, **given: Any) -> None:
+    """Change a task, its tags or dependencies.
+
+    Priority, tags and time can be changed at any time. What an agent was told to do can be changed under its hands only with
+    --override, which takes the task away from it.
+
+    \b
+    Examples:
+      fleet task edit parser --priority 10
+      fleet task edit docs --after parser --not-after tests
+      fleet task edit docs --not-before none
+    """
+    with Planning.open(actor=given.pop("as")) as fleet:
+        project, as_json, key = fleet.project_here(given.pop("project")), given.pop("json"), given.pop("key")
+        given["description"] = from_stdin(given["description"])
+        clear = frozenset(name for name in ("not_before", "verify", "engine") if given[name] == "none")
+        given |= dict.fromkeys(clear)
+        given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
+        done = fleet.edit(Edit(project=project, slug=slug, clear=clear, **given), key=key)
+    if as_json:
+        terminal.say_json(done)
+    else:
+        terminal.say(f"{'changed' if done['changed'] else 'nothing to change on'} {project}/{slug}")
+
+
+COMMANDS = {"task add": add, "task edit": edit}

@@ -1,0 +1,1 @@
+"""fleet status, recap, doctor, ops."""

@@ -1,0 +1,120 @@
+"""fleet hook: what engines call at their events. It never fails, and says nothing but what the engine must read.
+
+What went wrong is kept in hooks/last-error of the home, where `fleet doctor` finds it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from fleet.api.hooking import Hooking, dialect_of
+from fleet.model.text import jsontext
+from fleet.model.text.times import iso
+from fleet.world.clock import Clock
+from fleet.world.home.location import home_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from fleet.model.agents.dialect import Dialect
+
+    Told = dict[str, Any]
+
+# The status with which a hook wakes an idle agent.
+WAKE = 2
+# What a pipe takes without a reader.
+_PIPE = 60_000
+
+
+def run(*, event: str, engine: str) -> int:
+    """Take in one event."""
+    at = Clock().begun()
+    try:
+        return _run(event, engine, at)
+    except BaseException as error:  # noqa: BLE001 - a hook never fails the agent
+        _keep(f"{event} of {engine}", error, at)
+        return 0
+
+
+def _run(event: str, engine: str, at: int) -> int:
+    text = sys.stdin.buffer.read().decode("utf-8", "replace").strip()  # first of all: the engine is writing it
+    dialect = dialect_of(engine)
+    meaning = dialect.events.get(event, "")
+    told: Any = jsontext.loads(text) if text else {}
+    if meaning == "status":
+        _show_own(dialect, text)
+    with Hooking.here() as fleet:
+        if meaning == "idles":
+            return _wake(fleet, dialect, at)
+        if meaning == "started":
+            fleet.prove()
+        reply = fleet.hear(dialect, event, told, at)
+        said = reply.said
+        if meaning == "asks":
+            said = (
+                fleet.awaited(dialect, event, told, said["question"], _alone()) if said and said["question"] else None
+            )
+        if said is not None:
+            sys.stdout.write(f"{jsontext.dumps(said)}\n")
+            sys.stdout.flush()
+        fleet.acknowledge(reply.handed)
+    return 0
+
+
+def _wake(fleet: Hooking, dialect: Dialect, at: int) -> int:
+    """Wait beside an idle agent; what comes on standard error with this status wakes it."""
+    text, idents = fleet.something_to_say(dialect, at, _alone())
+    if not text:
+        return 0
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+    fleet.acknowledge(idents)
+    return WAKE
+
+
+def _alone() -> Any:
+    """Whether the agent that started this hook is gone."""
+    parent = os.getppid()
+    return lambda: os.getppid() != parent
+
+
+def _show_own(dialect: Dialect, text: str) -> None:
+    """Become the person's own status line, if there is one; a child goes on here, behind it."""
+    command, given = _own_status(dialect), text.encode()
+    if not command or len(given) > _PIPE:
+        return
+    if os.fork() == 0:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(nothing, number)
+        return
+    reader, writer = os.pipe()
+    os.write(writer, given)
+    os.close(writer)
+    os.dup2(reader, 0)
+    os.execv("/bin/sh", ["sh", "-c", command])  # noqa: S606 - the person's own command, as their settings have it
+
+
+def _own_status(dialect: Dialect) -> str:
+    """The command of the person's own settings. A file in the worktree does not count: agents write there."""
+    found = ""
+    for path in filter(os.path.isabs, map(os.path.expanduser, dialect.own_status)):
+        try:
+            with open(path, encoding="utf-8") as file:
+                given: Any = jsontext.loads(file.read().strip())
+            found = str(given["statusLine"]["command"] or "") or found
+        except (OSError, ValueError, TypeError, KeyError, StopIteration):
+            continue
+    return found
+
+
+def _keep(what: str, error: BaseException, at: int) -> None:
+    line = f"{iso(at)} {what} ({os.environ.get('FLEET_DISPATCH_ID')}): {type(error).__name__}: {error}\n"
+    try:
+        with open(f"{home_path()}/hooks/last-error", "w", encoding="utf-8") as file:
+            file.write(line[:2_000])
+    except (OSError, ValueError):
+        return

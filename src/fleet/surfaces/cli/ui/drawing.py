@@ -1,0 +1,88 @@
+"""Pictures of the graph: a tree for the terminal, Mermaid for pages, DOT for Graphviz. And a diff in colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.model.text import escapes
+from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Graph = dict[str, Any]
+_DEEPEST = 90
+_FILLS = {"done": "#dbeafe", "in_progress": "#cffafe", "failed": "#fee2e2", "blocked": "#fef3c7", "ready": "#dcfce7"}
+
+
+def tree(graph: Graph) -> Iterator[str]:
+    """Each task below the first one it waits for; what it waits for besides is named behind it.
+
+    A branch that is deeper than a page is wide goes on further below, at the margin: else a long chain would be all indentation.
+    """
+    nodes = {node["slug"]: node for node in graph["nodes"]}
+    needs: dict[str, list[str]] = {}
+    for edge in graph["edges"]:
+        needs.setdefault(edge["slug"], []).append(edge["needs"])
+    below: dict[str, list[str]] = {}
+    for slug in nodes:
+        below.setdefault(needs.get(slug, [""])[0], []).append(slug)
+    if not nodes:
+        yield "no tasks"
+    tops = [""]
+    for top in tops:
+        if top:
+            yield terminal.paint(f"… below {top}:", "dim")
+        stack = [(slug, "", "") for slug in reversed(below.get(top, []))]
+        while stack:
+            slug, lead, indent = stack.pop()
+            yield f"{lead}{_labelled(nodes[slug], needs.get(slug, [])[1:])}"
+            children = below.get(slug, [])
+            if children and len(indent) >= _DEEPEST:
+                tops.append(slug)
+                yield f"{indent}└─ {terminal.paint('… goes on below', 'dim')}"
+                continue
+            for number, child in enumerate(reversed(children)):
+                last = number == 0
+                stack.append((child, f"{indent}{'└─ ' if last else '├─ '}", f"{indent}{'   ' if last else '│  '}"))
+
+
+_DIFF_COLOURS = (("+++ ", "bold"), ("--- ", "bold"), ("diff ", "bold"), ("+", "green"), ("-", "red"), ("@@", "cyan"))
+
+
+def diff(text: str) -> Iterator[str]:
+    """The lines of a diff in colours. git's own are not asked for: they could not be told from what the files contain."""
+    for line in text.removesuffix("\n").split("\n") if text else ():
+        colour = next((colour for start, colour in _DIFF_COLOURS if line.startswith(start)), "")
+        yield f"{terminal.paint(line, colour)}\n"
+
+
+def _labelled(node: dict[str, Any], more: list[str]) -> str:
+    also = terminal.paint(f"  (also after {', '.join(more)})", "dim") if more else ""
+    mark = terminal.paint(terminal.STATE_MARKS.get(node["state"], " "), terminal.STATE_COLOURS.get(node["state"], ""))
+    return f"{mark} {node['slug']}  {terminal.paint(escapes.line(node['title']), 'dim')}{also}"
+
+
+def mermaid(graph: Graph) -> Iterator[str]:
+    """A Mermaid flowchart."""
+    yield "flowchart TD"
+    ids = {node["slug"]: f"t{number}" for number, node in enumerate(graph["nodes"])}
+    for node in graph["nodes"]:
+        title = node["title"].replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;")
+        yield f'  {ids[node["slug"]]}["{title}"]:::{node["state"]}'
+    for edge in graph["edges"]:
+        yield f"  {ids[edge['needs']]} --> {ids[edge['slug']]}"
+    for state, fill in _FILLS.items():
+        yield f"  classDef {state} fill:{fill}"
+
+
+def dot(graph: Graph) -> Iterator[str]:
+    """A Graphviz digraph."""
+    yield "digraph fleet {"
+    yield '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="Helvetica"];'
+    for node in graph["nodes"]:
+        title = node["title"].replace("\\", "\\\\").replace('"', '\\"')
+        yield f'  "{node["slug"]}" [label="{title}", fillcolor="{_FILLS.get(node["state"], "white")}"];'
+    for edge in graph["edges"]:
+        yield f'  "{edge["needs"]}" -> "{edge["slug"]}";'
+    yield "}"

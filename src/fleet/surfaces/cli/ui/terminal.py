@@ -1,0 +1,244 @@
+"""The terminal: colour, tables, trees and progress, without a library that costs more to import than all the rest."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import sys
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from fleet.model.text import escapes, jsontext
+from fleet.surfaces.cli.ui.streams import ESCAPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "dim": 2, "bold": 1}
+STATE_COLOURS = {
+    "ready": "green",
+    "waiting": "dim",
+    "open": "green",
+    "in_progress": "cyan",
+    "blocked": "yellow",
+    "done": "blue",
+    "failed": "red",
+    "abandoned": "dim",
+}
+AGENT_COLOURS = {
+    "working": "cyan",
+    "asks": "yellow",
+    "idle": "yellow",
+    "limit": "red",
+    "exited": "red",
+    "interrupted": "red",
+    "unknown": "red",
+}
+STATE_MARKS = {
+    "ready": "○",
+    "waiting": "·",
+    "open": "○",
+    "in_progress": "▶",
+    "blocked": "■",
+    "done": "✓",
+    "failed": "✗",
+    "abandoned": "–",
+}
+_COLOUR_OF = AGENT_COLOURS | STATE_COLOURS
+_PAINT = re.compile(rf"({ESCAPE}\[\d*m)")
+_GAP = 2
+_COLUMNS = 80
+_NARROWEST = 8
+_ENOUGH = 24
+_BATCH = 1_000
+
+
+def is_terminal() -> bool:
+    """Whether a person is looking."""
+    return sys.stdout.isatty()
+
+
+def room() -> int:
+    """How many columns there are to write in; more than enough when nobody is looking."""
+    return (os.get_terminal_size().columns or _COLUMNS) if is_terminal() else 1 << 20
+
+
+def has_reader() -> bool:
+    """Whether somebody still reads what is printed: false when the other end of the pipe is closed."""
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return not poll.poll(0)
+    except (OSError, ValueError):
+        return True
+
+
+def colourful() -> bool:
+    """Whether colour is wanted."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal() and os.environ.get("TERM") != "dumb")
+
+
+def paint(text: str, colour: str) -> str:
+    """The text in a colour, if colour is wanted."""
+    return f"{ESCAPE}[{_COLOURS[colour]}m{text}{ESCAPE}[0m" if colour and colourful() else text
+
+
+def state(name: str) -> str:
+    """A state with its mark, in its colour."""
+    return paint(f"{STATE_MARKS.get(name, ' ')} {name}", STATE_COLOURS.get(name, ""))
+
+
+def say(text: str = "") -> None:
+    """One line. A line break in it is shown as ␤: what an agent said cannot pass for a line of fleet's."""
+    sys.stdout.write(f"{escapes.line(text)}\n")
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Many lines, handed over in batches."""
+    batch: list[str] = []
+    for line in lines:
+        batch.append(escapes.line(line))
+        if len(batch) == _BATCH:
+            sys.stdout.write("\n".join([*batch, ""]))
+            batch.clear()
+    sys.stdout.write("\n".join([*batch, ""]) if batch else "")
+
+
+def say_text(text: str, *, indent: str = "") -> None:
+    """A text of several lines, each indented; the blanks and empty lines at its end are left out."""
+    for line in text.rstrip().split("\n"):
+        sys.stdout.write(f"{indent}{line.rstrip()}\n" if line.strip() else "\n")
+
+
+def say_message(head: str, text: str) -> None:
+    """What somebody said, behind who said it; its further lines stand below, indented."""
+    first, *rest = text.rstrip().split("\n")
+    say(f"{head}{first}")
+    for line in rest:
+        say_text(line, indent="      ")
+
+
+def say_json(value: Any) -> None:
+    """A document for programs."""
+    sys.stdout.write(jsontext.dumps(value) + "\n")
+
+
+def say_json_list(values: Iterable[Any]) -> None:
+    """A list for programs, written as it comes."""
+    before = "["
+    for value in values:
+        sys.stdout.write(f"{before}\n{jsontext.dumps(value)}")
+        before = ","
+    sys.stdout.write("[]\n" if before == "[" else "\n]\n")
+
+
+def width_of(text: str) -> int:
+    """How many columns a text takes; its colours take none."""
+    if ESCAPE in text:
+        text = _PAINT.sub("", text)
+    text = escapes.line(text)
+    return len(text) if text.isascii() else sum(_width(char) for char in text)
+
+
+def _width(char: str) -> int:
+    return 0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
+
+
+def note(text: str) -> None:
+    """What is going on, for a person who waits; programs and files do not get it."""
+    if sys.stderr.isatty():
+        warn(text)
+
+
+def warn(text: str) -> None:
+    """A line on stderr, whoever reads it."""
+    sys.stderr.write(f"{escapes.line(text)}\n")
+
+
+def shortened(text: str, room: int) -> str:
+    """The text as one line, cut to so many columns; its colours stay."""
+    text = escapes.line(text)
+    if width_of(text) <= room:
+        return text
+    kept: list[str] = []
+    left = room - 1
+    for number, piece in enumerate(_PAINT.split(text)):
+        kept.append(piece if number % 2 else _cut(piece, left))  # every second piece is a colour
+        left -= width_of(piece) if left >= 0 else 0
+    return "".join(kept)
+
+
+def _cut(piece: str, room: int) -> str:
+    """As much of a piece as there is room for, and … where it ends early; nothing when there was no room before it."""
+    if room < 0 or width_of(piece) <= room:
+        return piece if room >= 0 else ""
+    for end, char in enumerate(piece):
+        room -= _width(char)
+        if room < 0:
+            return f"{piece[:end]}…"
+    return piece
+
+
+def columns() -> int:
+    """How wide the terminal is."""
+    return (os.get_terminal_size().columns or _COLUMNS) if is_terminal() else _COLUMNS
+
+
+def has_room_for(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> bool:
+    """Whether a table leaves its last column more than a few letters."""
+    taken = sum(max(width_of(row[n]) for row in [heads, *rows]) + _GAP for n in range(len(heads) - 1))
+    wanted = max(width_of(row[-1]) for row in [heads, *rows])
+    return taken + min(wanted, _ENOUGH) <= room()
+
+
+def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Rows in columns. The last column is cut to the terminal; a cell that names a state gets its colour."""
+    cells = [tuple(escapes.line(cell.replace("\n", " ")) for cell in row) for row in rows]
+    widths = [max(width_of(row[n]) for row in [heads, *cells]) for n in range(len(heads))]
+    taken = sum(width + _GAP for width in widths[:-1])
+    if is_terminal():
+        widths[-1] = max(min(widths[-1], room() - taken), _NARROWEST)
+    yield paint(_row(heads, widths).rstrip(), "bold")
+    for row in cells:
+        short = [shortened(cell, width) for cell, width in zip(row, widths, strict=True)]
+        padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(short, widths, strict=True)]
+        painted = [paint(pad, _COLOUR_OF.get(cell, "")) for pad, cell in zip(padded, short, strict=True)]
+        yield (" " * _GAP).join(painted).rstrip()
+
+
+def _row(cells: tuple[str, ...], widths: list[int]) -> str:
+    return (" " * _GAP).join(cell + " " * (width - width_of(cell)) for cell, width in zip(cells, widths, strict=True))
+
+
+def counted(number: int, noun: str) -> str:
+    """One thing, two things."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+class Progress:
+    """A bar on stderr, when a person is looking at it."""
+
+    def __init__(self, label: str, total: int) -> None:
+        self._label = label
+        self._total = max(total, 1)
+        self._shown = -1
+        self._live = sys.stderr.isatty()
+
+    def __call__(self, done: int) -> None:
+        """Show how far it is."""
+        percent = min(done * 100 // self._total, 100)
+        if not self._live or percent == self._shown:
+            return
+        self._shown = percent
+        bar = "█" * (percent // 4) + "░" * (25 - percent // 4)
+        sys.stderr.write(f"{ESCAPE}[G{self._label} {bar} {percent:3d}% ")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Wipe the bar."""
+        if self._live and self._shown >= 0:
+            sys.stderr.write(f"{ESCAPE}[G{ESCAPE}[K")
+            sys.stderr.flush()

@@ -1,0 +1,7 @@
+"""`python -m fleet.testing.crash`."""
+
+import sys
+
+from fleet.testing.crash.harness import main
+
+sys.exit(main())

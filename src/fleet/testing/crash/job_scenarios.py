@@ -1,0 +1,117 @@
+"""What the crash harness plays of jobs: a runner that is killed around each of its effects, and resumed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.api.jobs import Jobs
+from fleet.testing.crash.scenarios import BYSTANDER, Scenario, add_bystander, until
+from fleet.testing.scene import PROJECT
+from fleet.verbs.jobs.begin import Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.api.fleet import Fleet
+    from fleet.testing.scene import Scene
+
+ITEMS = ("a", "b")
+# A commit that is there already is not made twice: in place, an attempt may be begun again.
+COMMIT = "git -c user.name=scene -c user.email=scene@localhost commit --quiet --message 'item {item}'"
+WORK = f"test -e {{item}}.txt || {{ echo {{item}} > {{item}}.txt && git add {{item}}.txt && {COMMIT}; }}"
+DOCUMENT = """\
+name: scene
+map:
+  isolation: {isolation}
+  input: {given}
+  max_parallel: {parallel}
+  retry: {{attempts: 1}}
+  steps:
+    - shell: |
+        {work}
+"""
+
+
+class JobScenario(Scenario):
+    """A job is given up before the scene is looked at."""
+
+    def finish(self, scene: Scene) -> list[str]:
+        """Nothing at all may be left of it."""
+        with _jobs(scene) as fleet:
+            for job in fleet.jobs():
+                if job["state"] not in {"done", "cancelled"}:
+                    fleet.cancel_job(job["id"], "the scene is over")
+                if fleet.dead_items(job["id"]):
+                    fleet.drop_items(job["id"], (), everything=True)
+        return super().finish(scene)
+
+
+def _jobs(scene: Scene) -> Jobs:
+    return Jobs.open(scene.home, actor="tester")
+
+
+def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], None]:
+    def prepare(scene: Scene) -> None:
+        add_bystander(scene)
+        with scene.fleet() as fleet:
+            words = ["tmux", "-N", "-S", fleet.world.tmux.socket, "set-hook", "-gu", "pane-died"]
+        subprocess.run(words, check=True, capture_output=True)
+        text = DOCUMENT.format(isolation=isolation, parallel=parallel, given=given, work=WORK)
+        Path(scene.home, "job.yml").write_text(text, encoding="utf-8")
+
+    return prepare
+
+
+def _run(fleet: Fleet) -> None:
+    mine = Jobs(home=fleet.home, store=fleet.store, actor=fleet.actor, dispatch=None, funnel=fleet.funnel)
+    mine.run_job(Asked(project=PROJECT, file=f"{fleet.home}/job.yml"), lambda _event: None)
+
+
+def _wait_for_sessions(scene: Scene) -> list[str]:
+    """Sessions go on without the runner; what is looked at next is what they leave."""
+    with scene.fleet() as fleet:
+        until(lambda: not fleet.world.processes.marks() and not _has_live_pane(fleet))
+    return []
+
+
+def _has_live_pane(fleet: Fleet) -> bool:
+    """One that was just forked bears no mark yet."""
+    processes = fleet.world.processes
+    panes = [pane for pane in fleet.world.tmux.listing().panes if pane.session != BYSTANDER]
+    return any(processes.life(processes.identify(pane.pid)) == "alive" for pane in panes)
+
+
+def _check(scene: Scene) -> list[str]:
+    """Resumed (or begun, when it never was), every item ends once."""
+    with _jobs(scene) as fleet:
+        before = fleet.jobs()
+        if not before:
+            _run(fleet)
+        elif before[0]["state"] != "done":
+            fleet.resume_job(before[0]["id"], lambda _event: None)
+        (job,) = fleet.jobs()
+        found = {each["item"]: each["state"] for each in fleet.items(job["id"])}
+        faults = [] if job["state"] == "done" else [f"the job is {job['state']}: {job['reason']}"]
+        faults += [] if found == dict.fromkeys(ITEMS, "done") else [f"items: {found}"]
+        titles = scene.git("log", "--no-merges", "--format=%s", job["branch"]).splitlines()
+    faults += [
+        f"item {item} is {titles.count(f'item {item}')} times on the branch"
+        for item in ITEMS
+        if titles.count(f"item {item}") != 1
+    ]
+    if scene.git("status", "--porcelain") or scene.git("rev-parse", "--abbrev-ref", "HEAD") != "main":
+        faults.append("the user's checkout was touched")
+    return faults
+
+
+JOB_SCENARIOS = {
+    name: JobScenario(
+        name=name, prepare=_prepare(isolation, parallel, given), act=_run, after_death=_wait_for_sessions, check=_check
+    )
+    for name, isolation, parallel, given in (
+        ("job", "worktree", 2, "[a, b]"),
+        ("job-in-place", "none", 1, '{command: "echo a; echo b"}'),
+    )
+}

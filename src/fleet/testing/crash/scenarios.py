@@ -1,0 +1,302 @@
+"""What the crash harness plays: for each verb a scene, the act that is killed, and what must be true afterwards."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.errors import FleetError, NotResumable
+from fleet.testing.scene import PROJECT, Scene
+from fleet.verbs.dispatch.plan import Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.api.fleet import Fleet
+
+PATIENCE = 45.0
+BYSTANDER = "by-the-way"
+_SWEEPS = 30
+_BETWEEN_SWEEPS = 0.2
+
+
+def _nothing(_scene: Scene) -> None:
+    """No more to prepare."""
+
+
+def _no_faults(_scene: Scene) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One act that is killed at each of its effects."""
+
+    name: str
+    act: Callable[[Fleet], object]
+    prepare: Callable[[Scene], None] = _nothing
+    check: Callable[[Scene], list[str]] = _no_faults
+    after_death: Callable[[Scene], list[str]] = _no_faults
+
+    def scene(self, store: str) -> Scene:
+        """A fresh one."""
+        return Scene(store=store)
+
+    def finish(self, scene: Scene) -> list[str]:
+        """End all work, archive all tasks, sweep: then nothing at all may be left, and the bystander must live."""
+        alive = _bystander_lives(scene)
+        with scene.fleet("finisher") as fleet:
+            for agent in fleet.agents():
+                fleet.kill(agent["id"], "the scene is over")
+            for task in list(fleet.tasks(project=PROJECT)):
+                if task["status"] not in {"done", "failed", "abandoned"}:
+                    fleet.abandon(project=PROJECT, slug=task["slug"], override=True)
+                fleet.archive(project=PROJECT, slug=task["slug"])
+            left = self._swept(scene, fleet)
+        return [*(f"left: {each}" for each in left), *([] if alive else ["the bystander was touched"])]
+
+    def _swept(self, scene: Scene, fleet: Fleet) -> list[str]:
+        """What is left after a few sweeps; whoever tmux told of an agent's death may still be letting go of its things."""
+        for _ in range(_SWEEPS):
+            fleet.sweep(kill=True)
+            left = scene.leftovers()
+            if not left:
+                break
+            fleet.clock.wait(_BETWEEN_SWEEPS)
+        return left
+
+
+def add_bystander(scene: Scene) -> None:
+    """A session on the same server that is none of fleet's business."""
+    with scene.fleet() as fleet:
+        fleet.world.tmux.ensure_server()
+        socket = fleet.world.tmux.socket
+    words = ["tmux", "-N", "-S", socket, "new-session", "-d", "-s", BYSTANDER, "sleep", "1000"]
+    subprocess.run(words, check=True, capture_output=True)
+
+
+def _bystander_lives(scene: Scene) -> bool:
+    with scene.fleet() as fleet:
+        pane = fleet.world.tmux.listing().pane(BYSTANDER)
+        return pane is not None and not pane.dead
+
+
+def until(what: Callable[[], object]) -> None:
+    """Wait for something that another process is doing."""
+    deadline = time.monotonic() + PATIENCE
+    while not what():
+        if time.monotonic() > deadline:
+            msg = "it did not happen in time"
+            raise TimeoutError(msg)
+        time.sleep(0.01)
+
+
+# dispatch ---------------------------------------------------------------------------------------------------------------
+def _add_task(scene: Scene) -> None:
+    add_bystander(scene)
+    with scene.fleet() as fleet:
+        fleet.add(project=PROJECT, title="T", slug="t")
+
+
+def _dispatch(fleet: Fleet) -> None:
+    fleet.dispatch(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
+
+
+def _check_dispatch(scene: Scene) -> list[str]:
+    """Either the agent works, or the task can be dispatched again. Nothing in between."""
+    with scene.fleet() as fleet:
+        task = fleet.task(project=PROJECT, slug="t")
+        agents = fleet.agents()
+        if agents:
+            return (
+                [] if task["assignee"] == agents[0]["id"] else [f"agent {agents[0]['id']}, assignee {task['assignee']}"]
+            )
+        if task["status"] != "open":
+            return [f"nobody works, but the task is {task['status']}"]
+        try:
+            again = fleet.dispatch(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
+        except FleetError as error:
+            return [f"it cannot be dispatched again: {error}"]
+        fleet.kill(again["id"], "tried")
+    return []
+
+
+# launch ---------------------------------------------------------------------------------------------------------------
+class _DieBefore:
+    """Kills the process before the first effect of a name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def before(self, effect: str) -> None:
+        """Die, if it is that one."""
+        if effect.startswith(self._name):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def during(self, _effect: str, _pid: int) -> None:
+        """Nothing to do."""
+
+    def after(self, _effect: str) -> None:
+        """Nothing to do."""
+
+
+def _no_session_yet(scene: Scene) -> None:
+    """A dispatch whose session comes late: its dispatcher died just before it was made."""
+    _add_task(scene)
+    child = os.fork()
+    if child == 0:
+        with scene.fleet() as fleet:
+            fleet.funnel.watcher = _DieBefore("tmux new-session")
+            _dispatch(fleet)
+    os.waitpid(child, 0)
+
+
+def _launch(fleet: Fleet) -> None:
+    fleet.launch(fleet.find("t"))
+
+
+def _check_launch(scene: Scene) -> list[str]:
+    """Nobody works, and the task can be tried again."""
+    with scene.fleet() as fleet:
+        task = fleet.task(project=PROJECT, slug="t")
+        if fleet.agents() or task["status"] not in {"open", "blocked"}:
+            return [f"agents {fleet.agents()}, task {task['status']}"]
+    return []
+
+
+# settle -----------------------------------------------------------------------------------------------------------------
+SCRIPT = "write a.txt hello\ncommit Add a\nlog half-way\ndone\n"
+
+
+def _finished_agent(scene: Scene) -> None:
+    """An agent that worked, reported and exited; nobody has settled it. The hint that tmux would give is switched off."""
+    _add_task(scene)
+    with scene.fleet() as fleet:
+        socket = fleet.world.tmux.socket
+        subprocess.run(["tmux", "-N", "-S", socket, "set-hook", "-gu", "pane-died"], check=True, capture_output=True)
+        fleet.add(project=PROJECT, title="S", slug="s", description=SCRIPT)
+        ident = fleet.dispatch(Wanted(project=PROJECT, slug="s", engine="scripted"))["id"]
+        until(lambda: fleet.agents()[0]["state"] == "exited" and not fleet.world.processes.marked(ident))
+
+
+def _settle(fleet: Fleet) -> None:
+    fleet.settle(fleet.find("s"))
+
+
+def _check_done(scene: Scene) -> list[str]:
+    with scene.fleet() as fleet:
+        task = fleet.task(project=PROJECT, slug="s")
+        over = task["status"] == "done" or (task["status"], task["stage"]) == ("in_progress", "finisher")
+        faults = [] if over else [f"the task is {task['status']}"]
+        if len(task["log"]) != 1:
+            faults.append("its log was lost")
+        tree = f"{scene.home}/projects/{PROJECT}/worktrees/s/a.txt"
+        merged = task["archived"] and scene.git("show", "fleet/main:a.txt") == "hello"
+        if not (os.path.exists(tree) or merged):
+            faults.append("its work was lost")
+    return faults
+
+
+# kill -------------------------------------------------------------------------------------------------------------------
+def _working_agent(scene: Scene) -> None:
+    _add_task(scene)
+    with scene.fleet() as fleet:
+        fleet.add(project=PROJECT, title="S", slug="s", description="stubborn\ndaemon\nhang\n")
+        fleet.dispatch(Wanted(project=PROJECT, slug="s", engine="scripted"))
+        until(lambda: fleet.agents()[0]["state"] == "working" and "hang" in fleet.screen(fleet.find("s")))
+
+
+def _kill(fleet: Fleet) -> None:
+    fleet.kill(fleet.find("s"), "a test")
+
+
+# merge ------------------------------------------------------------------------------------------------------------------
+def _done_task(scene: Scene) -> None:
+    _finished_agent(scene)
+    with scene.fleet() as fleet:
+        fleet.settle(fleet.find("s"))
+
+
+def _merge(fleet: Fleet) -> None:
+    fleet.merge(project=PROJECT, slug="s")
+
+
+def _check_merge(scene: Scene) -> list[str]:
+    """Merged once, or it can be merged now; the user's checkout is as it was."""
+    faults = _check_done(scene)
+    with scene.fleet() as fleet:
+        task = fleet.task(project=PROJECT, slug="s")
+        if not task["archived"]:
+            fleet.merge(project=PROJECT, slug="s")
+    merges = scene.git("log", "--merges", "--format=%s", "fleet/main").splitlines()
+    if merges != ["Merge s"]:
+        faults.append(f"merges on the integration branch: {merges}")
+    if scene.git("status", "--porcelain") or scene.git("rev-parse", "--abbrev-ref", "HEAD") != "main":
+        faults.append("the user's checkout was touched")
+    return faults
+
+
+# resume -----------------------------------------------------------------------------------------------------------------
+COMMIT = "git add . && git -c user.name=scene -c user.email=scene@localhost commit --quiet --message 'Add a'"
+HALF = ("sh", "-c", f"test -e a.txt || (echo hello >a.txt && {COMMIT}); echo committed; exec sleep 1000")
+
+
+def _dead_agent(scene: Scene) -> None:
+    """An agent that was killed in the middle of its work, and that nobody has settled."""
+    _add_task(scene)
+    with scene.fleet() as fleet:
+        socket = fleet.world.tmux.socket
+        subprocess.run(["tmux", "-N", "-S", socket, "set-hook", "-gu", "pane-died"], check=True, capture_output=True)
+        ident = scene.dispatch(fleet, "t", *HALF)
+        until(lambda: "committed" in fleet.screen(ident))
+        fleet.world.processes.kill_all(fleet.world.processes.marked(ident))
+        until(lambda: fleet.agents()[0]["state"] == "exited" and not fleet.world.processes.marked(ident))
+
+
+def _resume(fleet: Fleet) -> None:
+    fleet.resume("t")
+
+
+def _resume_again(scene: Scene) -> list[str]:
+    """Whoever finds the resume dead resumes again: refused only when the successor is there."""
+    with scene.fleet("again") as fleet:
+        try:
+            fleet.resume("t")
+        except NotResumable as error:
+            return [] if fleet.agents() else [f"it cannot be resumed again: {error}"]
+        except FleetError as error:
+            return [f"it cannot be resumed again: {error}"]
+    return []
+
+
+def _check_resume(scene: Scene) -> list[str]:
+    """One successor, with the work of the one before."""
+    with scene.fleet() as fleet:
+        working = [agent["id"] for agent in fleet.agents()]
+        faults = [] if len(working) == 1 else [f"agents at work: {working}"]
+        task = fleet.task(project=PROJECT, slug="t")
+        if [task["assignee"]] != working or task["status"] != "in_progress":
+            faults.append(f"the task is {task['status']}, with {task['assignee']}")
+    return faults if scene.git("show", "worker/t:a.txt") == "hello" else [*faults, "its work was lost"]
+
+
+def _sweep(fleet: Fleet) -> None:
+    fleet.sweep(kill=True)
+
+
+SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        Scenario(name="dispatch", prepare=_add_task, act=_dispatch, check=_check_dispatch),
+        Scenario(name="launch", prepare=_no_session_yet, act=_launch, check=_check_launch),
+        Scenario(name="settle", prepare=_finished_agent, act=_settle, check=_check_done),
+        Scenario(name="kill", prepare=_working_agent, act=_kill),
+        Scenario(name="merge", prepare=_done_task, act=_merge, check=_check_merge),
+        Scenario(name="sweep", prepare=_finished_agent, act=_sweep, check=_check_done),
+        Scenario(name="resume", prepare=_dead_agent, act=_resume, after_death=_resume_again, check=_check_resume),
+    )
+}

@@ -1,0 +1,192 @@
+"""What the crash harness plays around the seat: a Replace, the proof of a new coordinator, and a drain of a handoff."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.api.fleet import Fleet
+from fleet.errors import CoordinatorLives, FleetError, GateHeld
+from fleet.model.dispatch.one_time_proof import VARIABLE
+from fleet.model.identity import Identity
+from fleet.store import queries as q
+from fleet.testing.crash.scenarios import COMMIT, Scenario, add_bystander, until
+from fleet.testing.scene import PROJECT, Scene
+from fleet.verbs.coord import replace
+from fleet.verbs.dispatch.plan import Wanted
+
+if TYPE_CHECKING:
+    from typing import Any
+
+PROVES = ("sh", "-c", "fleet coord tick; exec sleep 1000")
+SLEEPS = ("sleep", "1000")
+_LONG = 600.0
+
+
+def _coordinator(*words: str, proof: float | None = None) -> Wanted:
+    return Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=words, proof=proof)
+
+
+def _seat(fleet: Fleet) -> dict[str, Any]:
+    return fleet.store.read(lambda rows: rows.one(q.SEAT_OF, project=PROJECT)) or {"holder": None, "candidate": None}
+
+
+def _launched(fleet: Fleet, ident: str) -> Identity:
+    until(lambda: fleet.ground.dispatch(ident)["process"])
+    who = Identity.parse(fleet.ground.dispatch(ident)["process"])
+    if who is None:
+        msg = f"{ident} was launched without a process"
+        raise RuntimeError(msg)
+    return who
+
+
+# replace ----------------------------------------------------------------------------------------------------------------
+def _old_coordinator(scene: Scene) -> None:
+    add_bystander(scene)
+    with scene.fleet() as fleet:
+        ident = fleet.coord_spawn(_coordinator(*SLEEPS))["id"]
+        _launched(fleet, ident)
+    Path(scene.root, "old").write_text(ident, encoding="utf-8")
+
+
+def _replace(fleet: Fleet) -> None:
+    fleet.coord_replace(_coordinator(*PROVES, proof=_LONG))
+
+
+def _start_over(scene: Scene) -> list[str]:
+    """Whoever finds the replacer dead says `coord start`, until the change has come off or was given up."""
+    with scene.fleet("again") as fleet:
+
+        def over() -> bool:
+            with contextlib.suppress(CoordinatorLives, GateHeld):
+                fleet.coord_spawn(_coordinator(*PROVES))
+            return _seat(fleet)["candidate"] is None
+
+        until(over)
+    return []
+
+
+def _check_seat(scene: Scene) -> list[str]:
+    """One coordinator lives, it is in the seat, and it was told once what it has to know."""
+    with scene.fleet() as fleet:
+        holder = _seat(fleet)["holder"]
+        living = [agent["id"] for agent in fleet.agents()]
+        told = fleet.store.read(lambda rows: rows.all(q.ALL_MESSAGES))
+    faults = [] if living == [holder] else [f"{holder} is in the seat, and {living} live"]
+    proven = [row["dispatch"] for row in told if row["kind"] == "resume"]
+    new = holder != Path(scene.root, "old").read_text(encoding="utf-8")
+    return faults if proven == ([holder] if new else []) else [*faults, f"resume prompts of {proven}"]
+
+
+# prove ------------------------------------------------------------------------------------------------------------------
+def _candidate(scene: Scene) -> None:
+    """A new coordinator that was launched and has not ticked yet; its proof is read from its own process."""
+    _old_coordinator(scene)
+    with scene.fleet() as fleet:
+        ident = replace.begin(fleet.ground, _coordinator(*SLEEPS, proof=_LONG))["id"]
+        pid = _launched(fleet, ident).pid
+        until(lambda: _environment(pid).get(VARIABLE))
+        Path(scene.root, "new").write_text(f"{ident} {_environment(pid)[VARIABLE]}", encoding="utf-8")
+
+
+def _environment(pid: int) -> dict[str, str]:
+    entries = Path(f"/proc/{pid}/environ").read_text(encoding="utf-8").split("\0")
+    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
+
+
+def _prove(fleet: Fleet) -> None:
+    """The first tick of the new one, as itself; what it is handed it applies, each id once, and acknowledges."""
+    root = Path(fleet.home).parent
+    ident, nonce = (root / "new").read_text(encoding="utf-8").split()
+    os.environ |= {"FLEET_DISPATCH_ID": ident, "FLEET_PROJECT": PROJECT, VARIABLE: nonce}
+    try:
+        with Fleet.open(fleet.home) as mine:
+            mine.funnel.watcher = fleet.funnel.watcher
+            told = [message["id"] for message in mine.tick(PROJECT)["messages"]]
+            applied = root / "applied"
+            before = applied.read_text(encoding="utf-8").split() if applied.exists() else []
+            applied.write_text("\n".join(dict.fromkeys([*before, *told])), encoding="utf-8")
+            if told:
+                mine.acknowledge(told)
+    finally:
+        for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", VARIABLE):
+            del os.environ[name]
+
+
+def _tick_again(scene: Scene) -> list[str]:
+    """The new one ticks on until the old one is gone and nothing waits for it."""
+    with scene.fleet() as fleet:
+
+        def over() -> bool:
+            _prove(fleet)
+            waiting = fleet.store.read(lambda rows: rows.all(q.ALL_MESSAGES))
+            return not fleet.coordinator(PROJECT)["retiring"] and all(row["acknowledged_at"] for row in waiting)
+
+        until(over)
+    return []
+
+
+def _check_proof(scene: Scene) -> list[str]:
+    with scene.fleet() as fleet:
+        seat = _seat(fleet)
+    new = Path(scene.root, "new").read_text(encoding="utf-8").split()[0]
+    faults = [] if (seat["holder"], seat["epoch"]) == (new, 2) else [f"the seat is {seat}"]
+    applied = Path(scene.root, "applied").read_text(encoding="utf-8").split()
+    return [*faults, *_check_seat(scene), *([] if len(applied) == 1 else [f"applied: {applied}"])]
+
+
+# drain ------------------------------------------------------------------------------------------------------------------
+HALF = ("sh", "-c", f"test -e a.txt || (echo hello >a.txt && {COMMIT}); exec sleep 1000")
+
+
+def _handed_off(scene: Scene) -> None:
+    """A worker whose handoff is queued."""
+    add_bystander(scene)
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", *HALF)
+        until(lambda: "Add a" in scene.git("log", "--format=%s", "worker/t"))
+        fleet.hand_off(ident, reason="full", written="mind the gap")
+    Path(scene.root, "old").write_text(ident, encoding="utf-8")
+
+
+def _drain(fleet: Fleet) -> None:
+    fleet.drained(fleet.handoffs(PROJECT)[0]["id"], limit=_LONG)
+
+
+def _drain_again(scene: Scene) -> list[str]:
+    """Whoever comes later sweeps, and drains what waits."""
+    with scene.fleet("again") as fleet:
+        fleet.sweep(kill=True)
+        try:
+            _drain(fleet)
+        except FleetError as error:
+            return [f"it cannot be drained: {error}"]
+    return []
+
+
+def _check_drain(scene: Scene) -> list[str]:
+    """One successor, in the bundle, with the work and the words of the one before."""
+    old = Path(scene.root, "old").read_text(encoding="utf-8")
+    with scene.fleet() as fleet:
+        [entry], task = fleet.handoffs(PROJECT), fleet.task(project=PROJECT, slug="t")
+        living = [agent["id"] for agent in fleet.agents()]
+        prompts = [fleet.files_of_home(f"inbox/{name}") for name in fleet.files.names("inbox")]
+        lineage = [fleet.journal(ident)["predecessor"] for ident in living]
+    faults = [] if (entry["state"], [entry["successor"]]) == ("done", living) else [f"{entry}, and {living} live"]
+    if ([task["assignee"]], lineage) != (living, [old]):
+        faults.append(f"the task is with {task['assignee']}, after {lineage}")
+    if len(prompts) != 1 or "mind the gap" not in prompts[0]:
+        faults.append(f"{len(prompts)} prompts")
+    return faults if scene.git("show", "worker/t:a.txt") == "hello" else [*faults, "its work was lost"]
+
+
+SEAT_SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        Scenario(name="replace", prepare=_old_coordinator, act=_replace, after_death=_start_over, check=_check_seat),
+        Scenario(name="prove", prepare=_candidate, act=_prove, after_death=_tick_again, check=_check_proof),
+        Scenario(name="drain", prepare=_handed_off, act=_drain, after_death=_drain_again, check=_check_drain),
+    )
+}

@@ -1,0 +1,1 @@
+"""Agents at work: hooks, questions, messages, screens, and limits of their engines."""

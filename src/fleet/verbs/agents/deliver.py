@@ -1,0 +1,84 @@
+"""Deliver: get waiting messages to an agent that sits at its prompt.
+
+A busy agent is told by its hooks. An idle one is woken by the hook that waits beside it, where the engine has that; else the text
+is typed, as one bracketed paste, and only while its screen shows an empty box: at a dialog Enter would approve a command, and a
+screen that is not recognised is none to type into.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.engines.reader import engine as read_engine
+from fleet.engines.reader import has_box, state_of
+from fleet.errors import FleetError
+from fleet.model.agents.hook_events import QUIET
+from fleet.model.text.times import SECOND
+from fleet.store import queries as q
+from fleet.verbs.agents import messages
+from fleet.verbs.homes.ownership import is_own, owner_of
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+    from fleet.world.tmux import Listing
+
+# How long the hook beside an idle agent is given before the text is typed after all.
+_WAKING = 15 * SECOND
+INBOX = "its next `fleet inbox` shows it"
+
+
+def deliver(ground: Ground, dispatch: str, listing: Listing) -> str:
+    """Deliver what waits for an agent, if it can be done now. Why not, in words; empty when nothing waits any more."""
+    known = ground.store.read(lambda rows: rows.one(q.HEARD_AGENT, dispatch=dispatch))
+    waits = _waiting(ground, dispatch)
+    if known is None or not waits:
+        return ""
+    now = ground.world.clock.now()
+    if not is_own(ground, known):
+        return f"it is of {owner_of(ground, known)}"
+    engine = _engine(ground, known)
+    listens = engine is not None and engine.hooks is not None and known["heartbeat_at"] is not None
+    if listens and known["state"] not in QUIET:
+        return _busy(known)
+    if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0]["sent_at"] < _WAKING:
+        return "it is woken within a moment"
+    return _typed(ground, dispatch, engine, listing, hooked=listens) if engine else f"its engine is not known; {INBOX}"
+
+
+def _waiting(ground: Ground, dispatch: str) -> list[Row]:
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.WAITING_MESSAGES, dispatch=dispatch))
+    return messages.waiting(rows, ground.world.clock.now())
+
+
+def _engine(ground: Ground, known: Row) -> Engine | None:
+    try:
+        return read_engine(ground.world.home, known["engine"])
+    except FleetError:
+        return None
+
+
+def _busy(known: Row) -> str:
+    if known["state"] == "asks":
+        return "it asks a question: it gets it when that is answered"
+    if known["state"] == "ended":
+        return "its session is ending"
+    return "it is busy: it gets it with its next tool result, or when its turn ends"
+
+
+def _typed(ground: Ground, dispatch: str, engine: Engine, listing: Listing, *, hooked: bool) -> str:
+    pane = listing.pane_of(dispatch)
+    if pane is None or pane.dead:
+        return f"tmux does not show its session; {INBOX}"
+    screen = ground.world.tmux.capture(pane, history=False) or ""
+    if not has_box(engine, screen):
+        state, _question = state_of(engine, screen)
+        said = "is not recognised" if state == "unknown" else f"says {state.replace('_', ' ')}"
+        return f"nothing is typed while its screen {said}; {INBOX}"
+    taken = ground.commit(messages.taken(dispatch, "typed", most=1))["messages"]
+    if taken and not ground.world.tmux.paste(pane, messages.line(taken[0])):
+        return "tmux did not take it; it is tried again"
+    if taken and not hooked:  # else the hook of its prompt acknowledges what really arrived
+        ground.commit(messages.acknowledge(dispatch, [taken[0]["id"]]))
+    return "more waits; one at a time is typed" if _waiting(ground, dispatch) else ""

@@ -1,0 +1,163 @@
+"""Limits: engines that are held back, and agents whose turns failed and are continued.
+
+One quota failure must not start a hundred agents: a limit holds its engine back for the whole fleet until its reset; then one
+tries, and when its model has answered, or it has run for a minute, the others follow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import EngineHeld
+from fleet.model.agents.hook_events import MOST_FAILED_TURNS
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.text.times import MINUTE, SECOND, iso, iso_or_none
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.agents import messages, questions
+from fleet.verbs.agents.deliver import deliver
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.verbs.context import Ground
+
+# How long a trial has to be in flight to count as alive when its engine has no hooks.
+TRIAL = MINUTE
+# So long what was said to an agent may be without an answer.
+_ANSWERING = 10 * MINUTE
+# How long a failed turn rests before it is continued: the n-th for so many seconds.
+REST = (10, 30, 60, 120, 300)
+GO_ON = "The last turn was ended by an error of the API ({why}). Go on where you were."
+RESET = "The usage limit has been reset. Go on where you were."
+
+
+def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
+    """Refuse a dispatch of an engine that is held back; let one through as the trial after a reset."""
+    held = tx.one(q.HOLD_OF, engine=engine)
+    if held is None:
+        _refuse_full(tx, engine, quota_percent)
+        return
+    if held["kind"] == "login":
+        advice = f"log in with the program itself, then say `fleet limits lift {engine}`"
+        raise EngineHeld(engine=engine, reason=held["reason"], advice=advice)
+    if (held["until"] or 0) > tx.at:
+        raise EngineHeld(engine=engine, reason=held["reason"], advice=f"it is tried again at {iso(held['until'])}")
+    _try(tx, held, dispatch)
+
+
+def _refuse_full(tx: Tx, engine: str, quota_percent: int) -> None:
+    for row in tx.all(q.QUOTAS_OF, engine=engine):
+        if row["percent"] >= quota_percent and (row["resets_at"] or 0) > tx.at:
+            reason = f"{row['percent']} % of its window {row['span']} is used"
+            advice = (
+                f"it is reset at {iso(row['resets_at'])}; limits.quota_percent in config.toml says how much may be used"
+            )
+            raise EngineHeld(engine=engine, reason=reason, advice=advice)
+
+
+def _try(tx: Tx, held: Row, dispatch: str) -> None:
+    engine, trial = held["engine"], held["trial"]
+    trying = tx.one(q.DISPATCH_BY_ID, id=trial or "")
+    if trying is not None and trying["exec_state"] in UNFINISHED:
+        if trying["launched_at"] is None or tx.at - max(trying["launched_at"], held["tried_at"]) < TRIAL:
+            advice = f"{trial} tries whether it is over; the others follow when its model has answered"
+            raise EngineHeld(engine=engine, reason=held["reason"], advice=advice)
+        tx.run(q.LIFT_HOLD, engine=engine)
+        tx.note(lifted=engine)
+        return
+    tx.run(q.TRY_ENGINE, engine=engine, dispatch=dispatch, was=trial, at=tx.at)
+    tx.note(trial_of=engine)
+
+
+def shown(rows: Rows) -> dict[str, list[dict[str, Any]]]:
+    """What is held back and how much is used, for the page that people look at."""
+    held = [
+        {
+            **row,
+            "since": iso(row["since"]),
+            "until": iso_or_none(row["until"]),
+            "tried_at": iso_or_none(row["tried_at"]),
+        }
+        for row in rows.all(q.EVERY_HOLD)
+    ]
+    used = [{**row, "resets_at": iso_or_none(row["resets_at"]), "at": iso(row["at"])} for row in rows.all(q.ALL_QUOTAS)]
+    return {"holds": held, "quotas": used}
+
+
+def lift(engine: str) -> Change:
+    """A person says that it works again."""
+
+    def work(tx: Tx) -> Row:
+        lifted = tx.run(q.LIFT_HOLD, engine=engine)
+        tx.note(lifted=engine)
+        return {"engine": engine, "lifted": lifted == 1}
+
+    return Change(f"lift the hold of {engine}", work)
+
+
+# what the coordinator does each tick ----------------------------------------------------------------------------------
+def tend(ground: Ground, project: str) -> list[str]:
+    """Continue turns that failed and agents whose limit was reset, deliver what waits, close what nobody asks any more."""
+    done = []
+    if (ground.store.read(lambda rows: rows.one(q.ORPHANED_QUESTIONS)) or {"n": 0})["n"]:
+        ground.commit(questions.close_orphans())
+    found = ground.store.read(lambda rows: rows.all(q.LIVING_AGENTS, project=project))
+    for agent in found:
+        said = _to_say(ground, agent)
+        if said and not _is_told(ground, agent, said):
+            ground.commit(messages.send(agent["dispatch"], ground.world.ids.dispatch(), said, kind="reminder"))
+            done.append(f"{agent['dispatch']}: {said}")
+    if found:
+        listing = ground.world.tmux.listing()
+        for agent in found:
+            deliver(ground, agent["dispatch"], listing)
+    return done
+
+
+def _is_told(ground: Ground, agent: Row, said: str) -> bool:
+    """Whether these very words are under way already; another reminder does not stand for them."""
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.WAITING_MESSAGES, dispatch=agent["dispatch"]))
+    return any(row["text"] == said for row in rows)
+
+
+def _to_say(ground: Ground, agent: Row) -> str:
+    now = ground.world.clock.now()
+    if agent["report"] or agent["asked_for"]:
+        return ""
+    if agent["state"] == "failed_turn" and 0 < agent["failed_turns"] <= MOST_FAILED_TURNS:
+        rest = REST[agent["failed_turns"] - 1] * SECOND
+        why = (agent["detail"] or "").partition(":")[0]
+        due = now - agent["state_at"] >= rest and not _is_answering(ground, agent, now)
+        return GO_ON.format(why=why) if due else ""
+    if agent["state"] == "limit" and _may_go_on(ground, agent, now):
+        return RESET
+    return ""
+
+
+def _is_answering(ground: Ground, agent: Row, now: int) -> bool:
+    """Whether something was just said to it, and nobody has heard yet what came of that."""
+    last = (ground.store.read(lambda rows: rows.one(q.LAST_SAID, dispatch=agent["dispatch"])) or {})["at"]
+    return last is not None and last > agent["state_at"] and now - last < _ANSWERING
+
+
+def _may_go_on(ground: Ground, agent: Row, now: int) -> bool:
+    """After the reset: all, when the trial is over; else the one that becomes it."""
+    held = ground.store.read(lambda rows: rows.one(q.HOLD_OF, engine=agent["engine"]))
+    if held is None or held["trial"] == agent["dispatch"]:
+        return True
+    if held["kind"] != "limit" or (held["until"] or 0) > now:
+        return False
+    try:
+        ground.commit(_tried(agent))
+    except EngineHeld:
+        return False
+    return True
+
+
+def _tried(agent: Row) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.dispatch = agent["dispatch"]
+        refuse_held(tx, agent["engine"], agent["dispatch"])
+        return {"trial": agent["dispatch"]}
+
+    return Change(f"{agent['dispatch']} tries whether the limit of {agent['engine']} is over", work)

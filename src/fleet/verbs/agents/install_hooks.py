@@ -1,0 +1,102 @@
+"""Install: hooks in a person's own settings of an engine, for sessions that fleet does not start.
+
+Each is marked, and only what is marked is ever taken out; everything else in the file stays as it is. A file that cannot be read
+as JSON is left alone. Outside an agent's session they start nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from fleet.engines import hooks
+from fleet.errors import Refused
+from fleet.verbs.agents.inject_hooks import keep_dialect
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
+    from fleet.verbs.context import Ground
+
+Document = dict[str, Any]
+
+
+def install(ground: Ground, engine: Engine) -> Document:
+    """Write the hooks, in place of those that were installed before."""
+    path, before = _read(engine)
+    keep_dialect(ground, engine)
+    after = _without(before)
+    assert engine.hooks is not None  # noqa: S101 - _read has looked
+    told = after.setdefault("hooks", {})
+    for event in engine.hooks.events:
+        entry = {"type": "command", "command": hooks.installed(engine, event, ground.world.fleet_program)}
+        limit = hooks.limit(engine.hooks, event)
+        later = {"async": True} if event in engine.hooks.later else {}
+        told.setdefault(event, []).append({"hooks": [{**entry, "timeout": limit, **later}]})
+    _write(ground, path, before, after)
+    return {"engine": engine.name, "file": path, "installed": True, "changed": after != before}
+
+
+def uninstall(ground: Ground, engine: Engine) -> Document:
+    """Take out what bears the mark, and nothing else."""
+    path, before = _read(engine)
+    after = _without(before)
+    _write(ground, path, before, after)
+    return {"engine": engine.name, "file": path, "installed": False, "changed": after != before}
+
+
+def status(ground: Ground, engine: Engine) -> Document:
+    """Whether they are installed, and by this fleet."""
+    assert engine.hooks is not None  # noqa: S101 - asked for engines that have some
+    told = {"engine": engine.name, "injected": True, "file": None, "installed": False, "current": False}
+    if not engine.hooks.install:
+        return told
+    path, before = _read(engine)
+    mine = [entry["command"] for entry in _entries(before) if hooks.MARK in str(entry.get("command", ""))]
+    wanted = [hooks.installed(engine, event, ground.world.fleet_program) for event in engine.hooks.events]
+    return told | {"file": path, "installed": bool(mine), "current": sorted(mine) == sorted(wanted)}
+
+
+def _read(engine: Engine) -> tuple[str, Document]:
+    if engine.hooks is None or not engine.hooks.install:
+        raise Refused(what=f"engine {engine.name!r} has no settings file that hooks can be installed in")
+    path = os.path.realpath(os.path.expanduser(engine.hooks.install))
+    try:
+        with open(path, encoding="utf-8") as file:
+            told = json.load(file)
+    except FileNotFoundError:
+        return path, {}
+    except (OSError, ValueError) as error:
+        raise Refused(what=f"{path} was left alone: it cannot be read as JSON ({error})") from None
+    if not isinstance(told, dict) or not isinstance(told.get("hooks", {}), dict):
+        raise Refused(what=f"{path} was left alone: it is not what {engine.name} writes")
+    return path, told
+
+
+def _entries(told: Document) -> list[Document]:
+    groups = [group for each in told.get("hooks", {}).values() for group in each]
+    return [entry for group in groups for entry in group.get("hooks", [])]
+
+
+def _without(told: Document) -> Document:
+    """The same without what bears the mark; groups and events that held nothing else go with it."""
+    kept: Document = {}
+    for event, groups in told.get("hooks", {}).items():
+        left = [
+            {**group, "hooks": [entry for entry in group.get("hooks", []) if not _is_ours(entry)]} for group in groups
+        ]
+        filled = [after for after, before in zip(left, groups, strict=True) if after["hooks"] or after == before]
+        if filled or not groups:
+            kept[event] = filled
+    after = {name: value for name, value in told.items() if name != "hooks"}
+    return after | ({"hooks": kept} if kept or told.get("hooks") == {} else {})
+
+
+def _is_ours(entry: Document) -> bool:
+    return hooks.MARK in str(entry.get("command", ""))
+
+
+def _write(ground: Ground, path: str, before: Document, after: Document) -> None:
+    if after != before:
+        text = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
+        ground.world.machine.replace_file(path, text)

@@ -1,0 +1,165 @@
+"""Agents as people see them: who works on what, how it goes, and where that was learnt.
+
+State is learnt in layers: the agent's own report, its engine's hooks, the file in which the engine says what it does, its screen,
+and last its process. Each layer says since when. One that does not know leaves it to the next; unknown never hides what is known.
+"""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fleet.engines import status_file
+from fleet.engines.hooks import untold
+from fleet.engines.reader import engine as read_engine
+from fleet.engines.reader import state_of
+from fleet.errors import FleetError
+from fleet.model.agents.hook_events import is_silent
+from fleet.model.identity import Identity
+from fleet.model.text.times import age, iso, iso_or_none
+from fleet.store import queries as q
+from fleet.verbs.dispatch.settle import why_alive
+from fleet.verbs.homes.ownership import is_own, owner_of
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+    from fleet.world.tmux import Listing
+
+_MILLIONTHS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What it is doing, who says so, since when, and the detail."""
+
+    name: str
+    source: str
+    at: int | None = None
+    detail: str = ""
+
+
+def agents(ground: Ground, project: str | None = None, *, screens: bool = True) -> list[dict[str, Any]]:
+    """Every unfinished dispatch, coordinators too."""
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
+    heard = ground.store.read(lambda snapshot: snapshot.all(q.LIVING_AGENTS, project=project))
+    known = {row["dispatch"]: row for row in heard}
+    listing = ground.world.tmux.listing()
+    return [_agent(ground, row, known.get(row["id"], {}), listing, screens=screens) for row in rows]
+
+
+def _agent(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: bool) -> dict[str, Any]:
+    state = _state(ground, row, known, listing, screens=screens)
+    cost = known.get("cost")
+    return {
+        "id": row["id"],
+        "kind": row["kind"],
+        "project": row["project"],
+        "task": row["slug"],
+        "engine": row["engine"],
+        "autonomy": row["autonomy"],
+        "state": state.name,
+        "source": state.source,
+        "state_at": iso_or_none(state.at),
+        "detail": state.detail,
+        "session": f"fleet-{row['id']}",
+        "host": row["host"],
+        "process": row["process"],
+        "started_at": iso(row["created_at"]),
+        "launched_at": iso_or_none(row["launched_at"]),
+        "heartbeat_at": iso_or_none(known.get("heartbeat_at")),
+        "context": known.get("context"),
+        "tokens": known.get("tokens"),
+        "cost": None if cost is None else cost / _MILLIONTHS,
+        "conversation": known.get("conversation"),
+        "report": row["report"],
+        "asked_for": row["asked_for"],
+    }
+
+
+def _state(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: bool) -> State:
+    """The first layer that knows."""
+    if row["exec_state"] == "pending":
+        return _starting(ground, row, listing)
+    who = Identity.parse(row["process"] or "")
+    life = ground.world.processes.life(who)
+    if life == "dead":
+        lost = who is not None and who.boot != ground.world.host.boot
+        if listing.server is not None and not lost:
+            ground.world.processes.signal(listing.server, signal.SIGCHLD)  # tmux before 3.5 may have missed it
+        return State(name="interrupted" if lost else "exited", source="process", detail="not settled yet")
+    if life == "unknown" or who is None:
+        elsewhere = owner_of(ground, row) if not is_own(ground, row) else ""
+        return State(name="unknown", source="process", detail=elsewhere)
+    if row["report"]:
+        said = f"reported {row['report']}"
+        return State(name=said, source="report", at=row["reported_at"], detail=row["report_reason"] or "")
+    return _alive(ground, row, known, who, listing, screens=screens)
+
+
+def _starting(ground: Ground, row: Row, listing: Listing) -> State:
+    """One that was not launched yet: it may still be, or whoever was to start it is proven dead."""
+    if why_alive(ground, row, listing):
+        return State(name="starting", source="store", at=row["created_at"])
+    next_step = f"`fleet coord start -p {row['project']}`" if row["kind"] == "coord" else "`fleet clean` settles it"
+    return State(name="exited", source="process", detail=f"dead before it started: {next_step}")
+
+
+def _alive(ground: Ground, row: Row, known: Row, who: Identity, listing: Listing, *, screens: bool) -> State:
+    hook, now = _by_hook(known), ground.world.clock.now()
+    heard_at = max(known.get("state_at") or 0, known.get("heartbeat_at") or 0)
+    engine = _engine(ground, row)
+    if hook is not None and not is_silent(hook.name, heard_at, now):
+        return (_untold(ground, row, engine, listing) if engine and screens else None) or hook
+    if engine is not None and screens:
+        told = _by_file(engine, who)
+        # A session that is not at work may wait for something, or have failed: that only its screen tells.
+        busy = told is not None and told.name == "working"
+        seen = told if busy else _by_screen(ground, row, engine, listing) or told
+        if seen is not None:
+            return seen
+    if hook is not None:
+        said = f"{hook.name} when last heard of, {age(now - heard_at)} ago; its process lives"
+        return State(name="silent", source="hook", at=heard_at, detail=said)
+    return State(name="running", source="process", at=row["launched_at"])
+
+
+def _untold(ground: Ground, row: Row, engine: Engine, listing: Listing) -> State | None:
+    """What the screen shows and the engine has no hook for."""
+    states = untold(engine)
+    seen = _by_screen(ground, row, engine, listing) if states else None
+    return seen if seen is not None and seen.name in states else None
+
+
+def _by_hook(known: Row) -> State | None:
+    if not known.get("state") or known.get("heartbeat_at") is None:  # without a heartbeat it was read from its screen
+        return None
+    name = "stopped, no report" if known["state"] == "stopped" else known["state"]
+    return State(name=name, source="hook", at=known["state_at"], detail=known["detail"] or "")
+
+
+def _engine(ground: Ground, row: Row) -> Engine | None:
+    if row["engine"] is None:  # a finisher's process is fleet's own
+        return None
+    try:
+        return read_engine(ground.world.home, row["engine"])
+    except FleetError:
+        return None
+
+
+def _by_file(engine: Engine, who: Identity) -> State | None:
+    if engine.status_file is None:
+        return None
+    state, detail, at = status_file.state_of(engine.status_file, who)
+    return None if state == "unknown" else State(name=state, source="session file", at=at, detail=detail)
+
+
+def _by_screen(ground: Ground, row: Row, engine: Engine, listing: Listing) -> State | None:
+    pane = listing.pane_of(row["id"])
+    text = ground.world.tmux.capture(pane, history=False) if pane else None
+    state, question = state_of(engine, text or "")
+    if state == "unknown":
+        return None
+    return State(name=state, source="screen", at=ground.world.clock.now(), detail=question)

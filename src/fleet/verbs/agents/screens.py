@@ -1,0 +1,113 @@
+"""Watching: trouble that an agent's screen shows and its engine has no hook for, written down as a hook would have told it.
+
+So a limit holds its engine back, and a turn that failed is continued, also where nobody tells. What is on a screen stays there: it
+counts once, and again only if something was said to the agent since.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.engines.hooks import untold
+from fleet.engines.reader import engine as read_engine
+from fleet.engines.reader import state_of
+from fleet.errors import FleetError
+from fleet.model.agents.hook_events import COLUMNS
+from fleet.model.text.times import SECOND
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.agents import engine_holds
+from fleet.verbs.homes.ownership import is_own
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+    from fleet.world.tmux import Listing
+
+TROUBLES = frozenset({"limit", "failed_turn"})
+_OVER = frozenset({"finished", "idle"})
+# How long a screen may take to show what became of the last thing that was said.
+_SETTLED = 10 * SECOND
+
+
+def watch(ground: Ground, project: str) -> list[str]:
+    """Look at the agents of a project whose engines do not tell of trouble. What was seen, a line each."""
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.LIVING_AGENTS, project=project))
+    watched = [(row, engine) for row in rows if (engine := _watched(ground, row)) is not None]
+    if not watched:
+        return []
+    listing = ground.world.tmux.listing()
+    return [line for row, engine in watched if (line := _look(ground, row, engine, listing))]
+
+
+def _watched(ground: Ground, row: Row) -> Engine | None:
+    if row["report"] or row["asked_for"] or not is_own(ground, row):
+        return None
+    try:
+        engine = read_engine(ground.world.home, row["engine"])
+    except FleetError:
+        return None
+    shown = {rule.state for rule in engine.screen}
+    return engine if engine.interactive and TROUBLES & shown & untold(engine) else None
+
+
+def _look(ground: Ground, row: Row, engine: Engine, listing: Listing) -> str:
+    pane = listing.pane_of(row["dispatch"])
+    text = ground.world.tmux.capture(pane, history=False) if pane else None
+    state, words = state_of(engine, text or "")
+    said = " ".join(words.split())
+    if state in TROUBLES and _is_news(ground, row, state, said):
+        ground.commit(_trouble(row, state, said))
+        return f"{row['dispatch']}: {state.replace('_', ' ')}, {said}"
+    if state not in {*TROUBLES, "unknown"} and row["state"] in TROUBLES and row["heartbeat_at"] is None:
+        ground.commit(_past(row, over=state in _OVER))
+    return ""
+
+
+def _is_news(ground: Ground, row: Row, state: str, said: str) -> bool:
+    if (row["state"], row["detail"]) != (state, said):
+        return True
+    last = ground.store.read(lambda rows: rows.one(q.LAST_SAID, dispatch=row["dispatch"])) or {"at": None}
+    return bool((last["at"] or 0) > row["state_at"] and ground.world.clock.now() - last["at"] > _SETTLED)
+
+
+def _trouble(row: Row, state: str, said: str) -> Change:
+    def work(tx: Tx) -> Row:
+        known = _known(tx, row)
+        if known is None:
+            return {"seen": False}
+        if state == "limit":
+            engine_holds.hold(tx, row["engine"], "limit", said)
+        failed = known["failed_turns"] + 1 if state == "failed_turn" else 0
+        after = {name: known[name] for name in COLUMNS}
+        tx.run(q.LEARN_AGENT, **{**after, "state": state, "detail": said, "state_at": tx.at, "failed_turns": failed})
+        tx.note(state=state, detail=said, source="screen")
+        return {"seen": True}
+
+    return Change(f"the screen of {row['dispatch']} shows: {state}", work)
+
+
+def _past(row: Row, *, over: bool) -> Change:
+    """It works again; when its turn went well, so does its engine."""
+
+    def work(tx: Tx) -> Row:
+        known = _known(tx, row)
+        if known is None:
+            return {"seen": False}
+        failed = 0 if over else known["failed_turns"]
+        after = {name: known[name] for name in COLUMNS}
+        tx.run(q.LEARN_AGENT, **{**after, "state": None, "detail": None, "state_at": tx.at, "failed_turns": failed})
+        if over and engine_holds.is_over(tx.one(q.HOLD_OF, engine=row["engine"]), tx.at):
+            tx.run(q.LIFT_HOLD, engine=row["engine"])
+            tx.note(lifted=row["engine"])
+        return {"seen": True}
+
+    return Change(f"the screen of {row['dispatch']} shows no trouble any more", work)
+
+
+def _known(tx: Tx, row: Row) -> Row | None:
+    known = tx.one(q.HEARD_AGENT, dispatch=row["dispatch"])
+    if known is not None:
+        tx.about(known["project"], known["slug"])
+    return known

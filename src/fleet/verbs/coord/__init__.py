@@ -1,0 +1,1 @@
+"""The coordinator of a project: its seat, its tick, and its change."""

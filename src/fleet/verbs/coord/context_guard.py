@@ -1,0 +1,61 @@
+"""The context guard: an agent whose context runs full hands off before it forgets; first it is asked, then it is made to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.coord.handoff import hand_off
+from fleet.verbs.homes.ownership import is_own
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+ASKED = (
+    "Your context is {full}. At your next milestone commit your work and hand off: "
+    "`fleet handoff --doc -` with what your successor needs (done, next steps, open questions, decisions)."
+)
+REMINDED = "Your context is {full}. Come to a verdict soon."
+
+
+def guard(ground: Ground, project: str) -> list[str]:
+    """Look at each agent's context. What was done."""
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.CONTEXTS, project=project))
+    said = [(row["id"], _guarded(ground, row)) for row in rows if is_own(ground, row)]
+    return [f"{ident}: {what}" for ident, what in said if what]
+
+
+def _guarded(ground: Ground, row: Row) -> str:
+    full = _full(row)
+    forced = row["compacting"] or _over(ground, row, "force")
+    if forced and row["kind"] != "reviewer":
+        reason = f"context {full}" if not row["compacting"] else f"it was about to compact ({full})"
+        made = hand_off(ground, row["id"], reason=reason, by="fleet")
+        return f"handed off: {reason}" if made["changed"] else ""
+    if (forced or _over(ground, row, "ask")) and not row["reminded"]:
+        text = (REMINDED if row["kind"] == "reviewer" else ASKED).format(full=full)
+        ground.commit(_remind(row, ground.world.ids.dispatch(), text))
+        return f"reminded: context {full}"
+    return ""
+
+
+def _over(ground: Ground, row: Row, what: str) -> bool:
+    percent, tokens = ground.setting(f"handoff.{what}_percent"), ground.setting(f"handoff.{what}_tokens")
+    return bool((row["context"] or 0) >= percent or (row["tokens"] or 0) >= tokens)
+
+
+def _full(row: Row) -> str:
+    percent = f"{row['context']} % full" if row["context"] is not None else "of unknown size"
+    return f"{percent} ({row['tokens']} tokens)" if row["tokens"] else percent
+
+
+def _remind(row: Row, message: str, text: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = row["id"]
+        tx.run(q.ADD_MESSAGE, id=message, dispatch=row["id"], kind="reminder", sender="fleet", text=text, at=tx.at)
+        return {"message": message}
+
+    return Change(f"remind {row['id']} of its context", work)

@@ -1,0 +1,254 @@
+"""Handoff: an agent makes way for a successor that knows what it knew.
+
+Document and queue entry come first; only then is anything ended. Draining carries an entry on as far as it can now, and leaves the
+rest to the next drain: a coordinator's goes through Replace, a worker's ends the old one and starts the new one in its bundle.
+Contention or unknown puts the entry off; it never spawns anyway.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import Absent, FleetError, GateHeld, NotSeated, Refused, StoreReplaced
+from fleet.model.dispatch.settling import HANDED_OFF
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.text.times import iso, iso_or_none
+from fleet.store import queries as q
+from fleet.store import seating, tasks
+from fleet.store.transaction import Change
+from fleet.verbs.coord import replace
+from fleet.verbs.coord.handoff_document import compose
+from fleet.verbs.coord.seat import spawn_gate
+from fleet.verbs.dispatch.dispatch import dispatch
+from fleet.verbs.dispatch.end import press
+from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.dispatch.reclaim import reclaim
+from fleet.verbs.dispatch.settle import settle, why_alive
+from fleet.verbs.homes.ownership import is_own, offer, refuse_foreign, why_foreign
+from fleet.verbs.projects import remote_control
+
+if TYPE_CHECKING:
+    from fleet.store.query import Query
+    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.verbs.context import Ground
+
+_LOOK_AGAIN = 0.1
+
+
+def hand_off(ground: Ground, ident: str, *, reason: str, written: str = "", by: str) -> dict[str, Any]:
+    """Persist document and entry. Asked for twice, the first entry stays, and may be tried as often as a new one."""
+    row = ground.dispatch(ident)
+    refuse_foreign(ground, f"dispatch {ident}", row)
+    _refuse_pointless(ground, row)
+    warned = remote_control.mark(ground, row["project"]) if row["kind"] == "coord" else []
+    held = ground.store.read(lambda rows: rows.one(q.QUEUED_HANDOFF_OF, dispatch=ident))
+    if held is not None:
+        if held["tries"]:
+            ground.commit(_step(held, f"hand off {ident} after all", q.RENEW_HANDOFF))
+        return document(held) | {"changed": False, "warnings": warned}
+    entry = ground.world.ids.dispatch()
+    name = f"handoffs/{ident}-{entry}.md"
+    ground.world.files.publish(name, compose(ground, row, reason=reason, written=written).encode())
+    added = ground.commit(_queue(row, entry, name, reason, by))
+    return document(added["entry"]) | {"changed": added["added"], "warnings": warned}
+
+
+def _refuse_pointless(ground: Ground, row: Row) -> None:
+    ident, project = row["id"], row["project"]
+    if row["exec_state"] not in UNFINISHED:
+        raise Refused(what=f"{ident} has ended already: {row['exec_state']}; `fleet resume {ident}` starts a successor")
+    if row["kind"] == "finisher":
+        raise Refused(what=f"{ident} is a merge of fleet's own: nothing to hand off")
+    holder = ground.store.read(lambda rows: seating.seat(rows, project))["holder"]
+    if row["kind"] == "coord" and holder != ident:
+        raise NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
+
+
+def _queue(row: Row, entry: str, name: str, reason: str, by: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = row["id"]
+        place = {"project": row["project"], "slug": row["slug"]}
+        tx.run(
+            q.ADD_HANDOFF, id=entry, dispatch=row["id"], **place, reason=reason, document=name, asked_by=by, at=tx.at
+        )
+        kept = tx.one(q.QUEUED_HANDOFF_OF, dispatch=row["id"])
+        tx.note(handoff=kept["id"] if kept else None, reason=reason, document=name)
+        return {"entry": kept, "added": kept is not None and kept["id"] == entry}
+
+    return Change(f"hand off {row['id']}: {reason}", work)
+
+
+def drain(ground: Ground, project: str | None = None) -> list[dict[str, Any]]:
+    """Carry on each queued entry; never waits for an agent. What became of each."""
+    queued = ground.store.read(lambda rows: rows.all(q.QUEUED_HANDOFFS, project=project))
+    return [_drained(ground, entry) for entry in queued]
+
+
+def drained(ground: Ground, entry: str, *, limit: float) -> dict[str, Any]:
+    """The same for one entry, for somebody who waits for it."""
+    deadline = ground.world.clock.ticks() + limit
+    while True:
+        kept = ground.store.read(lambda rows: rows.one(q.HANDOFF_BY_ID, id=entry))
+        if kept is None:
+            raise Absent(what=f"handoff {entry}")
+        found = _drained(ground, kept) if kept["state"] == "queued" else document(kept)
+        if found["state"] != "queued" or ground.world.clock.ticks() >= deadline:
+            return found
+        ground.world.clock.wait(_LOOK_AGAIN)
+
+
+def _drained(ground: Ground, entry: Row) -> dict[str, Any]:
+    """One drainer an entry: who comes second leaves it alone; so does every home but the agent's own."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=entry["dispatch"]))
+    if row is not None and not is_own(ground, row):
+        return document(entry) | {"deferred": f"{why_foreign(ground, row)}; {offer(row['id'])}"}
+    gate = ground.world.project_gate(entry["project"], f"handoff-{entry['id']}")
+    try:
+        gate.take()
+    except GateHeld:
+        return document(entry) | {"deferred": "somebody is draining it"}
+    try:
+        done = _coordinator(ground, entry) if entry["slug"] is None else _worker(ground, entry)
+    except (NotSeated, StoreReplaced):
+        raise
+    except (FleetError, OSError) as error:
+        done = str(error)
+    finally:
+        gate.give()
+    if done and done != entry["deferred"]:
+        ground.commit(_step(entry, f"put off the handoff of {entry['dispatch']}: {done}", q.DEFER_HANDOFF, why=done))
+    kept = ground.store.read(lambda rows: rows.one(q.HANDOFF_BY_ID, id=entry["id"]))
+    return document(kept or entry)
+
+
+def _step(entry: Row, told: str, query: Query, **values: str) -> Change:
+    """One step of an entry that stays queued."""
+
+    def work(tx: Tx) -> Row:
+        tx.about(entry["project"], entry["slug"])
+        tx.dispatch = entry["dispatch"]
+        tx.note(handoff=entry["id"], **values)
+        return {"changed": tx.run(query, id=entry["id"], **values) == 1}
+
+    return Change(told, work)
+
+
+def _worker(ground: Ground, entry: Row) -> str:
+    """End the old one, then start the new one in its bundle. Says what it waits for; empty when the entry is finished."""
+    row = _journal(ground, entry["dispatch"])
+    if row is not None and row["exec_state"] in UNFINISHED:
+        waits = _end_old(ground, row, entry["reason"])
+        if waits:
+            return waits
+        row = _journal(ground, entry["dispatch"])
+    if row is None or row["blocked_reason"] != HANDED_OFF:
+        return _finish(ground, entry, "dropped", None)
+    successor = ground.store.read(lambda rows: _successor(rows, entry, row["kind"]))
+    if successor is not None:
+        return _followed(ground, entry, successor)
+    if not ground.store.read(lambda rows: _is_left(rows, entry)):
+        return _finish(ground, entry, "dropped", None)
+    return f"{dispatch(ground, _next(ground, entry, row))['id']} is starting"
+
+
+def _next(ground: Ground, entry: Row, row: Row) -> Wanted:
+    """The successor: as its predecessor was, with what that one left."""
+    written = ground.world.files.read(entry["document"]).decode("utf-8", "replace")
+    return Wanted(
+        project=entry["project"],
+        slug=entry["slug"],
+        kind=row["kind"],
+        engine=row["engine"],
+        autonomy=row["autonomy"],
+        model=row["model"],
+        command=_command(row),
+        predecessor=row["id"],
+        handoff=f"Agent {row['id']} worked on this before you and handed over. What it left:\n\n{written}",
+        handoffs=row["handoffs"] + 1,
+    )
+
+
+def _journal(ground: Ground, ident: str) -> Row | None:
+    """The journal of the old one, in the tables or archived."""
+    return ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or archived(ground, ident)
+
+
+def _command(row: Row) -> tuple[str, ...]:
+    return tuple(json.loads(row["command"] or "[]"))
+
+
+def _end_old(ground: Ground, row: Row, reason: str) -> str:
+    alive = why_alive(ground, row, ground.world.tmux.listing())
+    if alive and (not is_own(ground, row) or row["exec_state"] == "pending"):
+        return f"{row['id']}: {alive}"
+    if not alive:
+        done = settle(ground, row["id"])
+        return "" if done["settled"] else str(done["why"])
+    said = press(ground, row, asked_for="handoff", reason=reason)
+    return "" if said == "ended" else f"{row['id']} is {said}"
+
+
+def _successor(rows: Rows, entry: Row, kind: str) -> Row | None:
+    """Whoever followed already: a drainer that was killed had got that far."""
+    return rows.one(q.SUCCESSOR_OF, project=entry["project"], predecessor=entry["dispatch"], kind=kind)
+
+
+def _followed(ground: Ground, entry: Row, successor: Row) -> str:
+    """The entry is finished when its successor works; one that died before it did is no successor."""
+    if successor["launched_at"] is not None:
+        return _finish(ground, entry, "done", successor["id"])
+    settle(ground, successor["id"])
+    return f"{successor['id']} is starting"
+
+
+def _is_left(rows: Rows, entry: Row) -> bool:
+    """Whether the task is where the old one left it, or given back by a successor that could not start."""
+    task = tasks.state(rows, entry["project"], entry["slug"])
+    mine = task["status"] == "in_progress" and task["assignee"] == entry["dispatch"]
+    return bool(mine or task["status"] == "open")
+
+
+def _coordinator(ground: Ground, entry: Row) -> str:
+    """A Replace, behind the coord-spawn gate like any other spawn of a coordinator. One that never comes off is given up."""
+    project = entry["project"]
+    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    if seat["holder"] != entry["dispatch"]:
+        return _finish(ground, entry, "done" if seat["holder"] else "dropped", seat["holder"])
+    if seat["candidate"] is not None and not replace.tend(ground, project):
+        return f"{seat['candidate']} has to prove itself"
+    row = _journal(ground, entry["dispatch"])
+    if row is None:
+        return _finish(ground, entry, "dropped", None)
+    if entry["tries"] >= ground.setting("limits.failed_spawns"):
+        return f"{entry['tries']} new coordinators did not prove themselves; `fleet handoff {row['id']}` tries again"
+    wanted = Wanted(project=project, slug=None, kind="coord", engine=row["engine"], autonomy=row["autonomy"],
+                    model=row["model"], command=_command(row), handoffs=row["handoffs"] + 1)  # fmt: skip
+    gate = spawn_gate(ground, project)
+    try:
+        ground.commit(_step(entry, f"hand off {row['id']} to a new coordinator", q.TRY_HANDOFF))
+        made = replace.begin(ground, wanted)
+    finally:
+        gate.give()
+    return f"{made['id']} has to prove itself"
+
+
+def _finish(ground: Ground, entry: Row, state: str, successor: str | None) -> str:
+    def work(tx: Tx) -> Row:
+        tx.about(entry["project"], entry["slug"])
+        tx.dispatch = entry["dispatch"]
+        ended = tx.run(q.END_HANDOFF, id=entry["id"], state=state, successor=successor, at=tx.at)
+        tx.note(handoff=state, successor=successor)
+        return {"ended": ended == 1}
+
+    ground.commit(Change(f"the handoff of {entry['dispatch']} is {state}", work))
+    reclaim(ground, entry["dispatch"])  # nothing of it waits for a successor any more
+    return ""
+
+
+def document(entry: Row) -> dict[str, Any]:
+    """An entry as programs read it."""
+    keep = ("id", "dispatch", "project", "slug", "reason", "document", "asked_by", "state", "deferred", "successor")
+    return {name: entry[name] for name in keep} | {"at": iso(entry["at"]), "done_at": iso_or_none(entry["done_at"])}

@@ -1,0 +1,83 @@
+"""The handoff document: what fleet knows of an agent's work, and what the agent wrote, in the sections a successor needs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from fleet.model.text.times import iso
+from fleet.store import queries as q
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Rows
+    from fleet.verbs.context import Ground
+
+_LOGGED = 30
+_FILES = 60
+
+
+def compose(ground: Ground, row: Row, *, reason: str, written: str) -> str:
+    """The whole text. What cannot be learnt is left out; nothing is made up."""
+    task = ground.store.read(lambda rows: _task(rows, row))
+    commits, files = _work(ground, row)
+    parts = [
+        _front(row, reason, iso(ground.world.clock.now())),
+        f"# Handoff of {row['slug'] or 'the coordinator of ' + row['project']}\n",
+        _section("Completed", [*commits, *_said(task["log"])], "Nothing is committed or logged yet."),
+        _section("Next steps", [], "Read the task and what is written below; go on from the last commit."),
+        _section("Open questions", [each["text"] for each in task["questions"]], "None are recorded."),
+        _section("Key decisions", _decisions(task["log"]), "None are recorded."),
+        _section("Files", files, "No file was changed against the integration branch."),
+    ]
+    if written.strip():
+        parts.append(f"## In the agent's own words\n\n{written.strip()}\n")
+    return "\n".join(parts)
+
+
+def _front(row: Row, reason: str, at: str) -> str:
+    facts = {
+        "agent": row["id"],
+        "task": row["slug"] or "",
+        "project": row["project"],
+        "time": at,
+        "reason": reason,
+    }
+    lines = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in facts.items())
+    return f"---\n{lines}---\n"
+
+
+def _section(title: str, lines: list[str], otherwise: str) -> str:
+    body = "".join(f"- {' '.join(line.split())}\n" for line in lines) or f"{otherwise}\n"
+    return f"## {title}\n\n{body}"
+
+
+def _task(rows: Rows, row: Row) -> Row:
+    if row["slug"] is None:
+        return {"log": [], "questions": []}
+    place = {"project": row["project"], "slug": row["slug"]}
+    asked = rows.all(q.QUESTIONS_OF, dispatch=row["id"])
+    return {"log": rows.all(q.TASK_LOG, **place), "questions": asked}
+
+
+def _said(log: list[Row]) -> list[str]:
+    earlier = [f"{len(log) - _LOGGED} earlier messages are left out here"] if len(log) > _LOGGED else []
+    return [*earlier, *(f"{iso(each['at'])} {each['actor']}: {each['message']}" for each in log[-_LOGGED:])]
+
+
+def _decisions(log: list[Row]) -> list[str]:
+    """What was logged as a decision."""
+    return [
+        each["message"] for each in log if "decid" in each["message"].lower() or "decision" in each["message"].lower()
+    ]
+
+
+def _work(ground: Ground, row: Row) -> tuple[list[str], list[str]]:
+    """The commits of the task's branch, and the files that it changes."""
+    if row["slug"] is None or not row["base"]:
+        return [], []
+    repository = ground.project(row["project"])["path"]
+    branch = f"refs/heads/worker/{row['slug']}"
+    commits = [f"commit: {title}" for title in ground.world.git.titles(repository, row["base"], branch)]
+    files = ground.world.git.changed_files(repository, row["base"], branch)
+    more = [f"and {len(files) - _FILES} more"] if len(files) > _FILES else []
+    return commits, [*files[:_FILES], *more]

@@ -1,0 +1,38 @@
+"""Prove: a new coordinator presents what it alone was given. That very transaction makes the candidate the holder.
+
+Its first tick does it, or its session-start hook, whichever comes first; so it needs next to no imports.
+"""
+
+from __future__ import annotations
+
+from fleet.model.agents.actors import Caller
+from fleet.model.dispatch import one_time_proof
+from fleet.store import queries as q
+from fleet.store import seating
+from fleet.verbs.welcome import welcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Store, Tx
+    from fleet.world.clock import Clock
+    from fleet.world.ids import Ids
+
+
+def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, clock: Clock, ids: Ids) -> bool:
+    """Take the seat, and prepare what the new holder is to read first. False when there was nothing to prove any more."""
+    before = store.read(lambda rows: seating.seat(rows, project))
+    if before["candidate"] != ident:
+        return False
+    resume, message = welcome(store, home, project, before["holder"]), ids.dispatch()
+
+    def work(tx: Tx) -> Row:
+        tx.about(project)
+        tx.dispatch = ident
+        seated = seating.prove(tx, project, ident, one_time_proof.hashed(nonce))
+        if seated:
+            tx.run(q.ADD_MESSAGE, id=message, dispatch=ident, kind="resume", sender="fleet", text=resume, at=tx.at)
+        return {"seated": seated}
+
+    # Not as the dispatch that it is: the fence lets nobody act as a coordinator who is not in the seat yet.
+    by = Caller(actor=ident, at=clock.now(), key=ids.key())
+    return bool(store.transact(f"{ident} takes the seat of {project}", work, by)["seated"])

@@ -1,0 +1,151 @@
+"""Replace: change a project's coordinator, level-triggered around the seat.
+
+The new one is dispatched as the seat's candidate and has to prove itself; that proof is the commit. Without it by the deadline the
+candidate is withdrawn, and the old one goes on undisturbed. Retiring the old one is the new holder's duty, tick by tick. Killed
+anywhere, the next tick, `coord start` or sweep reads the seat and goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace as changed
+from typing import TYPE_CHECKING, Any
+
+from fleet.engines.reader import engine as read_engine
+from fleet.errors import FleetError, NotProven, Refused, ReplaceInProgress
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.text.times import SECOND
+from fleet.store import queries as q
+from fleet.store import seating
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch.dispatch import dispatch
+from fleet.verbs.dispatch.end import end, press
+from fleet.verbs.dispatch.settle import settle, why_alive
+from fleet.verbs.homes.ownership import is_own, offer, owner_of
+from fleet.verbs.projects import remote_control
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+    from fleet.verbs.dispatch.plan import Wanted
+
+_LOOK_AGAIN = 0.1
+
+
+def replace(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+    """Change the coordinator, and wait until the new one has proven itself or is withdrawn."""
+    made = begin(ground, wanted)
+    return made | await_proof(ground, wanted.project, made["id"])
+
+
+def begin(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+    """Dispatch the candidate. The swap gate is held only for this: what follows is decided by the seat alone."""
+    project = wanted.project
+    gate = ground.world.project_gate(project, "swap")
+    gate.take()
+    try:
+        tend(ground, project)
+        seat = ground.store.read(lambda rows: seating.seat(rows, project))
+        if seat["candidate"] is not None:
+            raise ReplaceInProgress(project=project, candidate=seat["candidate"])
+        warned = remote_control.mark(ground, project)
+        limit = wanted.proof or proof_limit(ground, wanted)
+        try:
+            made = dispatch(ground, changed(wanted, predecessor=seat["holder"], proof=limit))
+        except (FleetError, OSError):
+            tend(ground, project)
+            raise
+        return made | {"replaces": seat["holder"], "warnings": warned}
+    finally:
+        gate.give()
+
+
+def proof_limit(ground: Ground, wanted: Wanted) -> float:
+    """How long a new coordinator may take to prove itself: a program ticks at once, an LLM thinks first."""
+    name = wanted.engine or ground.setting("engine", wanted.project) or ""
+    return read_engine(ground.world.home, name).proof_timeout
+
+
+def await_proof(ground: Ground, project: str, ident: str) -> dict[str, Any]:
+    """Wait for the commit; at the deadline, or when the candidate has died, withdraw it."""
+    while True:
+        seat = ground.store.read(lambda rows: seating.seat(rows, project))
+        if seat["holder"] == ident:
+            return {"epoch": seat["epoch"]}
+        why = "it was withdrawn" if seat["candidate"] != ident else _why_hopeless(ground, seat)
+        if why and (seat["candidate"] != ident or withdraw(ground, project, ident, why)):
+            seconds = _seconds(ground, ident, seat)
+            end_withdrawn(ground, ident, why)
+            raise NotProven(project=project, dispatch=ident, seconds=seconds, why=why)
+        ground.world.clock.wait(_LOOK_AGAIN)
+
+
+def _seconds(ground: Ground, ident: str, seat: Row) -> float:
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    began = row["created_at"] if row else ground.world.clock.now()
+    return ((seat["deadline"] or ground.world.clock.now()) - began) / SECOND
+
+
+def _why_hopeless(ground: Ground, seat: Row) -> str:
+    """Why a candidate will not prove itself any more; empty while it may."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["candidate"]))
+    if row is None or row["exec_state"] not in UNFINISHED:
+        return f"it has ended{': ' + row['blocked_reason'] if row and row['blocked_reason'] else ''}"
+    if not is_own(ground, row):
+        return ""  # its own home withdraws it
+    if ground.world.clock.now() >= (seat["deadline"] or 0):
+        return "the time is over"
+    return "" if why_alive(ground, row, ground.world.tmux.listing()) else "it has died"
+
+
+def withdraw(ground: Ground, project: str, ident: str, why: str) -> bool:
+    """The opposite of the commit: the candidate goes, the holder stays. False when the candidate was faster."""
+
+    def work(tx: Tx) -> Row:
+        tx.about(project)
+        gone = tx.run(q.WITHDRAW_CANDIDATE, project=project, candidate=ident)
+        tx.note(withdrawn=ident if gone else None, why=why)
+        return {"withdrawn": gone == 1}
+
+    return bool(ground.commit(Change(f"withdraw the candidate {ident} of {project}: {why}", work))["withdrawn"])
+
+
+def end_withdrawn(ground: Ground, ident: str, why: str) -> None:
+    """What a withdrawn candidate held is released before whoever withdrew it goes on."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    if row is not None and row["exec_state"] in UNFINISHED:
+        with contextlib.suppress(Refused):  # somebody was faster, and it has ended
+            end(ground, ident, asked_for="kill", reason=f"withdrawn: {why}")
+
+
+def tend(ground: Ground, project: str) -> list[str]:
+    """Carry on a Replace that somebody left: withdraw what will not prove itself. Says what was done."""
+    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    why = hopeless(ground, seat)
+    if not why or not withdraw(ground, project, seat["candidate"], why):
+        return []
+    return [f"withdrew the candidate {seat['candidate']}: {why}"]
+
+
+def hopeless(ground: Ground, seat: Row) -> str:
+    """Why a seat's candidate, if it has one, will not prove itself any more."""
+    return _why_hopeless(ground, seat) if seat["candidate"] else ""
+
+
+def unseated(ground: Ground, project: str) -> list[Row]:
+    """Unfinished coordinators that are neither in the seat nor the next for it."""
+    return ground.store.read(lambda snapshot: snapshot.all(q.OTHER_COORDINATORS, project=project))
+
+
+def retire(ground: Ground, project: str) -> list[str]:
+    """Coordinators that are not in the seat any more are asked to exit, then killed. Says what was done to each."""
+    return [f"{row['id']}: {_retired(ground, row)}" for row in unseated(ground, project)]
+
+
+def _retired(ground: Ground, row: Row) -> str:
+    if not is_own(ground, row):
+        return f"left alone: it is of {owner_of(ground, row)}; {offer(row['id'])}"
+    if not why_alive(ground, row, ground.world.tmux.listing()):
+        settle(ground, row["id"])
+        return "settled"
+    return press(ground, row, asked_for="replaced", reason="another coordinator is in the seat")

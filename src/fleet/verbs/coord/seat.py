@@ -1,0 +1,163 @@
+"""The seat: one coordinator a project. Spawning one passes the coord-spawn gate, which is held until the spawn has returned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import BadInput, CoordinatorLives, CoordSpawnInProgress, GateHeld, NoCoordinator
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.identity import Identity
+from fleet.model.text.times import iso_or_none
+from fleet.store import queries as q
+from fleet.store import seating
+from fleet.store.transaction import Change
+from fleet.verbs.coord.replace import end_withdrawn, replace, tend, withdraw
+from fleet.verbs.dispatch.dispatch import dispatch
+from fleet.verbs.dispatch.end import end
+from fleet.verbs.dispatch.settle import settle, why_alive
+from fleet.verbs.homes.ownership import is_own, offer, owner_of, refuse_foreign
+from fleet.verbs.projects import remote_control
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+    from fleet.verbs.dispatch.plan import Wanted
+    from fleet.world.files.gates import Gate
+
+
+def coord_spawn(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+    """Start the coordinator. A living or unknown one vetoes; one that was launched and is proven dead is settled and replaced."""
+    if not wanted.project:
+        raise BadInput(what="--coord-spawn needs a project: say -p PROJECT")
+    gate = spawn_gate(ground, wanted.project)
+    try:
+        ground.project(wanted.project)
+        tend(ground, wanted.project)
+        if _settle_or_veto(ground, wanted.project):
+            return replace(ground, wanted)
+        warned = remote_control.mark(ground, wanted.project)
+        return dispatch(ground, wanted) | {"warnings": warned}
+    finally:
+        gate.give()
+
+
+def spawn_gate(ground: Ground, project: str) -> Gate:
+    """The coord-spawn gate, held; or who holds it."""
+    gate = ground.world.project_gate(project, "coord-spawn")
+    try:
+        gate.take()
+    except GateHeld:
+        holder = gate.holder()
+        raise CoordSpawnInProgress(
+            project=project, holder=f"pid={holder.pid}" if holder else "unknown process"
+        ) from None
+    return gate
+
+
+def _settle_or_veto(ground: Ground, project: str) -> bool:
+    """Whether somebody dead is in the seat, to be replaced; one that was never launched only keeps it warm."""
+    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    holder = holder_of(ground, project)
+    if holder is None:
+        return seat["holder"] is not None
+    if holder["exec_state"] not in UNFINISHED:
+        return holder["process"] is not None
+    if not why_alive(ground, holder, ground.world.tmux.listing()):
+        settle(ground, holder["id"])
+        return holder["process"] is not None
+    raise _veto(ground, project, holder)
+
+
+def _veto(ground: Ground, project: str, holder: Row) -> CoordinatorLives:
+    """A coordinator that lives, or of which nothing can be proven here."""
+    own = is_own(ground, holder)
+    process = Identity.parse(holder["process"] or holder["spawner"])
+    life = ground.world.processes.life(process) if own else "unknown"
+    far = not own or (life == "unknown" and process is not None and process.host != ground.world.host.machine)
+    advice = f"attach to it with `fleet attach {holder['id']}`{' there' if far else ''}"
+    return CoordinatorLives(
+        project=project,
+        life="starting" if own and not far and holder["exec_state"] == "pending" else life,
+        dispatch=holder["id"],
+        host=holder["host"] if own else owner_of(ground, holder),
+        socket=holder["tmux_socket"],
+        advice=f"{advice}; {offer(holder['id'])}" if far else advice,
+    )
+
+
+def holder_of(ground: Ground, project: str) -> Row | None:
+    """The journal of the coordinator in the seat, while it is in the tables."""
+    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    return ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"] or ""))
+
+
+def stop(ground: Ground, project: str, reason: str) -> dict[str, Any]:
+    """End the coordinator and empty the seat. Only this empties it. Whoever was to be next is withdrawn first."""
+    ground.project(project)
+    _refuse_foreign_seat(ground, project)
+    candidate = ground.store.read(lambda rows: seating.seat(rows, project))["candidate"]
+    if candidate is not None and withdraw(ground, project, candidate, reason):
+        end_withdrawn(ground, candidate, reason)
+    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    if seat["holder"] is None:
+        raise NoCoordinator(project=project)
+    ident, row = seat["holder"], holder_of(ground, project)
+    done: dict[str, Any] = {"settled": True}
+    if row is not None and row["exec_state"] in UNFINISHED:
+        done = end(ground, ident, asked_for="kill", reason=reason)
+    if done["settled"]:
+        ground.commit(_empty(project, ident, reason))
+    return {"project": project, "id": ident, "stopped": done["settled"], "why": done.get("why", "")}
+
+
+def _refuse_foreign_seat(ground: Ground, project: str) -> None:
+    """Raise OtherHost when the holder or the candidate is an unfinished coordinator of another home."""
+    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    for ident in filter(None, (seat["holder"], seat["candidate"])):
+        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
+        if row is not None and row["exec_state"] in UNFINISHED:
+            refuse_foreign(ground, f"coordinator {ident} of {project}", row)
+
+
+def _empty(project: str, ident: str, reason: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(project)
+        gone = tx.run(q.EMPTY_SEAT, project=project, holder=ident)
+        tx.note(seat="empty", was=ident, reason=reason)
+        return {"emptied": gone == 1}
+
+    return Change(f"the coordinator {ident} of {project} is stopped: {reason}", work)
+
+
+def status(ground: Ground, project: str) -> dict[str, Any]:
+    """Who sits in the seat, who is to be next, and what is left of changes that did not come off."""
+    ground.project(project)
+    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    stale = ground.store.read(lambda rows: rows.all(q.STALE_NONCES))
+    return {
+        "project": project,
+        "holder": seat["holder"],
+        "epoch": seat["epoch"],
+        "state": _life(ground, seat["holder"]),
+        "candidate": seat["candidate"],
+        "deadline": iso_or_none(seat["deadline"]),
+        "retiring": [
+            row["id"] for row in ground.store.read(lambda rows: rows.all(q.OTHER_COORDINATORS, project=project))
+        ],
+        "stale_proofs": [
+            {"dispatch": each["dispatch"], "minted_at": iso_or_none(each["minted_at"])}
+            for each in stale
+            if each["project"] == project
+        ],
+    }
+
+
+def _life(ground: Ground, ident: str | None) -> str:
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident or ""))
+    if ident is None:
+        return "none"
+    if row is None or row["exec_state"] not in UNFINISHED:
+        return "ended"
+    if row["exec_state"] == "pending":
+        return "starting" if why_alive(ground, row, ground.world.tmux.listing()) else "dead before it started"
+    return ground.world.processes.life(Identity.parse(row["process"] or ""))

@@ -1,0 +1,293 @@
+"""Dispatch: start one agent on one task.
+
+Everything that can be refused is refused before anything is made. Then one transaction claims the task, checks the limits and
+writes the journal with its intents; then bundle, prompt and session are made, in order. A step that fails is undone through the
+same journal that recovery uses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import (
+    BundleHeld,
+    Contested,
+    FleetError,
+    LimitReached,
+    NotReady,
+    TaskHeld,
+    WorktreeRefused,
+)
+from fleet.model.dispatch.branch_marks import mark_of
+from fleet.model.dispatch.steps import owner
+from fleet.model.tasks import fence
+from fleet.model.tasks.pipeline import MENDING, STAGE_OF
+from fleet.model.text import times
+from fleet.resources import CGROUP, KINDS
+from fleet.resources.worktree import half_removed
+from fleet.resources.worktree.branch_ownership import mark_late
+from fleet.resources.worktree.half_made import UNMADE
+from fleet.resources.worktree.worktree import GATE_WAIT
+from fleet.store import bundles, seating, tasks
+from fleet.store import queries as q
+from fleet.store.bundles import Seen
+from fleet.store.transaction import Change
+from fleet.verbs.agents.failed_turns import refuse_held
+from fleet.verbs.dispatch import prompts
+from fleet.verbs.dispatch.acquire import acquire, intent, is_free, make, walk
+from fleet.verbs.dispatch.plan import prepare
+from fleet.verbs.dispatch.reclaim import undo_unmade
+from fleet.verbs.dispatch.settle import settle
+from fleet.verbs.dispatch.tmux_server import note_server
+from fleet.verbs.homes.ownership import note_home, note_machine, refuse_foreign_bundle
+from fleet.verbs.resume import work_lock
+from fleet.verbs.sweep import trash
+
+if TYPE_CHECKING:
+    from fleet.model.dispatch.claim import Claim
+    from fleet.resources.kind import Order
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+    from fleet.verbs.dispatch.plan import Wanted
+
+_LOOK_AGAIN = 0.05
+_BUNDLE = ("worker_dir", "worktree")
+
+
+def dispatch(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+    """Start an agent, behind the gate of its work. Says where it is."""
+    if wanted.slug is None:
+        return start(ground, wanted)
+    gate = work_lock.taken(ground, wanted.project, wanted.slug)
+    try:
+        return start(ground, wanted)
+    finally:
+        gate.give()
+
+
+def start(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+    """The same, for whoever holds that gate."""
+    note_machine(ground.world)
+    order, journal = prepare(ground, wanted)
+    plan = _planned(ground, wanted, order, journal)
+    try:
+        _make(ground, plan, order)
+    except (FleetError, OSError) as error:
+        settle(ground, order.dispatch, why=str(error), undo=True)
+        if not _is_in_flight(ground, order.dispatch):
+            raise
+    return {
+        "id": order.dispatch,
+        "project": order.project,
+        "task": order.slug,
+        "kind": order.kind,
+        "engine": journal["engine"],
+        "session": f"fleet-{order.dispatch}",
+        "worktree": order.cwd,
+        "branch": order.branch or None,
+    }
+
+
+def _is_in_flight(ground: Ground, ident: str) -> bool:
+    """Whether its session was made all the same, and its agent is at work: a tmux that answers late has done what it was told."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    return row is not None and row["exec_state"] == "in_flight"
+
+
+def _make(ground: Ground, plan: list[Claim], order: Order) -> None:
+    """Whatever the agent needs is there before its session is made; all of it is written down at once, by us or by the launch."""
+    *needed, session = plan
+    made = make(ground, [claim for claim in needed if "rewrite" not in claim.data], order)
+    try:
+        for claim in needed:
+            prompts.finish_rewrite(ground, claim)
+    except (FleetError, OSError):
+        ground.commit(walk([*((claim, "made") for claim in made), (session, "not_made")]))
+        raise
+    acquire(ground, [session], order, made)
+    if session.data["server"] != order.server:
+        note_server(ground, session)
+
+
+def _planned(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
+    """Write journal and intents; wait a bounded time for a bundle that somebody is letting go of."""
+    deadline = ground.world.clock.ticks() + wanted.wait
+    while True:
+        try:
+            return _plan_once(ground, wanted, order, journal)
+        except Contested:
+            if wanted.slug is None or ground.world.clock.ticks() >= deadline or _has_live_attempt(ground, order):
+                raise
+            ground.world.clock.wait(_LOOK_AGAIN)
+
+
+def _has_live_attempt(ground: Ground, order: Order) -> bool:
+    place = {"project": order.project, "slug": order.slug}
+    return ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place)) is not None
+
+
+def _own_kinds(ground: Ground, order: Order) -> tuple[str, ...]:
+    """What a dispatch has for itself, in the order in which it is made: the session, which uses the rest, last."""
+    cgroup = ("cgroup",) if CGROUP.is_available(order, ground.world) else ()
+    return ("coord_prompt_inbox", *cgroup, "tmux_session")
+
+
+def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
+    own = _own_kinds(ground, order)
+    before = _bundle_now(ground, order)
+    # After the look at the old claims: what is there now, and belongs to none of them, is not ours.
+    fresh = {name: intent(ground, KINDS[name], order) for name in ((*_BUNDLE, *own) if order.slug else own)}
+    inbox = prompts.left_inbox(ground, wanted.predecessor) if wanted.handoff else None
+    told = ground.settings(None)
+    limits = {name: told[f"limits.{name}"].value for name in ("agents", "project_agents", "quota_percent")}
+    made: list[Claim] = []
+
+    def work(tx: Tx) -> Row:
+        tx.about(order.project, order.slug)
+        tx.dispatch = order.dispatch
+        refuse_held(tx, journal["engine"], order.dispatch, quota_percent=limits["quota_percent"])
+        _claim_task(tx, order, limits, journal)
+        _write_journal(tx, ground, order, journal)
+        if order.slug is None:
+            seating.take(tx, order.project, order.dispatch, journal["predecessor"], wanted.proof)
+        if order.slug is not None:
+            made.extend(_adopt(tx, ground, order, fresh, before))
+        taken = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None
+        made.extend([taken] if taken else [])
+        for name in own if taken is None else own[1:]:
+            bundles.add_claim(tx, fresh[name])
+            made.append(fresh[name])
+        tx.note(kind=order.kind, engine=journal["engine"], session=f"fleet-{order.dispatch}")
+        return {"id": order.dispatch}
+
+    ground.commit(
+        Change(f"dispatch {order.dispatch} ({order.kind} of {owner(project=order.project, slug=order.slug)})", work)
+    )
+    return made
+
+
+def _bundle_now(ground: Ground, order: Order) -> dict[str, tuple[Claim, Seen]]:
+    if order.slug is None:
+        return {}
+    refuse_foreign_bundle(ground, order.project, order.slug)
+    undo_unmade(ground, order.project, order.slug)  # what a dispatcher that died could not undo
+    slug = order.slug
+    found = ground.store.read(lambda rows: bundles.current(rows, order.project, slug))
+    return {claim.kind: (claim, _seen(ground, claim)) for claim in found}
+
+
+def _seen(ground: Ground, claim: Claim) -> Seen:
+    """A live worktree has to be whole, or it is refused; anything else is judged by what is left of it."""
+    look = KINDS[claim.kind].look(claim, ground.world)
+    free = is_free(ground, claim)
+    if claim.kind == "worktree" and claim.state in half_removed.LEAVING and look == "ours" and free:
+        _restore(ground, claim)
+    if claim.kind == "worktree" and look == "ours":
+        trash.bring_back(ground, claim)  # its removal was given up after its ignored files had been put aside
+        _mark_late(ground, claim)
+    if claim.state == "live" and look in {"foreign", "unknown"}:
+        advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
+        raise WorktreeRefused(path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice)
+    return Seen(free=free, look=look)
+
+
+def _mark_late(ground: Ground, claim: Claim) -> None:
+    """Mark the branch of a worktree that was made before there were marks: its claim proves whose it is."""
+    if "branch_mark" in claim.data or claim.state in UNMADE or claim.project is None:
+        return
+    begins = mark_of(ground.world.tmux.home_id, ground.project(claim.project), claim.data["branch"])
+    gate = ground.world.git_gate(claim.data["repository"])
+    gate.take(wait=GATE_WAIT)
+    try:
+        mark_late(claim, begins, ground.world)
+    finally:
+        gate.give()
+
+
+def _restore(ground: Ground, claim: Claim) -> None:
+    """A tree whose removal was begun and is given up gets back what is missing in it."""
+    gate = ground.world.git_gate(claim.data["repository"])
+    gate.take(wait=GATE_WAIT)
+    try:
+        half_removed.restore(claim, ground.world)
+    finally:
+        gate.give()
+
+
+def _claim_task(tx: Tx, order: Order, limits: dict[str, int], journal: dict[str, Any]) -> None:
+    if order.slug is None:
+        return
+    count = tx.one(q.COUNT_UNFINISHED, project=order.project) or {"everywhere": 0, "here": 0}
+    for now, name, what in (
+        (count["everywhere"], "agents", "agents at work"),
+        (count["here"], "project_agents", f"agents at work in {order.project}"),
+    ):
+        if now >= limits[name]:
+            raise LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
+    place = {"project": order.project, "slug": order.slug, "id": order.dispatch, "at": tx.at}
+    stage, predecessor = STAGE_OF[order.kind], journal["predecessor"]
+    if journal["resumes"] and tx.run(q.RESUME_TASK, **place, predecessor=predecessor):
+        return
+    if tx.run(q.ASSIGN_TASK, **place) or tx.run(
+        q.ASSIGN_STAGE, **place, stage=stage, mends=int(stage in MENDING), predecessor=predecessor
+    ):
+        return
+    was = tasks.state(tx, order.project, order.slug)
+    if was["status"] == "in_progress":
+        raise TaskHeld(
+            project=order.project,
+            slug=order.slug,
+            holder=was["assignee"],
+            since=times.iso_or_none(was["started_at"]) or "an unknown time",
+        )
+    fence.step(order.project, order.slug, was, "claim")
+    raise NotReady(project=order.project, slug=order.slug, why=fence.why_not_ready(was, now=tx.at))
+
+
+def _write_journal(tx: Tx, ground: Ground, order: Order, journal: dict[str, Any]) -> None:
+    if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
+        raise Contested(what=f"the id {order.dispatch} was given out before; try again")
+    note_home(tx, ground.world)
+    written = tx.run(
+        q.ADD_DISPATCH,
+        id=order.dispatch,
+        kind=order.kind,
+        project=order.project,
+        slug=order.slug,
+        owner=owner(project=order.project, slug=order.slug),
+        host=ground.world.host.id,
+        home=ground.world.record.id,
+        tmux_socket=ground.world.tmux.socket,
+        at=tx.at,
+        spawner=str(ground.world.processes.me()),
+        server=order.server,
+        **{name: value for name, value in journal.items() if name not in {"resumes", "conversation", "handoffs"}},
+    )
+    if not written:
+        held = tx.one(q.UNFINISHED_OF_TASK, project=order.project, slug=order.slug) or {"id": "someone"}
+        raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
+    agent = {"engine": journal["engine"], "session": f"fleet-{order.dispatch}", "conversation": journal["conversation"]}
+    tx.run(q.ADD_AGENT, id=order.dispatch, **agent, at=tx.at)
+    if order.slug is not None and (journal["resumes"] or journal["handoffs"]):
+        tx.run(q.INHERIT_MESSAGES, dispatch=order.dispatch, predecessor=journal["predecessor"])
+    if journal["resumes"]:
+        tx.run(q.SET_RESUMES, id=order.dispatch, resumes=journal["resumes"])
+    if journal["handoffs"]:
+        tx.run(q.COUNT_HANDOFFS, id=order.dispatch, handoffs=journal["handoffs"])
+
+
+def _adopt(
+    tx: Tx, ground: Ground, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, Seen]]
+) -> list[Claim]:
+    assert order.slug is not None  # noqa: S101 - a bundle belongs to a task
+    place = {"project": order.project, "slug": order.slug}
+    bundles.own(tx, **place, host=ground.world.host.id, dispatch=order.dispatch, kind=order.kind)
+    now = {claim.kind: claim for claim in bundles.current(tx, order.project, order.slug)}
+    if {kind: claim.state for kind, claim in now.items()} != {kind: claim.state for kind, (claim, _) in before.items()}:
+        raise Contested(what=f"the bundle of {order.project}/{order.slug} changed meanwhile; try again")
+    made = []
+    for name in _BUNDLE:
+        todo = bundles.adopt(tx, fresh[name], now.get(name), before[name][1] if name in before else None)
+        if todo is not None:
+            made.append(todo)
+    return made

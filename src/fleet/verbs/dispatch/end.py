@@ -1,0 +1,122 @@
+"""End an agent: ask it the engine's own way, give it grace, kill its tree. Kill ends the attempt; stop leaves it to resume."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Any
+
+from fleet.engines.reader import engine as read_engine
+from fleet.errors import FleetError, NoSuchDispatch, Refused
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.identity import Identity
+from fleet.model.text.times import SECOND, duration
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch import remaining
+from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.settle import settle
+from fleet.verbs.homes.ownership import refuse_foreign
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+_DEATH_WAIT = 5.0
+_PASSES = 3
+_LOOKS = 5
+_BETWEEN_LOOKS = 0.05
+
+
+def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str, Any]:
+    """Ask, wait, kill, settle. The asking is written down first, so that an exit after it is evidence of nothing."""
+    row = _journal(ground, ident)
+    if row["exec_state"] not in UNFINISHED:
+        raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
+    refuse_foreign(ground, f"dispatch {ident}", row)
+    ground.commit(_ask(row, asked_for, reason))
+    row = _journal(ground, ident)  # it may have been launched meanwhile
+    _end_processes(ground, row)
+    for _ in range(_LOOKS):
+        done = settle(ground, ident, why=reason)
+        if done["settled"] or kill_processes(ground, row):  # what was started meanwhile, or is just going
+            break
+        ground.world.clock.wait(_BETWEEN_LOOKS)
+    return done
+
+
+def _journal(ground: Ground, ident: str) -> Row:
+    """In the tables, or in the archive: what has ended long ago has ended, and is not unknown."""
+    try:
+        return ground.dispatch(ident)
+    except NoSuchDispatch:
+        journal = archived(ground, ident)
+        if journal is None:
+            raise
+        return journal
+
+
+def press(ground: Ground, row: Row, *, asked_for: str, reason: str) -> str:
+    """The same for whoever comes back: ask, and go; later, when the grace is over, kill and settle. Never waits for the agent."""
+    process = Identity.parse(row["process"] or "")
+    remaining.record(ground, row)
+    if row["asked_for"] is None or row["asked_for"] == "report" != asked_for:
+        ground.commit(_ask(row, asked_for, reason))
+        if process is not None and ground.world.processes.life(process) == "alive":
+            ground.world.processes.signal(process, _exit_signal(ground, row))
+            return "asked to exit"
+    elif 0 <= ground.world.clock.now() - row["asked_at"] < duration(ground.setting("exit_grace")):
+        if not settle(ground, row["id"], why=reason)["settled"]:
+            return "given time to exit"
+        return "ended"
+    kill_processes(ground, row)
+    done = settle(ground, row["id"], why=reason)
+    return "ended" if done["settled"] else f"still there: {done['why']}"
+
+
+def _ask(row: Row, asked_for: str, reason: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = row["id"]
+        asked = tx.run(q.ASK_DISPATCH, id=row["id"], asked_for=asked_for, reason=reason, at=tx.at)
+        tx.note(asked_for=asked_for, reason=reason)
+        return {"asked": asked == 1}
+
+    return Change(f"ask {row['id']} to exit ({asked_for}: {reason})", work)
+
+
+def _end_processes(ground: Ground, row: Row) -> None:
+    process = Identity.parse(row["process"] or "")
+    processes = ground.world.processes
+    remaining.record(ground, row)
+    if process is not None and processes.life(process) == "alive":
+        processes.signal(process, _exit_signal(ground, row))
+        grace = duration(ground.setting("exit_grace")) / SECOND
+        processes.gone_within([process], grace)
+    kill_processes(ground, row)
+
+
+def kill_processes(ground: Ground, row: Row) -> list[int]:
+    """Kill whoever is proven to be left of a dispatch, deepest first. The pids of those that would not die."""
+    row = _recorded(ground, row)
+    processes, doomed = ground.world.processes, list[Identity]()
+    for _ in range(_PASSES):  # what was forked meanwhile goes too
+        found = remaining.look(ground, row).ours
+        if not found:
+            break
+        processes.kill_all(found)
+        doomed += found
+    left = processes.gone_within(doomed, _DEATH_WAIT)
+    return [who.pid for who in left]
+
+
+def _recorded(ground: Ground, row: Row) -> Row:
+    """The journal, with the descendants of an agent that is still alive: when it is dead, they are nobody's children."""
+    remaining.record(ground, row)
+    return ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=row["id"])) or row
+
+
+def _exit_signal(ground: Ground, row: Row) -> int:
+    try:
+        return signal.Signals[read_engine(ground.world.home, row["engine"] or "shell").exit_signal]
+    except FleetError:
+        return signal.SIGTERM

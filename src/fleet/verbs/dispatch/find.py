@@ -1,0 +1,79 @@
+"""Find the dispatch that is meant: an id, a unique prefix of one, a task's slug, or @last."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import Ambiguous, NoSuchDispatch
+from fleet.model import names
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.store import queries as q
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Rows
+    from fleet.verbs.context import Ground
+
+SHORTEST_PREFIX = 2
+_JOURNAL = re.compile(r"[0-9a-f]{8}-\d+\.json")
+
+
+def find(rows: Rows, given: str, project: str | None = None, *, here: str | None = None) -> str:
+    """The id of the dispatch that is meant; a slug is first of all the current project's. Several: they are listed."""
+    if given == "@last":
+        row = rows.one(q.NEWEST_DISPATCH)
+        if row is None:
+            raise NoSuchDispatch(dispatch=given)
+        return str(row["id"])
+    prefix = f"{given}%" if len(given) >= SHORTEST_PREFIX and set(given) <= set("0123456789abcdef") else "-"
+    found = [row for row in rows.all(q.DISPATCHES_LIKE, prefix=prefix, slug=given) if project in {None, row["project"]}]
+    exact = [row for row in found if row["id"] == given]
+    if exact:
+        return given
+    found = [row for row in found if row["slug"] == given] or found  # a slug that looks like the beginning of an id
+    if found and found[0]["slug"] != given and rows.one(q.TASK_CALLED, slug=given) is not None:
+        raise NoSuchDispatch(dispatch=given)
+    found = [row for row in found if row["slug"] == given and row["project"] == here] or found
+    unfinished = [row for row in found if row["exec_state"] in UNFINISHED]
+    chosen = unfinished or _newest_of_one_task(found)
+    if not chosen:
+        raise NoSuchDispatch(dispatch=given)
+    if len(chosen) > 1:
+        said = ", ".join(f"{row['id']} ({row['kind']} of {row['project']}/{row['slug']})" for row in chosen)
+        raise Ambiguous(given=given, candidates=said)
+    return str(chosen[0]["id"])
+
+
+def _newest_of_one_task(found: list[Row]) -> list[Row]:
+    """Ended dispatches of one task are told apart by age: the newest is meant."""
+    tasks = {(row["project"], row["slug"]) for row in found}
+    return found[:1] if len(tasks) == 1 else found
+
+
+def find_archived(ground: Ground, given: str) -> str | None:
+    """The same among journals that were archived: the newest that fits."""
+    kept = sorted(_journals(ground), key=lambda name: int(name.partition("-")[2].removesuffix(".json")), reverse=True)
+    prefixed = len(given) >= SHORTEST_PREFIX
+    meant = next((name for name in kept if given == "@last" or (prefixed and name.startswith(given))), None)
+    if meant is None or not names.is_dispatch_id(given):
+        meant = next((name for name in kept if _read(ground, name)["slug"] == given), meant)
+    return meant and meant.partition("-")[0]
+
+
+def archived(ground: Ground, ident: str) -> dict[str, Any] | None:
+    """The journal of a dispatch that was archived."""
+    if not names.is_dispatch_id(ident):
+        return None
+    name = next((name for name in reversed(_journals(ground)) if name.startswith(f"{ident}-")), None)
+    return _read(ground, name) if name else None
+
+
+def _journals(ground: Ground) -> list[str]:
+    """The files of the archive; what is just being written, or was when somebody was killed, is none."""
+    return [name for name in ground.world.files.names("dispatches/archive") if _JOURNAL.fullmatch(name)]
+
+
+def _read(ground: Ground, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(ground.world.files.read(f"dispatches/archive/{name}"))
+    return found

@@ -1,0 +1,65 @@
+"""Keep: uncommitted work in a worktree that nobody needs any more. Never deleted; committed to a ref of its own if the person says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import Absent, GitRefused
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.worktree_verdict import Keep
+from fleet.resources.worktree import half_removed
+from fleet.resources.worktree.worktree import GATE_WAIT
+from fleet.store import queries as q
+from fleet.verbs.dispatch.reclaim import is_disposable, reclaim, release_bundle, verdict
+from fleet.verbs.homes.ownership import is_own
+from fleet.verbs.resume.work_lock import gate_to_let_go
+from fleet.verbs.sweep.trash import announced
+
+if TYPE_CHECKING:
+    from fleet.verbs.context import Ground
+
+_WAIT = 10.0
+
+
+def dirty(ground: Ground) -> list[dict[str, Any]]:
+    """Worktrees of archived tasks that are kept, each with the reason and whether what it has can be committed to a ref."""
+    return [
+        {"project": claim.project, "task": claim.slug, "path": claim.name}
+        | {"why": found.reason, "committable": found.committable}
+        for claim, found in _kept_claims(ground)
+    ]
+
+
+def _kept_claims(ground: Ground) -> list[tuple[Claim, Keep]]:
+    claims = [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
+    judged = [(claim, verdict(ground, claim)) for claim in claims if is_own(ground, claim)]
+    return [(claim, found) for claim, found in judged if isinstance(found, Keep)]
+
+
+def _kept(ground: Ground, project: str, slug: str, repository: str) -> str:
+    mine = [each for each in _kept_claims(ground) if (each[0].project, each[0].slug) == (project, slug)]
+    if not mine or not is_disposable(ground, project, slug):
+        raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
+    claim, found = mine[0]
+    if not found.committable:
+        raise GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=found.reason)
+    half_removed.restore(claim, ground.world)  # what a removal has begun with is nobody's work
+    return ground.world.git.keep_dirty(repository, claim.name, slug)
+
+
+def keep(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+    """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle. No agent can be started in it meanwhile."""
+    repository = ground.project(project)["path"]
+    work, gate = gate_to_let_go(ground, project, slug), ground.world.git_gate(repository)
+    work.take(wait=_WAIT)
+    try:
+        gate.take(wait=GATE_WAIT)
+        ref = _kept(ground, project, slug, repository)
+    finally:
+        gate.give()
+        work.give()
+    left = release_bundle(ground, project, slug)
+    last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
+    if last is not None:
+        reclaim(ground, last["id"])
+    return {"project": project, "task": slug, "ref": ref, "left": left, "aside": announced(ground, project, slug)}

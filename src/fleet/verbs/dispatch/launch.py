@@ -1,0 +1,287 @@
+"""Launch: what a session's command does. It makes the dispatch in flight, once, and becomes the engine.
+
+A session that comes too late finds its dispatch ended and exits by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn
+
+from fleet.engines import command, readiness
+from fleet.engines.reader import engine as read_engine
+from fleet.errors import FleetError, Superseded, TmuxRefused
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.one_time_proof import VARIABLE, hashed
+from fleet.model.identity import Identity
+from fleet.model.text import escapes, jsontext
+from fleet.resources.worktree.verdict import copies_file
+from fleet.store import queries as q
+from fleet.store import seating
+from fleet.store.transaction import Change
+from fleet.verbs.agents import inject_hooks
+from fleet.verbs.homes.ownership import refuse_foreign
+from fleet.verbs.resume import conversation
+from fleet.world.files import folders
+from fleet.world.git.checkout import commit_dirs, committer
+from fleet.world.git.ignored import digest
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+_REASON = 300
+_LINK_WAIT = 10.0
+_SETUP_LIMIT = 3_600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launched:
+    """What this process is to become."""
+
+    program: str
+    words: list[str]
+    env: dict[str, str]
+    cwd: str
+    # What it inherits: the lock that says that its room uses the home.
+    lease: int = -1
+
+    def become(self) -> NoReturn:
+        """Become the engine."""
+        os.chdir(self.cwd)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the engine would
+            signal.signal(number, signal.SIG_DFL)
+        if self.lease >= 0:
+            os.set_inheritable(self.lease, True)  # noqa: FBT003 - so it is called
+        os.execve(self.program, self.words, self.env)  # noqa: S606 - no shell is what is wanted
+
+
+def launch(ground: Ground, ident: str) -> Launched:
+    """Take the dispatch in flight, and say what to exec."""
+    row = ground.dispatch(ident)
+    refuse_foreign(ground, f"dispatch {ident}", row)
+    _refuse_other_server(ground, row)
+    prompt_file = f"{ground.world.home}/{_inbox(ground, ident)}"
+    me = str(ground.world.processes.me())
+    nonce = ground.world.ids.key()
+    taken = ground.commit(_take_off(row, me, hashed(nonce)))
+    if not taken["launched"]:
+        now = ground.dispatch(ident)["exec_state"]
+        raise Superseded(
+            who=f"session fleet-{ident}", project=row["project"], slug=row["slug"] or "", now=f"its dispatch is {now}"
+        )
+    _join_cgroup(ground, ident)
+    repository = ground.project(row["project"])["path"]
+    cwd = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}" if row["slug"] else repository
+    if row["slug"]:
+        _set_up(ground, row, repository, cwd)
+    made = replace(_words(ground, row, prompt_file, cwd), lease=ground.world.rooms.handed_on())
+    return replace(made, env={**made.env, VARIABLE: nonce}) if taken["candidate"] else made
+
+
+def _refuse_other_server(ground: Ground, row: Row) -> None:
+    """No agent starts on a server that stands in the place of a living one: of its session neither could say that it is gone."""
+    socket, _, place = os.environ.get("TMUX", "").partition(",")
+    pid = place.partition(",")[0]
+    meant = Identity.parse(row["server"] or "")
+    if socket != ground.world.tmux.socket or not pid.isdigit() or meant is None or meant.pid == int(pid):
+        return
+    if ground.world.processes.life(meant) != "dead":
+        why = f"its server, process {meant.pid}, lives, and process {pid} has taken its socket"
+        raise TmuxRefused(what=f"start the agent of {row['id']}", why=why)
+
+
+def _join_cgroup(ground: Ground, ident: str) -> None:
+    """Before anything is started here: whoever descends from this process is in its group."""
+    for row in ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)):
+        if row["kind"] == "cgroup" and row["state"] == "live":
+            ground.world.cgroups.join(row["name"])
+
+
+def _inbox(ground: Ground, ident: str) -> str:
+    """The file with its prompt: its own, or the one that its predecessor handed over."""
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
+    held = [row["name"] for row in rows if row["kind"] == "coord_prompt_inbox" and row["state"] == "live"]
+    return held[-1] if held else f"inbox/{ident}.md"
+
+
+def _take_off(row: Row, me: str, proof: str) -> Change:
+    """In flight, once. A coordinator that is to follow another gets a proof that it alone has."""
+
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = row["id"]
+        launched = tx.run(q.LAUNCH_DISPATCH, id=row["id"], process=me, at=tx.at)
+        if launched:
+            _note_made(tx, row)
+        for each in tx.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]):
+            claim = Claim.of(each)
+            if claim.kind == "tmux_session" and launched:
+                tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps({**claim.data, "process": me}), at=tx.at)
+        candidate = bool(launched) and seating.seat(tx, row["project"])["candidate"] == row["id"]
+        if candidate:
+            tx.run(q.ADD_NONCE, dispatch=row["id"], project=row["project"], hash=proof, at=tx.at)
+        tx.note(process=me)
+        return {"launched": launched == 1, "candidate": candidate}
+
+    return Change(f"launch {row['id']}", work)
+
+
+def _note_made(tx: Tx, row: Row) -> None:
+    """Its dispatcher may be killed before it writes down what it has made; then an agent would work in what is said to be unmade."""
+    place = {"project": row["project"], "slug": row["slug"] or ""}
+    tx.run(q.NOTE_MADE, dispatch=row["id"], **place, at=tx.at)
+
+
+def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
+    engine = read_engine(ground.world.home, row["engine"])
+    given = tuple(json.loads(row["command"] or "[]"))
+    program = readiness.program_of(engine, given)
+    # Once more, in the environment that the agent really gets: that of the tmux server.
+    readiness.check(engine, autonomy=row["autonomy"], repository=ground.project(row["project"])["path"])
+    with open(prompt_file, encoding="utf-8") as file:
+        text = file.read()
+    hooks, told = inject_hooks.inject(ground, engine, row["autonomy"])
+    filling = command.Filling(
+        program=program,
+        prompt=text,
+        prompt_file=prompt_file,
+        autonomy=row["autonomy"],
+        model=row["model"],
+        command=given,
+        conversation=conversation.known(ground, row["id"]) or "",
+        remote=_is_remote(ground, row),
+        hooks=hooks,
+        fleet_home=ground.world.home,
+        git_dirs=commit_dirs(ground.world.git, cwd) if command.needs_git_dirs(engine, row["autonomy"]) else (),
+    )
+    author = committer(ground.world.git, cwd) if engine.committer else {}
+    env = command.environment(engine, os.environ, {**_told(ground, row, prompt_file), **told, **author})
+    goes_on = row["resumes"] == "conversation"
+    return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
+
+
+def _told(ground: Ground, row: Row, prompt_file: str) -> dict[str, str]:
+    """What its environment says about an agent: who it is, for whom it works, and where fleet is."""
+    return {
+        "FLEET_HOME": ground.world.home,
+        "FLEET_PROJECT": row["project"],
+        "FLEET_DISPATCH_ID": row["id"],
+        "FLEET_KIND": row["kind"],
+        "FLEET_PROMPT_FILE": prompt_file,
+        "PATH": f"{_bin(ground)}:{os.environ.get('PATH', os.defpath)}",
+        **({"FLEET_TASK": row["slug"]} if row["slug"] else {}),
+        **({"FLEET_PREDECESSOR": row["predecessor"]} if row["predecessor"] else {}),
+    }
+
+
+def _is_remote(ground: Ground, row: Row) -> bool:
+    """Only a coordinator can be remote-controlled, and only when the project's marker says so."""
+    said = ground.store.read(lambda rows: rows.one(q.REMOTE_CONTROL_OF, project=row["project"])) or {}
+    return bool(row["kind"] == "coord" and said.get("remote_control") == "up")
+
+
+def _bin(ground: Ground) -> str:
+    """A directory with nothing but fleet in it: what agents call is this fleet, and nothing else of ours is on their PATH."""
+    folder, link = f"{ground.world.home}/bin", f"{ground.world.home}/bin/fleet"
+    folders.make(folder)
+    if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(ground.world.fleet_program):
+        gate = ground.world.gate("bin")
+        gate.take(wait=_LINK_WAIT)
+        try:
+            new = f"{ground.world.home}/locks/fleet.new"  # not beside it: agents have that on their PATH
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(new)
+            os.symlink(ground.world.fleet_program, new)
+            os.replace(new, link)
+        finally:
+            gate.give()
+    return folder
+
+
+def _set_up(ground: Ground, row: Row, repository: str, cwd: str) -> None:
+    """Comfort, and why there is none: else all that is known of the agent would be that it has exited."""
+    try:
+        _comfort(ground, row, repository, cwd)
+    except FleetError as error:
+        why = str(error)
+
+        def work(tx: Tx) -> Row:
+            tx.about(row["project"], row["slug"])
+            tx.dispatch = row["id"]
+            tx.note(report="failed", reason=why)
+            return {
+                "reported": tx.run(q.REPORT_DISPATCH, id=row["id"], report="failed", reason=why, work=None, at=tx.at)
+            }
+
+        ground.commit(Change(f"{row['id']} could not be set up", work))
+        raise
+
+
+def _comfort(ground: Ground, row: Row, repository: str, cwd: str) -> None:
+    """Once in a worktree's life: copy the files that .worktreeinclude names, and run the project's setup command."""
+    marker = f"projects/{row['project']}/workers/{row['slug']}/set-up"
+    if os.path.exists(f"{ground.world.home}/{marker}"):
+        return
+    names = [name for name in included(ground, repository) if not os.path.lexists(os.path.join(cwd, name))]
+    _note_copies(ground, row, repository, names)
+    for name in names:
+        target = os.path.join(cwd, name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+            shutil.copy2(os.path.join(repository, name), target, follow_symlinks=False)
+    run_hook(ground, row, "worktree.setup", cwd)
+    ground.world.files.publish(marker, b"done\n")
+
+
+def _note_copies(ground: Ground, row: Row, repository: str, names: list[str]) -> None:
+    """Write down what is about to be copied: a copy that nobody changes is reproducible, and goes with its worktree."""
+    if not names:
+        return
+    path = copies_file(row["project"], row["slug"])
+    before = json.loads(ground.world.files.read(path)) if os.path.exists(f"{ground.world.home}/{path}") else {}
+    copies = before | {name: digest(os.path.join(repository, name)) for name in names}
+    ground.world.files.publish(path, json.dumps(copies).encode())
+
+
+def included(ground: Ground, repository: str) -> list[str]:
+    """Files of the user's checkout that git ignores and .worktreeinclude names; no repository within it."""
+    patterns = os.path.join(repository, ".worktreeinclude")
+    if not os.path.exists(patterns):
+        return []
+    named, ignored = (
+        _others(ground, repository, flag) for flag in (f"--exclude-from={patterns}", "--exclude-standard")
+    )
+    return sorted(named & ignored)
+
+
+def _others(ground: Ground, repository: str, flag: str) -> set[str]:
+    words = [
+        "git",
+        f"--git-dir={repository}/.git",
+        f"--work-tree={repository}",
+        "ls-files",
+        "-z",
+        "--others",
+        "--ignored",
+        flag,
+    ]
+    done = ground.world.programs.run("git ls-files", words, limit=60, cwd=repository, exact=True)
+    return {name for name in done.out.split("\0") if name and not name.endswith("/")} if done.ok else set()
+
+
+def run_hook(ground: Ground, row: Row, setting: str, cwd: str) -> None:
+    """Run a command of the user's own, as written in fleet.toml, in a worktree; what it prints goes into a log of the dispatch."""
+    told = ground.setting(setting, row["project"])
+    if not told:
+        return
+    log = f"{ground.world.home}/logs/{row['id']}.{setting.rpartition('.')[2]}.log"
+    done = ground.world.programs.record(setting, ["/bin/sh", "-c", told], path=log, limit=_SETUP_LIMIT, cwd=cwd)
+    if not done.ok:
+        said = escapes.tail(" ".join(f"{done.out} {done.err}".split()), _REASON, more=log)
+        raise FleetError(what=f"{setting} failed ({done.status}): {said}")

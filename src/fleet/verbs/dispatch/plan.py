@@ -1,0 +1,194 @@
+"""Ordering: what somebody wants started, looked at whole before anything is made.
+
+Whatever can be refused by looking is refused here: a project, task or engine that is not there, a program that is missing, a
+branch that is somebody else's. What comes out is the order that the kinds follow, and the facts of the journal.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fleet.engines import prompt, readiness
+from fleet.engines.reader import engine as read_engine
+from fleet.errors import BadInput, NoSuchTask, NotReady, NotTrusted
+from fleet.model.dispatch.branch_marks import mark_of
+from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
+from fleet.model.tasks.pipeline import KIND_AT
+from fleet.model.text import times
+from fleet.model.text.times import SECOND, duration
+from fleet.resources import KINDS
+from fleet.resources.kind import Order
+from fleet.store import queries as q
+from fleet.verbs.dispatch.tmux_server import server
+from fleet.verbs.merge import branches
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
+    from fleet.model.settings.table import Value
+    from fleet.store.transaction import Row, Rows
+    from fleet.verbs.context import Ground
+
+WAIT = 10.0
+_OF_WORKTREES = ("worktree.setup", "worktree.teardown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What somebody wants started."""
+
+    project: str
+    slug: str | None
+    kind: str = "worker"
+    engine: str | None = None
+    command: tuple[str, ...] = ()
+    autonomy: str | None = None
+    model: str | None = None
+    predecessor: str | None = None
+    # The branch that it begins at and will be merged into, when that is not the project's own.
+    onto: str | None = None
+    # What a predecessor left for this one to read, and how many handoffs led here.
+    handoff: str = ""
+    handoffs: int = 0
+    # A coordinator that is to follow another has to prove itself within so many seconds.
+    proof: float | None = None
+    wait: float = WAIT
+    # Only of a resume: whether it goes on in its predecessor's conversation or starts again; and that conversation.
+    resumes: str | None = None
+    conversation: str | None = None
+
+
+def prepare(ground: Ground, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
+    """Look at everything that could be refused, and gather what the journal and the kinds need."""
+    if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
+        raise BadInput(what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one")
+    project, engine, autonomy = check_start(ground, wanted)
+    task = _task(ground, wanted)
+    wanted = _at_its_stage(wanted, task)
+    integration, base, there = _branches(ground, wanted, project["path"])
+    order = _order(ground, wanted, project["path"], integration=integration, base=base, task=task)
+    order = replace(order, branch_was_there=there)
+    journal = {
+        "engine": engine.name,
+        "autonomy": autonomy if engine.autonomy else None,
+        "model": wanted.model,
+        "command": json.dumps(wanted.command),
+        "base": base,
+        "predecessor": wanted.predecessor,
+        "handoffs": wanted.handoffs,
+        "resumes": wanted.resumes,
+        "conversation": wanted.conversation or (ground.world.ids.conversation() if engine.session else None),
+    }
+    return order, journal
+
+
+def _at_its_stage(wanted: Wanted, task: Row) -> Wanted:
+    """Whoever asks for a worker gets whom the task needs at its stage: somebody to mend it, or to review it."""
+    if wanted.slug is None or wanted.kind != "worker" or task["stage"] not in KIND_AT:
+        return wanted
+    kind = KIND_AT[task["stage"]]
+    if kind == "finisher":
+        why = f"its work is done and waits to be merged: `fleet merge {wanted.slug} -p {wanted.project}`"
+        raise NotReady(project=wanted.project, slug=wanted.slug, why=why)
+    left = task["assignee"] if task["status"] == "in_progress" and kind == "reviewer" else None
+    return replace(wanted, kind=kind, predecessor=wanted.predecessor or left)
+
+
+def check_start(ground: Ground, wanted: Wanted) -> tuple[Row, Engine, str | None]:
+    """The project, the engine and its freedom; refused before anything is made when the agent could not start."""
+    project = ground.project(wanted.project)
+    told = ground.settings(wanted.project)
+    _refuse_untrusted(told, wanted)
+    engine = _engine(ground, wanted)
+    readiness.program_of(engine, wanted.command)
+    autonomy = wanted.autonomy or told["autonomy"].value
+    if engine.autonomy and autonomy is None and told["autonomy"].untrusted:
+        raise NotTrusted(project=wanted.project, settings="autonomy")
+    readiness.check(engine, autonomy=autonomy, repository=project["path"])
+    return project, engine, autonomy
+
+
+def _refuse_untrusted(told: dict[str, Value], wanted: Wanted) -> None:
+    """Refuse to make a worktree whose commands nobody has trusted."""
+    waiting = [name for name in _OF_WORKTREES if told[name].untrusted]
+    if wanted.slug is not None and waiting:
+        raise NotTrusted(project=wanted.project, settings=" and ".join(waiting))
+
+
+def _engine(ground: Ground, wanted: Wanted) -> Engine:
+    task = ground.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=wanted.project, slug=wanted.slug or ""))
+    told = ground.settings(wanted.project)["engine"]
+    name = wanted.engine or (task or {}).get("engine") or told.value
+    if not name and told.untrusted:
+        raise NotTrusted(project=wanted.project, settings="engine")
+    if not name:
+        raise BadInput(what="no engine: say --engine NAME, or set engine in fleet.toml; `fleet engine list` shows them")
+    return read_engine(ground.world.home, name)
+
+
+def _task(ground: Ground, wanted: Wanted) -> Row:
+    if wanted.slug is None:
+        return {"title": f"Coordinate {wanted.project}", "description": "", "verify": None, "log": []}
+
+    def look(rows: Rows) -> Row:
+        row = rows.one(q.TASK_WHOLE, project=wanted.project, slug=wanted.slug)
+        if row is None:
+            raise NoSuchTask(project=wanted.project, slug=wanted.slug)
+        return {**row, "log": rows.all(q.TASK_LOG, project=wanted.project, slug=wanted.slug)}
+
+    return ground.store.read(look)
+
+
+def _branches(ground: Ground, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
+    if wanted.slug is None:
+        return "", None, False
+    return branches.of_task(ground, wanted.project, wanted.slug, repository, onto=wanted.onto)
+
+
+def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str, base: str | None, task: Row) -> Order:
+    world = ground.world
+    ident = world.ids.dispatch()
+    branch = f"worker/{wanted.slug}" if wanted.slug else ""
+    order = Order(
+        dispatch=ident,
+        kind=wanted.kind,
+        project=wanted.project,
+        slug=wanted.slug,
+        repository=repository,
+        branch=branch,
+        base=base,
+        branch_mark=mark_of(world.tmux.home_id, ground.project(wanted.project), branch),
+        integration=integration,
+        words=("/usr/bin/env", *_mark(wanted, ident), world.fleet_program, "launch", ident),
+        server=str(server(ground)),
+        git_limit=duration(ground.setting("git_limit")) / SECOND,
+        env={"FLEET_HOME": world.home},
+    )
+    cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else repository
+    return replace(order, cwd=cwd, prompt=_prompt(ground, order, task, wanted.handoff))
+
+
+def _mark(wanted: Wanted, ident: str) -> list[str]:
+    """What marks a process as the dispatch's. Given to its command, not to its session: a pane that a person splits off has none."""
+    task = [f"FLEET_TASK={wanted.slug}"] if wanted.slug else []
+    return [f"FLEET_DISPATCH_ID={ident}", f"FLEET_PROJECT={wanted.project}", *task]
+
+
+def _prompt(ground: Ground, order: Order, task: Row, handoff: str) -> str:
+    said = "".join(f"- {times.iso(each['at'])} {each['actor']}: {each['message']}\n" for each in task["log"][-20:])
+    facts = {
+        "title": task["title"],
+        "description": task["description"],
+        "slug": order.slug or "",
+        "project": order.project,
+        "dispatch": order.dispatch,
+        "branch": order.branch,
+        "verify": f"- Before you say done, `{task['verify']}` has to pass.\n" if task["verify"] else "",
+        "integration": order.integration,
+        "comments": task.get("reason") or "",
+        "history": f"\nWhat was said about this task before:\n{said}" if said else "",
+    }
+    if handoff:
+        return f"{prompt.prompt(ground.world.home, order.kind, facts)}\n{handoff}"
+    return prompt.prompt(ground.world.home, order.kind, facts)

@@ -1,0 +1,304 @@
+"""Prompts for programs: acquire, release, rewrite and inspect the inbox of a dispatch. Each answers with one outcome.
+
+A rewrite moves the inbox to a new owner: the intent (owner and content) is committed, the file replaced, the fact committed. From
+the intent on the old owner's release is a no-op; killed anywhere, it is finished from the store.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import Absent, BadInput, BundleHeld, Contested, NotOwned, OtherHost, Refused, Superseded
+from fleet.model import names
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
+from fleet.model.dispatch.steps import UNFINISHED, owner
+from fleet.model.text import jsontext
+from fleet.resources import KINDS, class_of
+from fleet.resources.kind import Order
+from fleet.store import bundles
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch.acquire import acquire, intent, is_free, release
+from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.reclaim import journal
+from fleet.verbs.homes.ownership import is_own, note_home, refuse_foreign
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.verbs.context import Ground
+
+KIND = "coord_prompt_inbox"
+Answer = dict[str, Any]
+
+
+def acquire_prompt(ground: Ground, ident: str, content: str, wanted: dict[str, Any]) -> Answer:
+    """Publish a prompt for a dispatch, which is made pending if there is none."""
+    names.DispatchId(ident)
+    _refuse_elsewhere(ground, ident, host=wanted.get("host_id"), socket=wanted.get("tmux_socket"))
+    project, slug = _owned(wanted["owner"])
+    _refuse_another_owner(ground, ident, wanted["owner"])
+    held = _claim_of(ground, ident)
+    if held is not None and held.state == "live":
+        return _answer("already_acquired", ident, ground, held)
+    kind = wanted.get("kind") or ("worker" if slug else "coord")
+    if kind not in DISPATCH_KINDS or (kind == "coord") != (slug is None):
+        raise BadInput(what=f"kind {kind!r} does not fit: a coordinator has no task, everything else has one")
+    order = Order(dispatch=ident, kind=kind, project=project, slug=slug,
+                  repository=ground.project(project)["path"], prompt=content)  # fmt: skip
+    claim = intent(ground, KINDS[KIND], order)
+    claim.data["preserve"] = bool(wanted.get("preserve"))
+    if held is not None and held.state == "allocating" and is_free(ground, held):
+        claim = _retaken(ground, held, claim)  # whoever began with it was killed
+    else:
+        ground.commit(_intend(ground, order, claim))
+    acquire(ground, [claim], order)
+    return _answer("acquired", ident, ground, claim)
+
+
+def _refuse_another_owner(ground: Ground, ident: str, wanted: str) -> None:
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    if row is not None and row["owner"] != wanted:
+        raise NotOwned(what=f"dispatch {ident}", owner=row["owner"])
+
+
+def _intend(ground: Ground, order: Order, claim: Claim) -> Change:
+    # Whoever called this program goes on to start the agent: its death, not ours, means that nobody will.
+    caller = ground.world.processes.identify(os.getppid())
+
+    def work(tx: Tx) -> Row:
+        tx.about(order.project, order.slug)
+        tx.dispatch = order.dispatch
+        row = tx.one(q.DISPATCH_BY_ID, id=order.dispatch)
+        if row is None:
+            _add_pending(tx, ground, order, str(caller or ground.world.processes.me()))
+        elif row["exec_state"] not in UNFINISHED:
+            raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
+                             now=f"it is {row['exec_state']}")  # fmt: skip
+        bundles.add_claim(tx, claim)
+        return {"id": order.dispatch}
+
+    return Change(f"intend the prompt of {order.dispatch}", work, order.prompt)
+
+
+def _retaken(ground: Ground, held: Claim, wanted: Claim) -> Claim:
+    """The claim that was left unmade, in our hands."""
+
+    def work(tx: Tx) -> Row:
+        tx.dispatch = held.dispatch
+        data = jsontext.dumps(wanted.data)
+        if not tx.run(q.RETAKE_CLAIM, id=held.id, actor=wanted.actor, was=held.actor, data=data, at=tx.at):
+            raise Contested(what=f"{held}: somebody else is at it; try again")
+        return {"id": held.dispatch}
+
+    ground.commit(Change(f"take up the prompt of {held.dispatch}", work))
+    values = {name: getattr(held, name) for name in Claim.__slots__}
+    return Claim(**values | {"actor": wanted.actor, "data": wanted.data})
+
+
+def _add_pending(tx: Tx, ground: Ground, order: Order, spawner: str) -> None:
+    if order.slug is not None and tx.one(q.TASK_EXISTS, project=order.project, slug=order.slug) is None:
+        raise Absent(what=f"task {order.project}/{order.slug}")
+    if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
+        raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
+                         now="its id was used before")  # fmt: skip
+    blank = dict.fromkeys(("predecessor", "engine", "autonomy", "model", "command", "base", "server"))
+    place = {
+        "host": ground.world.host.id,
+        "home": ground.world.record.id,
+        "tmux_socket": ground.world.tmux.socket,
+        "spawner": spawner,
+    }
+    who = {"id": order.dispatch, "kind": order.kind, "project": order.project, "slug": order.slug}
+    mine = owner(project=order.project, slug=order.slug)
+    note_home(tx, ground.world)
+    if not tx.run(q.ADD_DISPATCH, **who, **place, **blank, owner=mine, at=tx.at):
+        held = tx.one(q.UNFINISHED_OF_TASK, project=order.project, slug=order.slug) or {"id": "someone"}
+        raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
+
+
+def release_prompt(ground: Ground, ident: str, kind: str) -> Answer:
+    """Let go of one thing of a dispatch. What was given to another owner meanwhile is not touched."""
+    names.DispatchId(ident)
+    _refuse_elsewhere(ground, ident)
+    if kind not in KINDS:
+        raise BadInput(what=f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
+    if class_of(kind) == "adoptable":
+        raise BadInput(what=f"a {kind} belongs to its task, not to {ident}; it goes when the task is archived")
+    known = ground.store.read(lambda rows: rows.one(q.ID_GIVEN, id=ident))
+    if known is None:
+        raise Absent(what=f"dispatch {ident}")
+    claims = [claim for claim in _claims(ground, ident) if claim.kind == kind]
+    held = [claim for claim in claims if claim.state != "released"]
+    if not held:
+        return {"outcome": "already_released", "dispatch_id": ident, "kind": kind, "path": None}
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    if class_of(kind) == "exclusive" and row is not None and row["exec_state"] in UNFINISHED:
+        raise NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row['exec_state']}")
+    left = release(ground, held[-1])
+    if left:
+        raise NotOwned(what=left, owner="someone else")
+    return _answer("released", ident, ground, held[-1])
+
+
+def rewrite_prompt(ground: Ground, new: str, old: str, content: str) -> Answer:
+    """Hand an inbox over to a new owner, with new content."""
+    names.DispatchId(new)
+    names.DispatchId(old)
+    successor = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=new))
+    if successor is None:
+        raise Absent(what=f"dispatch {new}")
+    _refuse_elsewhere(ground, new)
+    _refuse_elsewhere(ground, old)
+    mine = [each for each in _claims(ground, new) if each.data.get("rewritten_from") == old]
+    if mine:
+        return _answer("already_rewritten", new, ground, mine[0])
+    claim = _claim_of(ground, old)
+    if claim is None or claim.state != "live":
+        raise Absent(what=f"prompt of {old}")
+    ground.commit(_hand_over(claim, new, content))
+    moved = next(each for each in _claims(ground, new) if each.id == claim.id)
+    finish_rewrite(ground, moved)
+    return _answer("rewritten", new, ground, moved)
+
+
+def _hand_over(claim: Claim, new: str, content: str) -> Change:
+    old = claim.dispatch
+
+    def work(tx: Tx) -> Row:
+        tx.dispatch = new
+        _refuse_ended(tx, new)
+        if take_over(tx, claim, new, content) is None:
+            raise NotOwned(what=f"the prompt of {old}", owner="someone else")
+        return {"moved": 1}
+
+    return Change(f"hand the inbox of {old} over to {new}", work, content)
+
+
+def _refuse_ended(tx: Tx, ident: str) -> None:
+    """What is handed to one that has ended would go with it."""
+    row = tx.one(q.DISPATCH_BY_ID, id=ident)
+    if row is None or row["exec_state"] not in UNFINISHED:
+        now = f"it is {row['exec_state'] if row else 'archived'}"
+        raise Superseded(
+            who=f"dispatch {ident}", project=row["project"] if row else "", slug=(row or {}).get("slug") or "", now=now
+        )
+
+
+def left_inbox(ground: Ground, ident: str | None) -> Claim | None:
+    """The inbox that a dispatch of this home left for its successor."""
+    claim = _claim_of(ground, ident or "")
+    return claim if claim is not None and claim.state == "live" and is_own(ground, claim) else None
+
+
+def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
+    """The intent of a rewrite: the inbox with its new owner and content. None when somebody else has it by now."""
+    data = {**claim.data, "rewritten_from": claim.dispatch, "rewrite": content}
+    moved = tx.run(q.GIVE_CLAIM, id=claim.id, was=claim.dispatch, dispatch=new, data=jsontext.dumps(data), at=tx.at)
+    values = {name: getattr(claim, name) for name in Claim.__slots__} | {"dispatch": new, "data": data}
+    return Claim(**values) if moved else None
+
+
+def finish_rewrite(ground: Ground, claim: Claim) -> None:
+    """Put the content of a rewrite's intent into the file, and write down that it is there."""
+    content = claim.data.get("rewrite")
+    if content is None or not ground.store.read(lambda rows: _is_as(rows, claim)):
+        return
+    ground.world.files.publish(claim.name, content.encode())
+    data = {name: value for name, value in claim.data.items() if name != "rewrite"}
+
+    def work(tx: Tx) -> Row:
+        tx.dispatch = claim.dispatch
+        same = _is_as(tx, claim)
+        return {"done": same and tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps(data), at=tx.at)}
+
+    ground.commit(Change(f"the inbox of {claim.dispatch} is rewritten", work))
+
+
+def _is_as(rows: Rows, claim: Claim) -> bool:
+    """Whether it is still to be rewritten so: not handed on, and not finished by somebody else."""
+    row = rows.one(q.CLAIM_BY_ID, id=claim.id)
+    now = Claim.of(row) if row else None
+    return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, claim.state, claim.data)
+
+
+def inspect(ground: Ground, ident: str) -> Answer:
+    """What a dispatch holds, each thing looked at anew."""
+    names.DispatchId(ident)
+    if ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) is None:
+        raise Absent(what=f"dispatch {ident}")
+    shown = ground.store.read(lambda rows: journal(rows, ident))["claims"]
+    seen = {
+        claim.kind: KINDS[claim.kind].look(claim, ground.world)
+        for claim in _claims(ground, ident)
+        if claim.kind in KINDS
+    }
+    claims = [{**each, "look": seen.get(each["kind"])} for each in shown]
+    return {"outcome": "inspected", "dispatch_id": ident, "kind": None, "path": None, "claims": claims}
+
+
+def disown(ground: Ground, ident: str, kind: str, reason: str) -> Answer:
+    """Give up a claim that another home or host made: the operator's word, recorded. The thing itself is not touched."""
+    held = [*_claims(ground, names.DispatchId(ident)), *_bundle_of(ground, ident), *_of_job(ground, ident)]
+    claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
+    if not claims:
+        raise Absent(what=f"{kind} of {ident}")
+    here = [claim for claim in claims if is_own(ground, claim)]
+    if here:
+        word = "job cancel" if here[0].job else "kill"
+        raise Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` let it go")
+
+    def work(tx: Tx) -> Row:
+        tx.dispatch = None if claims[0].job else ident
+        gone = sum(
+            tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after="released", at=tx.at) for claim in claims
+        )
+        tx.note(disowned=[str(claim) for claim in claims], reason=reason)
+        return {"outcome": "disowned", "dispatch_id": ident, "kind": kind, "path": None, "count": gone}
+
+    return ground.commit(Change(f"disown {kind} of {ident}: {reason}", work))
+
+
+def _bundle_of(ground: Ground, ident: str) -> list[Claim]:
+    """What the task of a dispatch holds."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or archived(ground, ident) or {}
+    place = {"project": row.get("project") or "", "slug": row.get("slug") or ""}
+    return [Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place))]
+
+
+def _of_job(ground: Ground, ident: str) -> list[Claim]:
+    """What runners of a job hold."""
+    return [Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=ident))]
+
+
+def _owned(given: str) -> tuple[str, str | None]:
+    parts = given.split("/")
+    if len(parts) == 2 and parts[0] == "coord":  # noqa: PLR2004
+        return names.project(parts[1]), None
+    if len(parts) == 4 and parts[0] == "project" and parts[2] == "slug":  # noqa: PLR2004
+        return names.project(parts[1]), names.slug(parts[3])
+    raise BadInput(what=f"--owner {given!r} is neither project/P/slug/S nor coord/P")
+
+
+def _claims(ground: Ground, ident: str) -> list[Claim]:
+    return [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))]
+
+
+def _claim_of(ground: Ground, ident: str) -> Claim | None:
+    return next((claim for claim in _claims(ground, ident) if claim.kind == KIND and claim.state != "released"), None)
+
+
+def _answer(outcome: str, ident: str, ground: Ground, claim: Claim) -> Answer:
+    return {"outcome": outcome, "dispatch_id": ident, "kind": claim.kind, "path": f"{ground.world.home}/{claim.name}"}
+
+
+def _refuse_elsewhere(ground: Ground, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
+    """Only the home that made a thing touches it; nor does any when the caller means another host or socket."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    if row is not None:
+        refuse_foreign(ground, f"dispatch {ident}", row)
+    world = ground.world
+    for meant, mine, what in ((host, world.host.id, "host"), (socket, world.tmux.socket, "tmux socket")):
+        if meant and meant != mine:
+            raise OtherHost(what=f"dispatch {ident}", made=f"{what} {meant}", here=mine, dispatch=ident)

@@ -1,0 +1,323 @@
+"""Reclaim: release what an ended dispatch held, as the class of each thing demands; then archive its journal."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, assert_never
+
+from fleet.errors import GateHeld, NotTrusted
+from fleet.model.dispatch.branch_marks import mark_of
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.settling import HANDED_OFF
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep
+from fleet.model.text.sizes import shown_size, size
+from fleet.model.text.times import iso, iso_or_none
+from fleet.resources import ORDER, RELEASED_AT_END, class_of
+from fleet.resources.worktree.half_made import UNMADE
+from fleet.resources.worktree.verdict import may_go
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch.acquire import release
+from fleet.verbs.homes.ownership import why_foreign
+from fleet.verbs.resume.work_lock import gate_to_let_go
+from fleet.verbs.sweep import trash
+
+if TYPE_CHECKING:
+    from fleet.model.dispatch.worktree_verdict import Verdict
+    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.verbs.context import Ground
+
+TEARDOWN_LIMIT = 60.0
+_GATE_WAIT = 5.0
+_PLACE = {kind.name: number for number, kind in enumerate(ORDER)}
+_TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
+
+
+def reclaim(ground: Ground, ident: str) -> list[str]:
+    """Release in reverse order. What is left, and why."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    if row is None or row["exec_state"] in UNFINISHED:
+        return []
+    foreign = why_foreign(ground, row)
+    if foreign:
+        return [f"dispatch {ident}: {foreign}"]
+    left = [why for why in (release(ground, claim) for claim in _due(ground, ident)) if why]
+    if row["slug"] is not None:
+        left += undo_unmade(ground, row["project"], row["slug"])
+        left += release_bundle(ground, row["project"], row["slug"]) if _is_owner(ground, row) else []
+    event = ground.commit(_judge(ident))["recl_state"]
+    if event == "complete":
+        archive(ground, ident)
+    return left
+
+
+def undo_unmade(ground: Ground, project: str, slug: str) -> list[str]:
+    """What could not be made of a task's bundle is undone, so that the next dispatch can make it anew."""
+    held = ground.store.read(lambda rows: rows.all(q.UNMADE_OF_BUNDLE, project=project, slug=slug))
+    return [why for why in (release(ground, Claim.of(row)) for row in held) if why]
+
+
+def _due(ground: Ground, ident: str) -> list[Claim]:
+    """What is to be released, last made first. An inbox that is to be handed over waits for its successor."""
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
+    waits = "coord_prompt_inbox" if ground.store.read(lambda snapshot: is_handed_over(snapshot, ident)) else None
+    held = [
+        claim
+        for claim in map(Claim.of, rows)
+        if claim.state != "released" and class_of(claim.kind) in RELEASED_AT_END and claim.kind != waits
+    ]
+    return sorted(held, key=lambda claim: -_PLACE.get(claim.kind, 0))
+
+
+def is_handed_over(rows: Rows, ident: str) -> bool:
+    """Whether a successor on the same task is to take over what it was told."""
+    entry = rows.one(q.QUEUED_HANDOFF_OF, dispatch=ident)
+    row = rows.one(q.DISPATCH_BY_ID, id=ident)
+    return entry is not None and row is not None and row["slug"] is not None and row["blocked_reason"] == HANDED_OFF
+
+
+def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
+    """A task's worktree and directory go when the task is terminal and archived, and nobody works in them.
+
+    Behind the gate of its work, so that no agent can be started in them meanwhile.
+    """
+    if not is_disposable(ground, project, slug):
+        return []
+    gate = gate_to_let_go(ground, project, slug)
+    try:
+        gate.take(wait=_GATE_WAIT)
+    except GateHeld as held:
+        return [f"the bundle of {project}/{slug}: {held}"]
+    try:
+        return (
+            _release_bundle(ground, project, slug) if is_disposable(ground, project, slug) else _needed(project, slug)
+        )
+    finally:
+        gate.give()
+
+
+def _with_facts(ground: Ground, claim: Claim) -> Claim:
+    """The claim of a worktree with what its project calls disposable: whoever removes it asks once more whether it may go.
+
+    One from before branches were marked gets the mark of its project's branches too.
+    """
+    if claim.kind != "worktree":
+        return claim
+    facts: dict[str, Any] = {"disposable": _disposable(ground, claim)}
+    if "branch_mark" not in claim.data and claim.project:
+        facts["owner_mark"] = mark_of(ground.world.tmux.home_id, ground.project(claim.project), claim.data["branch"])
+    return replace(claim, data={**claim.data, **facts})
+
+
+def _needed(project: str, slug: str) -> list[str]:
+    return [f"the bundle of {project}/{slug} is needed again: somebody opened its task meanwhile"]
+
+
+def _release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
+    held = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, project=project, slug=slug))
+    foreign = [f"{claim}: {why}" for claim in map(Claim.of, held) if (why := why_foreign(ground, claim))]
+    if foreign:
+        return foreign
+    claims = sorted(map(Claim.of, held), key=lambda claim: -_PLACE.get(claim.kind, 0))
+    left: list[str] = []
+    for claim in claims:
+        why = _make_ready(ground, claim)
+        if not is_disposable(ground, project, slug):
+            return [*_needed(project, slug), *trash.bring_back(ground, claim)]
+        why = why or release(ground, _with_facts(ground, claim))
+        if why:
+            left += [why, *trash.bring_back(ground, claim)]
+            break  # the directory stays with the tree
+    if not left and claims:
+        ground.commit(_bundle_gone(project, slug))
+    return left
+
+
+def _make_ready(ground: Ground, claim: Claim) -> str:
+    """Make a worktree ready to go: tear it down, put aside what may not be reproducible. Why it stays; its claim is not touched then."""
+    if claim.kind != "worktree" or claim.state in UNMADE:
+        return ""
+    why = why_kept(ground, claim)
+    if why:
+        return why
+    _tear_down(ground, claim)
+    found = verdict(ground, claim)  # once more: the teardown may have left something
+    match found:
+        case Keep():
+            return found.reason
+        case Aside():
+            return trash.put_aside(ground, claim, found)
+        case Go():
+            return ""
+        case _:
+            assert_never(found)
+
+
+def why_kept(ground: Ground, claim: Claim) -> str:
+    """Why a worktree must not go; empty when it may, perhaps after some ignored files were put aside."""
+    found = verdict(ground, claim)
+    return found.reason if isinstance(found, Keep) else ""
+
+
+def verdict(ground: Ground, claim: Claim) -> Verdict:
+    """Whether a worktree may go, by the settings of its project and with the room that the trash has."""
+    if claim.kind != "worktree":
+        return Go()
+    found = may_go(claim, ground.world, disposable=_disposable(ground, claim))
+    limit = ground.setting("trash.limit")
+    if isinstance(found, Aside) and not trash.has_room(ground, found.size, size(limit) or 0):
+        what = f"{claim.name} has {found.files} ignored files ({shown_size(found.size)}) that may not be reproducible"
+        advice = "move them away, name them in worktree.disposable, or raise trash.limit"
+        return Keep(reason=f"{what}, and the trash holds no more than {limit}: {advice}", files=found.paths)
+    return found
+
+
+def _disposable(ground: Ground, claim: Claim) -> list[str]:
+    return list(ground.setting("worktree.disposable", claim.project))
+
+
+def _tear_down(ground: Ground, claim: Claim) -> None:
+    """Run the project's teardown command, once, in a worktree that is about to go. Whatever it does, it cannot hold the release up.
+
+    If the tree stays after all, the next agent in it gets it set up again.
+    """
+    told = _teardown(ground, claim.project)
+    if told and claim.state == "live" and os.path.isdir(claim.name):
+        ground.world.files.unlink(f"projects/{claim.project}/workers/{claim.slug}/set-up")
+        ground.world.programs.record("worktree.teardown", ["/bin/sh", "-c", told], limit=TEARDOWN_LIMIT, cwd=claim.name)
+
+
+def _teardown(ground: Ground, project: str | None) -> str | None:
+    """The command, if there is one that was trusted: another one is not run, and nothing waits for it."""
+    try:
+        found: str | None = ground.setting("worktree.teardown", project)
+    except NotTrusted:
+        return None
+    return found
+
+
+def is_disposable(ground: Ground, project: str, slug: str) -> bool:
+    """Whether nobody works on a task, and nobody will."""
+
+    def look(rows: Rows) -> bool:
+        task = rows.one(q.TASK_STATE, project=project, slug=slug)
+        at_work = rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug)
+        return task is not None and bool(task["archived"]) and at_work is None
+
+    return ground.store.read(look)
+
+
+def _bundle_gone(project: str, slug: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        bundle = tx.one(q.BUNDLE_OF, project=project, slug=slug)
+        if bundle is not None:
+            tx.run(q.END_ADOPTION, project=project, slug=slug, dispatch=bundle["owner"], at=tx.at)
+        tx.run(q.FORGET_RELEASED_OF_BUNDLE, project=project, slug=slug)
+        return {"released": True}
+
+    return Change(f"the bundle of {project}/{slug} is released", work)
+
+
+def _judge(ident: str) -> Change:
+    """The reclamation state that follows from the claims, and from nothing else."""
+
+    def work(tx: Tx) -> Row:
+        row = tx.one(q.DISPATCH_BY_ID, id=ident)
+        if row is None:
+            return {"recl_state": "archived"}  # somebody else was faster
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = ident
+        states = {each["state"] for each in tx.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)} - {"released"}
+        after = _state(states, owns=_owns_bundle(tx, row))
+        if after != row["recl_state"]:
+            tx.run(q.STEP_RECL, id=ident, before=row["recl_state"], after=after, at=tx.at)
+        tx.note(recl_state=after)
+        return {"recl_state": after}
+
+    return Change(f"judge what {ident} still holds", work)
+
+
+def _state(states: set[str], *, owns: bool) -> str:
+    if "releasing_blocked" in states:
+        return "blocked"
+    if states:
+        return "partial"
+    return "pending" if owns else "complete"
+
+
+def _is_owner(ground: Ground, row: Row) -> bool:
+    bundle = ground.store.read(lambda rows: rows.one(q.BUNDLE_OF, project=row["project"], slug=row["slug"]))
+    return bundle is not None and bundle["owner"] == row["id"]
+
+
+def _owns_bundle(tx: Tx, row: Row) -> bool:
+    if row["slug"] is None:
+        return False
+    bundle = tx.one(q.BUNDLE_OF, project=row["project"], slug=row["slug"])
+    held = tx.one(q.CLAIMS_ON_TASK, project=row["project"], slug=row["slug"])
+    return bundle is not None and bundle["owner"] == row["id"] and bool(held and held["n"])
+
+
+def archive(ground: Ground, ident: str) -> str:
+    """The journal of a finished, fully reclaimed dispatch leaves the tables: file first, synced; rows after.
+
+    The file is named after the moment it was complete: whoever does this at the same time, or again, writes the same file.
+    """
+    row, document = ground.store.read(lambda rows: (rows.one(q.DISPATCH_BY_ID, id=ident), journal(rows, ident)))
+    if row is None:
+        return ""
+    name = f"dispatches/archive/{ident}-{row['updated_at']}.json"
+    ground.world.files.publish(name, json.dumps(document, indent=2, ensure_ascii=False).encode())
+    ground.commit(_forget(ident))
+    return name
+
+
+def journal(rows: Rows, ident: str) -> dict[str, Any]:
+    """A dispatch with its claims inline, in the documents' shape; empty when it is not in the tables."""
+    row = rows.one(q.DISPATCH_BY_ID, id=ident)
+    if row is None:
+        return {}
+    shown = {name: iso_or_none(value) if name in _TIMES else value for name, value in row.items()}
+    claims = [claim_document(each) for each in rows.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)]
+    agent = rows.one(q.AGENT_BY_ID, id=ident)
+    if agent:
+        state = "live" if agent["archived_at"] is None else "archived"
+        claims.append(
+            {"class": "exclusive", "kind": "agent_record", "state": state, "data": {"session": agent["session"]}}
+        )
+    return shown | {"host_id": row["host"], "claims": claims, "adoptions": _adoptions(rows, row)}
+
+
+def _adoptions(rows: Rows, row: Row) -> list[dict[str, Any]]:
+    """Who had the task's bundle, oldest first."""
+    had = rows.all(q.ADOPTIONS_OF, project=row["project"], slug=row["slug"] or "")
+    return [
+        {**each, "adopted_at": iso(each["adopted_at"]), "released_at": iso_or_none(each["released_at"])} for each in had
+    ]
+
+
+def claim_document(row: Row) -> dict[str, Any]:
+    """A claim as journals show it."""
+    data = {**json.loads(row["data"]), "name": row["name"], "actor": row["actor"], "failures": row["failures"]}
+    return {"class": class_of(row["kind"]), "kind": row["kind"], "state": row["state"], "data": data}
+
+
+def _forget(ident: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.dispatch = ident
+        row, agent = tx.one(q.DISPATCH_BY_ID, id=ident), tx.one(q.AGENT_BY_ID, id=ident)
+        if row is not None:
+            tx.about(row["project"], row["slug"])
+        tx.run(q.FORGET_CLAIMS, id=ident)
+        tx.run(q.FORGET_AGENT, id=ident)
+        gone = tx.run(q.FORGET_DISPATCH, id=ident)
+        tx.note(archived=gone == 1)
+        if agent is not None and gone:
+            tx.note(tokens=agent["tokens"], cost=agent["cost"])  # what `fleet recap` adds up
+        return {"archived": gone == 1}
+
+    return Change(f"archive {ident}", work)

@@ -1,0 +1,115 @@
+"""Remains: who is left of a dispatch whose agent may be dead, by more than one proof.
+
+A process is the dispatch's when it carries its mark, is in the session that the agent led, was seen as its descendant while it lived,
+or is in its control group; and so is whoever descends from such a one. Only those may be killed. A process that began since, is no
+person's, and works in the worktree may be the agent's too: it is not killed, but the worktree is not handed on beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.model.identity import Identity
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.world.process import ps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+    from fleet.world.process.census import Census
+
+_WORDS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remains:
+    """Who is left: proven to be the dispatch's, deepest first; in its worktree, of whom that is not known; and unreadable."""
+
+    ours: list[Identity]
+    strangers: list[int]
+    unreadable: list[int]
+
+
+def named(pids: Iterable[int]) -> str:
+    """Processes for people: pid and command."""
+    return ", ".join(f"process {pid} ({ps.command(pid)[:_WORDS] or 'unknown'})" for pid in pids)
+
+
+def look(ground: Ground, row: Row, census: Census | None = None) -> Remains:
+    """Who is left. For a decision take no census that is older than the proof of the agent's death."""
+    census = census or ground.world.processes.census()
+    process = _process(ground, row)
+    pids = _ours(ground, row, process, census)
+    ours = [census.identity(pid) for pid in pids]
+    alive = [who for who in ours if ground.world.processes.life(who) == "alive"]
+    if process is None or row["slug"] is None or row["kind"] == "finisher":
+        return Remains(ours=alive, strangers=[], unreadable=[])
+    tree = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}"
+    found, closed = census.working_in(tree, since=process, server=Identity.parse(row["server"] or ""))
+    return Remains(ours=alive, strangers=[pid for pid in found if pid not in pids], unreadable=closed)
+
+
+def _process(ground: Ground, row: Row) -> Identity | None:
+    """The agent's process; None when it was never launched, or in another boot or room: there nobody of it is left."""
+    process = Identity.parse(row["process"] or "")
+    return process if process is not None and process.boot == ground.world.host.boot else None
+
+
+def _ours(ground: Ground, row: Row, process: Identity | None, census: Census) -> list[int]:
+    proven = census.marked(row["id"])
+    if process is not None:
+        proven |= census.in_session(process) if row["kind"] != "finisher" else set()
+        proven |= {who.pid for who in _recorded(row) if census.has(who)}
+        proven |= {pid for pid in _in_cgroup(ground, row) if pid in census.entries}
+        proven |= {process.pid} if census.has(process) else set()
+    return [pid for pid in census.with_descendants(proven) if pid != os.getpid() and not census.is_fleets(pid)]
+
+
+def _recorded(row: Row) -> list[Identity]:
+    found = (Identity.parse(each) for each in json.loads(row["descendants"] or "[]"))
+    return [who for who in found if who is not None]
+
+
+def _in_cgroup(ground: Ground, row: Row) -> list[int]:
+    claims = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
+    names = [claim["name"] for claim in claims if claim["kind"] == "cgroup" and claim["state"] != "released"]
+    return [pid for name in names for pid in ground.world.cgroups.members(name)]
+
+
+def record(ground: Ground, row: Row, census: Census | None = None, *, lasting: float = 0) -> None:
+    """Write down the descendants of a living agent that neither mark nor session would prove to be its own later.
+
+    Lasting: only those that have lived for so many seconds. Whoever looks all the time need not write down each short command.
+    """
+    process = _process(ground, row)
+    if process is None or row["kind"] == "finisher" or ground.world.processes.life(process) != "alive":
+        return
+    census = census or ground.world.processes.census()
+    hidden = [
+        census.identity(pid)
+        for pid in _ours(ground, row, process, census)
+        if pid != process.pid
+        and census.age(pid) >= lasting
+        and (census.entries[pid].session != process.pid or census.mark(pid) != row["id"])
+    ]
+    known = _recorded(row)
+    if any(who not in known for who in hidden):
+        ground.commit(_record(row, [*hidden, *(who for who in known if census.has(who))]))
+
+
+def _record(row: Row, whom: list[Identity]) -> Change:
+    texts = sorted({str(who) for who in whom})
+
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = row["id"]
+        tx.note(descendants=texts)
+        return {"noted": tx.run(q.NOTE_DESCENDANTS, id=row["id"], descendants=json.dumps(texts))}
+
+    return Change(f"note the descendants of {row['id']}", work)

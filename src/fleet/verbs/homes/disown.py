@@ -1,0 +1,166 @@
+"""Disown: a person says that the home or machine of a dispatch is no more.
+
+The dispatch ends, its work is kept, its task is free, and its journal becomes this home's. Nothing outside is touched: what is of
+another home is given up as rows. Refused while anything of it lives, and where its death can be proven instead.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import Contested, NotDisowned
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.settling import INTERRUPTED, Outcome
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.identity import Identity
+from fleet.model.text.times import duration
+from fleet.resources import KINDS
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch.settle import settle_task
+from fleet.verbs.homes.ownership import is_own, note_home, owner_of
+from fleet.world.home import home_record
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+_STATE = {"pending": "failed", "in_flight": "blocked"}
+
+
+def disown(ground: Ground, ident: str, reason: str) -> dict[str, Any]:
+    """End a dispatch, or take over an ended one or a job, of a home or machine that is no more."""
+    job = ground.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=ident))
+    if job is not None:
+        _refuse_home_here(ground, ident, job)
+        return ground.commit(_take_over_job(ground, job, reason))
+    row = ground.dispatch(ident)
+    _refuse_alive(ground, row)
+    plan = _plan(ground, row)
+    _refuse_home_here(ground, ident, row, stuck=bool(plan))
+    return ground.commit(_disown(ground, row, plan, reason))
+
+
+def _refuse_alive(ground: Ground, row: Row) -> None:
+    """Refuse what is seen to live: its process, anything that carries its id, its session."""
+    ident, processes = row["id"], ground.world.processes
+    who = Identity.parse(row["process"] or row["spawner"] or "")
+    unfinished = row["exec_state"] in UNFINISHED
+    alive = [who] if who is not None and unfinished and processes.may_live(who) else []
+    alive += processes.of_dispatch(ident)
+    if alive:
+        pids = ", ".join(str(each.pid) for each in dict.fromkeys(alive))
+        advice = f"end it first, with `fleet kill {ident} --reason TEXT` in its own home"
+        raise NotDisowned(dispatch=ident, why=f"it is alive here: process {pids}", advice=advice)
+    pane = ground.world.tmux.listing().pane_of(row["id"])
+    if pane is not None and not pane.dead:
+        raise NotDisowned(dispatch=ident, why="its tmux session is here", advice=f"`fleet attach {ident}` shows it")
+
+
+def _refuse_home_here(ground: Ground, ident: str, row: Row, *, stuck: bool = False) -> None:
+    """Refuse what can be judged: by this home, or by another one that is on this machine.
+
+    Stuck: an ended dispatch of this home holds something of which nothing can be proven here.
+    """
+    if is_own(ground, row):
+        who = Identity.parse(row.get("process") or row.get("spawner") or "")
+        unknown = ground.world.processes.life(who) == "unknown" and who is not None
+        if unknown if row.get("exec_state") in UNFINISHED else stuck:
+            return
+        advice = f"`fleet kill {ident} --reason TEXT` ends it, `fleet clean` lets go of what it held"
+        raise NotDisowned(dispatch=ident, why="it is this home's, and can be judged here", advice=advice)
+    place = _home_here(ground, row)
+    if place:
+        raise NotDisowned(
+            dispatch=ident, why=f"its home {place} is on this machine", advice=f"act there, with FLEET_HOME={place}"
+        )
+
+
+def _home_here(ground: Ground, row: Row) -> str:
+    """The path of its home, if that is on this machine; else empty."""
+    known = ground.store.read(lambda rows: rows.one(q.HOME_BY_ID, id=row.get("home") or ""))
+    if known is None:
+        socket = row.get("tmux_socket") or ""
+        same = row.get("home") is None and row.get("host") == ground.world.host.id
+        return os.path.dirname(socket) if same and os.path.lexists(socket) else ""
+    if known["machine"] != ground.world.host.machine:
+        return ""
+    record = home_record.read(known["path"])
+    return str(known["path"]) if record is not None and record.id == known["id"] else ""
+
+
+def _plan(ground: Ground, row: Row) -> list[tuple[Claim, str]]:
+    """What becomes of each claim: given up as a row, or, if it is of this home, freed from hands that nobody can judge."""
+    held = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
+    place = {"project": row["project"], "slug": row["slug"] or ""}
+    bundle = ground.store.read(lambda rows: rows.one(q.BUNDLE_OF, **place))
+    if bundle is not None and bundle["owner"] == row["id"]:
+        held += ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place))
+    claims = [claim for claim in map(Claim.of, held) if claim.state != "released"]
+    return [(claim, what) for claim in claims if (what := _step_of(ground, claim))]
+
+
+def _step_of(ground: Ground, claim: Claim) -> str:
+    if not is_own(ground, claim):
+        return "given up"
+    if claim.kind == "tmux_session" and KINDS[claim.kind].look(claim, ground.world) == "unknown":
+        return "given up"
+    unknown = claim.who is not None and ground.world.processes.life(claim.who) == "unknown"
+    return "freed" if unknown else ""
+
+
+def _disown(ground: Ground, row: Row, plan: list[tuple[Claim, str]], reason: str) -> Change:
+    ident, settings = row["id"], ground.settings(None)
+    most, cooldown = settings["limits.failed_spawns"].value, duration(settings["spawn_cooldown"].value)
+    was = owner_of(ground, row)
+
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = ident
+        note_home(tx, ground.world)
+        state = _end(tx, row, f"{INTERRUPTED}: disowned: {reason}", (most, cooldown))
+        for claim, what in plan:
+            if what == "given up":
+                tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after="released", at=tx.at)
+            else:
+                tx.run(q.CLEAR_ACTOR, id=claim.id, was=claim.actor, at=tx.at)
+        world = ground.world
+        tx.run(
+            q.TAKE_OVER_DISPATCH, id=ident, home=world.record.id, host=world.host.id, socket=world.tmux.socket, at=tx.at
+        )
+        tx.note(disowned=was, reason=reason, claims=[f"{claim}: {what}" for claim, what in plan])
+        return {"id": ident, "exec_state": state, "was": was, "claims": [str(claim) for claim, _what in plan]}
+
+    return Change(f"disown {ident}: {reason}", work)
+
+
+def _end(tx: Tx, row: Row, why: str, spawns: tuple[int, int]) -> str:
+    """End it as the table of states allows, and give its task back. One that has ended stays as it is."""
+    if row["exec_state"] not in UNFINISHED:
+        return str(row["exec_state"])
+    found = Outcome(exec_state=_STATE[row["exec_state"]], reason=why)
+    kept = {name: row[name] for name in ("report", "asked_for")}
+    if not tx.run(q.END_DISPATCH, id=row["id"], before=row["exec_state"], after=found.exec_state, **kept,
+                  exit_status=None, reason=why, work=None, at=tx.at):  # fmt: skip
+        raise Contested(what=f"{row['id']} changed meanwhile; try again")
+    tx.run(q.ARCHIVE_AGENT, id=row["id"], at=tx.at)
+    settle_task(tx, row, found, (*spawns, None), None)
+    return found.exec_state
+
+
+def _take_over_job(ground: Ground, job: Row, reason: str) -> Change:
+    was = owner_of(ground, job)
+    held = ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=job["id"]))
+    claims = [claim for claim in map(Claim.of, held) if not is_own(ground, claim)]
+
+    def work(tx: Tx) -> Row:
+        tx.about(job["project"])
+        note_home(tx, ground.world)
+        for claim in claims:
+            tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after="released", at=tx.at)
+        tx.run(q.TAKE_OVER_JOB, id=job["id"], home=ground.world.record.id, at=tx.at)
+        tx.note(job=job["id"], disowned=was, reason=reason)
+        return {"id": job["id"], "exec_state": job["state"], "was": was, "claims": [str(each) for each in claims]}
+
+    return Change(f"disown job {job['id']}: {reason}", work)

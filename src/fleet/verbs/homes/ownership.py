@@ -1,0 +1,92 @@
+"""Whose it is: a dispatch, claim or job belongs to the home that made it. Only that home judges, releases or ends it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import OtherHost
+from fleet.model.dispatch.claim import Claim
+from fleet.store import queries as q
+from fleet.world.home import home_change
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fleet.store.transaction import Tx
+    from fleet.verbs.context import Ground
+    from fleet.world.world import World
+
+    Row = Mapping[str, Any]
+
+
+def is_own(ground: Ground, row: Row | Claim) -> bool:
+    """Whether this home made it. Rows from before homes were recorded: those of this host and tmux socket."""
+    home, host, socket = _place_of(row)
+    if host is not None and host != ground.world.host.id:
+        return False
+    return home == ground.world.record.id if home is not None else socket in {None, ground.world.tmux.socket}
+
+
+def _place_of(row: Row | Claim) -> tuple[str | None, str | None, str | None]:
+    """Home, host and tmux socket, as far as it has them."""
+    if isinstance(row, Claim):
+        return row.home, row.host, row.data.get("socket")
+    return row.get("home"), row.get("host"), row.get("tmux_socket")
+
+
+def why_foreign(ground: Ground, row: Row | Claim) -> str:
+    """Whose it is, when it is not this home's; else empty."""
+    if is_own(ground, row):
+        return ""
+    return f"it belongs to {owner_of(ground, row)}, and this is {this_home(ground)}"
+
+
+def owner_of(ground: Ground, row: Row | Claim) -> str:
+    """The home that made it, for people: its path, the machine's name, the host's id."""
+    home, host, socket = _place_of(row)
+    known = ground.store.read(lambda rows: rows.one(q.HOME_BY_ID, id=home or ""))
+    if known is not None:
+        return f"home {known['path']} on {known['name']} (host {host or known['host']})"
+    if home is None and host == ground.world.host.id:
+        return f"the home with the tmux socket {socket}"
+    return f"home {home} on host {host}" if home else f"host {host}"
+
+
+def this_home(ground: Ground) -> str:
+    """The home that asks, in the same words."""
+    world = ground.world
+    return f"home {world.record.path} on {world.host.name} (host {world.host.id})"
+
+
+def refuse_foreign(ground: Ground, what: str, row: Row | Claim, dispatch: str = "") -> None:
+    """Raise OtherHost when it is another home's. The dispatch is the one that could be disowned."""
+    if not is_own(ground, row):
+        ident = dispatch or ((row.dispatch or row.job) if isinstance(row, Claim) else row.get("id")) or "ID"
+        raise OtherHost(what=what, made=owner_of(ground, row), here=this_home(ground), dispatch=ident)
+
+
+def refuse_foreign_bundle(ground: Ground, project: str, slug: str) -> None:
+    """Raise OtherHost when a task's worktree is another home's."""
+    place = {"project": project, "slug": slug}
+    bundle = ground.store.read(lambda rows: rows.one(q.BUNDLE_OF, **place))
+    for each in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place)):
+        claim = Claim.of(each)
+        refuse_foreign(ground, str(claim), claim, bundle["owner"] if bundle else "")
+
+
+def offer(ident: str) -> str:
+    """What a person can do about a dispatch whose machine is gone."""
+    return f"if that home or machine is no more: `fleet dispatches disown {ident} --reason TEXT`"
+
+
+def note_machine(world: World) -> None:
+    """Let the home remember the machine that it is on; its host id stays."""
+    if world.record.machine != world.host.machine:
+        world.record = home_change.change(world.home, world.funnel, machine=world.host.machine)
+
+
+def note_home(tx: Tx, world: World) -> None:
+    """Write down this home among those that use the database; with whatever belongs to it."""
+    record = world.record
+    tx.run(q.SEE_HOME, id=record.id, host=world.host.id, machine=world.host.machine, name=world.host.name,
+           path=record.path, at=tx.at)  # fmt: skip

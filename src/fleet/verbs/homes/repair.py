@@ -1,0 +1,180 @@
+"""The home itself: what it remembers, and repairing one that was moved.
+
+A repair tells git where the worktrees are now, then the store, then home.json, in this order: killed anywhere, it is run again and
+goes on. Nothing is touched while anything of the old place may live.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import HomeMoved, Refused
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.identity import Identity
+from fleet.model.text import jsontext
+from fleet.resources.worktree.worktree import GATE_WAIT
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.homes.ownership import offer
+from fleet.verbs.jobs.abandoned import has_runner
+from fleet.world.home import home_change
+from fleet.world.tmux import socket_path
+
+if TYPE_CHECKING:
+    from fleet.errors import FleetError
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+_FOLDERS = ("worktrees", "merges")
+_MOST = 1_000
+
+
+def show(ground: Ground) -> dict[str, Any]:
+    """What the home remembers, where it is, on which machine, and which other homes use its database."""
+    record, here = ground.world.record, os.path.realpath(ground.world.home)
+    others = ground.store.read(lambda rows: rows.all(q.OTHER_HOMES, id=record.id))
+    keep = ("id", "host", "machine", "name", "path")
+    return record.as_document() | {
+        "here": here,
+        "machine_now": ground.world.host.machine,
+        "moved": record.path != here,
+        "others": [{name: row[name] for name in keep} for row in others],
+    }
+
+
+def plan(ground: Ground, moved: FleetError | None) -> dict[str, Any]:
+    """What a repair would do. Refused when the home was not moved, is a copy, or something of the old place may live."""
+    if moved is None:
+        raise Refused(what=f"the fleet home {ground.world.home} is where it was made; nothing is to be repaired")
+    if not isinstance(moved, HomeMoved):
+        raise moved
+    living = _living(ground)
+    if living:
+        raise Refused(
+            what=f"the fleet home is not repaired while something of {ground.world.record.path} may live: "
+            f"{'; '.join(living)}; move the home back and end it there, then move it again"
+        )
+    trees, lost = _trees(ground)
+    claims = [str(old) for old, _new in _moves(ground)]
+    return {"path": _here(ground), "was": ground.world.record.path, "worktrees": [path for path, _ in trees],
+            "claims": claims, "left": lost, "repaired": False}  # fmt: skip
+
+
+def repair(ground: Ground, moved: FleetError | None) -> dict[str, Any]:
+    """Do it."""
+    found = plan(ground, moved)
+    left = [*found["left"], *_repair_trees(ground)]
+    ground.commit(_rewrite(ground))
+    home_change.change(ground.world.home, ground.world.funnel, path=_here(ground))
+    return found | {"left": left, "repaired": True}
+
+
+def _here(ground: Ground) -> str:
+    return os.path.realpath(ground.world.home)
+
+
+# what may live --------------------------------------------------------------------------------------------------------
+def _living(ground: Ground) -> list[str]:
+    """What may still work below the old path: agents, runners, sessions, and dispatches of which that cannot be told."""
+    world = ground.world
+    found = [f"process {who.pid}" for who in world.processes.of_home(world.record.path)]
+    listing = world.tmux.listing()
+    found += [f"tmux session {pane.session}" for pane in listing.panes if not pane.dead]
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=None, ended=0))
+    found += [why for row in rows if _was_own(ground, row) and (why := _why_alive(ground, row))]
+    jobs = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=None, most=_MOST))
+    mine = [row for row in jobs if row["home"] in {None, world.record.id} and row["state"] == "running"]
+    found += [f"the runner of job {row['id']}" for row in mine if has_runner(ground, row["id"])]
+    locks = [name.removesuffix(".lock") for name in world.files.names("locks/effects")]
+    return found + [f"whoever is at claim {each}" for each in locks if not world.effect_lock(each).is_free()]
+
+
+def _was_own(ground: Ground, row: Row) -> bool:
+    """Of this home, where it was."""
+    if row["home"] is not None:
+        return bool(row["home"] == ground.world.record.id)
+    return bool(row["host"] == ground.world.host.id and row["tmux_socket"] == socket_path(ground.world.record.path))
+
+
+def _why_alive(ground: Ground, row: Row) -> str:
+    who = Identity.parse(row["process"] or row["spawner"] or "")
+    life = ground.world.processes.life(who) if who is not None else "dead"
+    if row["exec_state"] not in UNFINISHED or life == "dead":
+        return ""
+    return f"dispatch {row['id']} is {life}" + (f" ({offer(row['id'])})" if life == "unknown" else "")
+
+
+# git ------------------------------------------------------------------------------------------------------------------
+def _trees(ground: Ground) -> tuple[list[tuple[str, str]], list[str]]:
+    """The worktrees in the home with their repositories; and those of which none is known, in words."""
+    known = {row["name"]: row["path"] for row in ground.store.read(lambda rows: rows.all(q.ALL_PROJECTS))}
+    files, found, lost = ground.world.files, [], []
+    for project in files.names("projects"):
+        for folder in _FOLDERS:
+            for name in files.names(f"projects/{project}/{folder}"):
+                path = f"{_here(ground)}/projects/{project}/{folder}/{name}"
+                if project in known:
+                    found.append((path, known[project]))
+                else:
+                    lost.append(f"{path}: its project is not registered")
+    return found, lost
+
+
+def _repair_trees(ground: Ground) -> list[str]:
+    """Tell git where they are. Those that git does not take, in words: their work is there, and is not touched."""
+    left = []
+    for path, repository in _trees(ground)[0]:
+        gate = ground.world.git_gate(repository)
+        gate.take(wait=GATE_WAIT)
+        try:
+            why = ground.world.git.repair_worktree(repository, path)
+        finally:
+            gate.give()
+        left += [f"{path}: {why}"] if why else []
+    return left
+
+
+# the store ------------------------------------------------------------------------------------------------------------
+def _moves(ground: Ground) -> list[tuple[Claim, Claim]]:
+    """Each claim that names the old place, as it is and as it will be."""
+    world = ground.world
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_BELOW, home=world.record.id, host=world.host.id))
+    pairs = ((claim, _moved(ground, claim)) for claim in map(Claim.of, rows))
+    return [(old, new) for old, new in pairs if (old.name, old.data) != (new.name, new.data)]
+
+
+def _moved(ground: Ground, claim: Claim) -> Claim:
+    values = {name: getattr(claim, name) for name in Claim.__slots__}
+    data = {name: _renamed(ground, value) for name, value in claim.data.items()}
+    return Claim(**values | {"name": _renamed(ground, claim.name), "data": data})
+
+
+def _renamed(ground: Ground, value: Any) -> Any:  # noqa: ANN401 - as claims keep it
+    """A path below the old place, below the new one; the old socket as the new one; anything else as it is."""
+    old = ground.world.record.path
+    if value == socket_path(old):
+        return ground.world.tmux.socket
+    if isinstance(value, str) and value.startswith(f"{old}/"):
+        return f"{_here(ground)}{value[len(old) :]}"
+    return value
+
+
+def _rewrite(ground: Ground) -> Change:
+    world, moves = ground.world, _moves(ground)
+    old, new = world.record.path, _here(ground)
+    place = {"home": world.record.id, "host": world.host.id}
+
+    def work(tx: Tx) -> Row:
+        for before, after in moves:
+            tx.run(
+                q.MOVE_CLAIM, id=before.id, was=before.name, name=after.name, data=jsontext.dumps(after.data), at=tx.at
+            )
+        tx.run(q.MOVE_SOCKETS, **place, was=socket_path(old), socket=world.tmux.socket, at=tx.at)
+        tx.run(q.SEE_HOME, id=world.record.id, host=world.host.id, machine=world.host.machine, name=world.host.name,
+               path=new, at=tx.at)  # fmt: skip
+        tx.note(was=old, path=new, claims=[str(before) for before, _after in moves])
+        return {"moved": len(moves)}
+
+    return Change(f"the home was moved from {old} to {new}", work)

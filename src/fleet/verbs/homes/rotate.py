@@ -1,0 +1,98 @@
+"""Rotate the operation log: old operations leave the tables as compressed JSON Lines.
+
+File first, synced and renamed, rows after. Killed in between, the next rotation finds the file and only forgets its rows; so
+each operation is in the tables or in one file, and never in two files. It goes in steps, so no appender waits for long.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import Refused
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.views.operations import FOREVER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fleet.store.transaction import Row, Store, Tx
+    from fleet.world.files.files import Files
+
+STEP = 5_000
+FOLDER = "operations"
+_NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
+
+
+def rotate(store: Store, files: Files, *, before: int, commit: Callable[[Change], Any]) -> dict[str, Any]:
+    """Move every operation older than a time, but the newest, into the archive."""
+    moved = _finish_interrupted(store, files, commit)
+    made: list[str] = []
+    while True:
+        rows = store.read(lambda snapshot: snapshot.all(q.OPERATIONS_TO_ROTATE, before=before, most=STEP))
+        if not rows:
+            return {"moved": moved, "files": made}
+        name = f"{rows[0]['seq']:012d}-{rows[-1]['seq']:012d}.jsonl.gz"
+        files.publish(f"{FOLDER}/{name}", _compressed(rows))
+        made.append(name)
+        moved += commit(_forget(rows[0]["seq"], rows[-1]["seq"]))["forgotten"]
+
+
+def archived(files: Files) -> Iterator[Row]:
+    """Every operation in the archive, oldest first."""
+    for name in _archives(files):
+        for row in _rows_of(files, name):
+            yield {name: value for name, value in row.items() if name not in {"key", "request", "result"}}
+
+
+def _rows_of(files: Files, name: str) -> Iterator[Row]:
+    text = gzip.decompress(files.read(f"{FOLDER}/{name}")).decode()
+    return map(json.loads, text.split("\n")[:-1])
+
+
+def _finish_interrupted(store: Store, files: Files, commit: Callable[[Change], Any]) -> int:
+    """Forget what is in a file already. So no file is made that another has the name of."""
+    oldest = store.read(lambda rows: rows.all(q.OPERATIONS_AFTER, after=0, until=FOREVER, most=1))
+    moved = 0
+    for name in _archives(files):
+        first, last = (int(part) for part in _NAME.fullmatch(name).groups())  # type: ignore[union-attr]
+        if oldest and last >= oldest[0]["seq"] and _is_kept(store, files, name, (first, last)):
+            moved += commit(_forget(first, last))["forgotten"]
+    return moved
+
+
+def _is_kept(store: Store, files: Files, name: str, span: tuple[int, int]) -> bool:
+    """Whether there are operations with the numbers of this file. Others than in the file are not to be forgotten."""
+    there = store.read(lambda rows: rows.all(q.OPERATION_KEYS, first=span[0], last=span[1]))
+    kept = {row["key"] for row in _rows_of(files, name)} if there else set()
+    if any(row["key"] not in kept for row in there):
+        why = (
+            "was written before an older backup was restored, and has the numbers of other operations than the database"
+        )
+        raise Refused(what=f"{files.root}/{FOLDER}/{name} {why}; move it to another folder, then rotate again")
+    return bool(there)
+
+
+def _archives(files: Files) -> list[str]:
+    return [name for name in files.names(FOLDER) if _NAME.fullmatch(name)]
+
+
+def _forget(first: int, last: int) -> Change:
+    def work(tx: Tx) -> Row:
+        count = tx.run(q.FORGET_OPERATIONS, first=first, last=last)
+        tx.note(first=first, last=last, forgotten=count)
+        return {"forgotten": count}
+
+    return Change(f"archive operations {first} to {last}", work)
+
+
+def _compressed(rows: list[Row]) -> bytes:
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as file:
+        file.write(lines.encode())
+    return buffer.getvalue()

@@ -1,0 +1,125 @@
+"""Begin: read a job's document, refuse what could not run, write it down, and run it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import BadInput, Refused
+from fleet.model import names
+from fleet.model.jobs.workflow import Workflow, faults, read
+from fleet.store import queries as q
+from fleet.verbs.homes.ownership import refuse_foreign
+from fleet.verbs.jobs import records
+from fleet.verbs.jobs.items import run_step
+from fleet.verbs.jobs.run import carry_on
+from fleet.verbs.resume.work_lock import taken_to_resume
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+    from fleet.verbs.jobs.progress import Tell
+    from fleet.verbs.jobs.run import Wish
+    from fleet.world.files.gates import Gate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What somebody wants run."""
+
+    project: str
+    file: str
+    id: str | None = None
+    told: dict[str, str] = field(default_factory=dict)
+
+
+def text_of(file: str) -> str:
+    """A job's document, from its file."""
+    try:
+        with open(file, encoding="utf-8") as opened:
+            return opened.read()
+    except UnicodeDecodeError:
+        raise BadInput(what=f"{file} is not UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        raise BadInput(what=f"{file} cannot be read: {str(error.strerror).lower()}") from None
+
+
+def validate(file: str) -> dict[str, Any]:
+    """Everything that is wrong with a document."""
+    found = faults(text_of(file))
+    return {"file": file, "valid": not found, "faults": [fault.as_document() for fault in found]}
+
+
+def prepare(ground: Ground, asked: Asked, environment: Mapping[str, str]) -> tuple[records.NewJob, Workflow]:
+    """The job as it would be written down; refused when its document, engines or variables do not do."""
+    ground.project(asked.project)
+    source = text_of(asked.file)
+    workflow = read(source, asked.file)
+    for step in workflow.agents():
+        run_step.agent_of(ground, step, asked.project)
+    ident = names.DispatchId(asked.id, "the job's id") if asked.id else names.DispatchId(ground.world.ids.dispatch())
+    new = records.NewJob(
+        id=ident,
+        project=asked.project,
+        name=workflow.name,
+        source=source,
+        folder=os.path.dirname(os.path.abspath(asked.file)),
+        parameters=_parameters(workflow, asked.told, environment),
+        home=ground.world.record.id,
+    )
+    return new, workflow
+
+
+def _parameters(workflow: Workflow, told: dict[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """What {env.NAME} stands for: as told, else as the document says, else as the environment has it now."""
+    spoken = workflow.variables()
+    strange = sorted(set(told) - set(spoken) - set(workflow.env))
+    if strange:
+        known = ", ".join(sorted({*spoken, *workflow.env})) or "none"
+        raise BadInput(what=f"--set {strange[0]}: the job speaks of no such variable (of {known})")
+    found = {name: environment[name] for name in spoken if name in environment} | workflow.env | told
+    missing = [name for name in spoken if name not in found]
+    if missing:
+        raise BadInput(what=f"{{env.{missing[0]}}} has no value: say --set {missing[0]}=VALUE")
+    return found
+
+
+def parts_of(workflow: Workflow) -> list[str]:
+    """Which parts are worked on besides the items: setup also where only its checkout is needed."""
+    setup = bool(workflow.setup) or workflow.map.isolation == "none" or workflow.map.source != "list"
+    return (["setup"] if setup else []) + (["reduce"] if workflow.reduce else [])
+
+
+def gate_of(ground: Ground, ident: str) -> Gate:
+    """The gate of a job: its runner holds it for as long as it runs."""
+    return ground.world.work_gate(f"job-{ident}", ident)
+
+
+def _refuse_other_hands(ground: Ground, job: Row, workflow: Workflow) -> None:
+    """Items that are at work in worktrees are not looked for in one checkout, nor the other way round."""
+    was = read(job["source"], f"the document of job {job['id']}").map.isolation
+    if was == workflow.map.isolation:
+        return
+    if ground.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=job["id"])):
+        what = f"items of job {job['id']} are at work with isolation {was}; `fleet job resume {job['id']}` first, then change it"
+        raise Refused(what=what)
+
+
+def run_job(ground: Ground, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> dict[str, Any]:
+    """Write a job down and run it. One that is there under its id is run once more, with its input read anew."""
+    new, workflow = prepare(ground, asked, environment)
+    gate = gate_of(ground, new.id)
+    taken_to_resume(ground, gate, new.id, force=False)
+    try:
+        known = ground.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=new.id))
+        if known is not None:
+            refuse_foreign(ground, f"job {new.id}", known)
+            _refuse_other_hands(ground, known, workflow)
+        change = records.create if known is None else records.renew
+        ground.commit(change(new, parts_of(workflow)))
+        return carry_on(ground, new.id, tell, wanted)
+    finally:
+        gate.give()

@@ -1,0 +1,63 @@
+"""Cancel a job: nothing of it is started any more, what works is ended, its worktrees go. Commits and the job's branch stay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import GateHeld, Refused
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.homes.ownership import refuse_foreign
+from fleet.verbs.jobs import records
+from fleet.verbs.jobs.begin import gate_of
+from fleet.verbs.jobs.items import attempts
+from fleet.verbs.jobs.items.own_processes import end_left
+from fleet.verbs.jobs.report import write_report
+from fleet.verbs.jobs.run import release_all, summary
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+
+def cancel(ground: Ground, ident: str, reason: str) -> dict[str, Any]:
+    """Cancel it; a runner that has it in hand ends it at its next turn."""
+    job = ground.store.read(lambda rows: records.job_of(rows, ident))
+    refuse_foreign(ground, f"job {ident}", job)
+    ground.commit(_cancelled(ident, reason))
+    gate = gate_of(ground, ident)
+    try:
+        gate.take()
+    except GateHeld:
+        return summary(ground, ground.store.read(lambda rows: records.job_of(rows, ident))) | {
+            "left": [],
+            "runner": str(gate.holder()),
+        }
+    try:
+        left = _end_all(ground, job)
+    finally:
+        gate.give()
+    job = ground.store.read(lambda rows: records.job_of(rows, ident))
+    write_report(ground, job)
+    return summary(ground, job) | {"left": left, "runner": None}
+
+
+def _cancelled(ident: str, reason: str) -> Change:
+    def work(tx: Tx) -> Row:
+        was = records.job_of(tx, ident)
+        tx.about(was["project"])
+        if was["state"] == "done":
+            raise Refused(
+                what=f"job {ident} is done; `fleet job dlq drop {ident} --all` lets go of what it could not do"
+            )
+        tx.note(job=ident, was=was["state"], reason=reason)
+        return {"cancelled": tx.run(q.CANCEL_JOB, id=ident, reason=reason, at=tx.at) == 1}
+
+    return Change(f"cancel job {ident}: {reason}", work)
+
+
+def _end_all(ground: Ground, job: Row) -> list[str]:
+    end_left(ground, job)
+    for row in ground.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=job["id"])):
+        attempts.stop(ground, job, row)
+    return release_all(ground, job)

@@ -1,0 +1,54 @@
+"""Holding: a job waits while an engine of its agents is held back for the whole fleet, and lets one item try when that may be over."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from fleet.model.text.times import iso
+from fleet.store import queries as q
+from fleet.verbs.agents import failed_turns
+
+if TYPE_CHECKING:
+    from fleet.model.jobs.workflow import Workflow
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+
+
+class Holding:
+    """What holds a job's engines back: a limit until its reset, a login until a person mends it."""
+
+    def __init__(self, ground: Ground, job: Row, workflow: Workflow) -> None:
+        self._ground = ground
+        self._project = job["project"]
+        self._named = {step.engine for step in workflow.agents()}
+
+    def room(self) -> int:
+        """How many items may run: none while an engine is held back, one after the reset, any number else."""
+        found = self._found()
+        if not found:
+            return sys.maxsize
+        now = self._ground.world.clock.now()
+        return 0 if any(row["until"] is None or row["until"] > now for row in found) else 1
+
+    def told(self) -> str:
+        """Who is held back, and until when."""
+        return ", ".join(
+            f"{row['engine']} is held back until {iso(row['until']) if row['until'] else 'somebody logs in'}"
+            for row in self._found()
+        )
+
+    def lift(self, *, since: int) -> None:
+        """An item that began at this time has passed: what was tried again works again."""
+        now = self._ground.world.clock.now()
+        for row in self._found():
+            if row["kind"] == "limit" and (row["until"] or 0) <= now and row["since"] < since:
+                self._ground.commit(failed_turns.lift(row["engine"]))
+
+    def _found(self) -> list[Row]:
+        held = self._ground.store.read(lambda rows: rows.all(q.ALL_HOLDS)) if self._named else []
+        if not held:
+            return []
+        default = self._ground.setting("engine", self._project)
+        used = {name or default for name in self._named}
+        return [row for row in held if row["engine"] in used]

@@ -1,0 +1,1 @@
+"""One item of a job, from its input to its merge."""

@@ -1,0 +1,111 @@
+"""Attempts: items that are worked on in worktrees of their own, each a dispatch like any other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.errors import Contested, FleetError, LimitReached, StoreError
+from fleet.model.dispatch.settling import INTERRUPTED, STOPPED
+from fleet.model.identity import Identity
+from fleet.model.jobs import items
+from fleet.store import queries as q
+from fleet.verbs.dispatch import remaining
+from fleet.verbs.dispatch.dispatch import dispatch
+from fleet.verbs.dispatch.end import end, kill_processes
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.dispatch.settle import settle
+from fleet.verbs.jobs import records
+from fleet.verbs.jobs.items.item_outcome import Outcome
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+
+_LATER = 2_000
+ENGINE = "job"
+
+
+def start(ground: Ground, job: Row, item: Row) -> Outcome | None:
+    """Dispatch an item that is running. What came of it at once: it could not be, or not now."""
+    slug = items.slug(job["id"], item["id"])
+    wanted = Wanted(project=job["project"], slug=slug, engine=ENGINE, onto=branch(job))
+    try:
+        made = dispatch(ground, wanted)
+    except (LimitReached, Contested):
+        if _attempt(ground, job, item) is not None:
+            return None  # a runner before us had dispatched it
+        later = ground.world.clock.now() + _LATER
+        ground.commit(records.put_back(job, [item["id"]], began=False, not_before=later))
+        return None
+    except StoreError:
+        raise
+    except (FleetError, OSError) as error:
+        return Outcome(passed=False, where="dispatch", reason=str(error))
+    ground.commit(records.give(job, item["id"], made["id"]))
+    return None
+
+
+def branch(job: Row) -> str:
+    """The branch that a job's items begin at and are merged into."""
+    return f"fleet/job-{job['id']}"
+
+
+def look(ground: Ground, job: Row, item: Row) -> Outcome | None:
+    """What became of a running item; None while it is worked on, or when it goes back to those that wait."""
+    row = _attempt(ground, job, item)
+    if row is not None:
+        if not _ended(ground, row):
+            return None
+        row = _journal(ground, row)
+    item = _fresh(ground, job, item)  # it may have been judged since it was read
+    if item["verdict"] is not None:
+        where, reason = (item["reason"] or "").partition(":")[0], item["reason"] or ""
+        return Outcome(passed=item["verdict"] == "passed", where=where, reason=reason, signature=item["signature"])
+    return _without_verdict(ground, job, item, row)
+
+
+def _fresh(ground: Ground, job: Row, item: Row) -> Row:
+    found = ground.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id=item["id"]))
+    return item if found is None else found
+
+
+def _journal(ground: Ground, row: Row) -> Row:
+    """As it is now; as it was, when it is archived already."""
+    found = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=row["id"]))
+    return row if found is None else found
+
+
+def _attempt(ground: Ground, job: Row, item: Row) -> Row | None:
+    """The dispatch that works on it now."""
+    place = {"project": job["project"], "slug": items.slug(job["id"], item["id"])}
+    return ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place))
+
+
+def _ended(ground: Ground, row: Row) -> bool:
+    """Whether it is settled; its death is looked for cheaply first."""
+    process = Identity.parse(row["process"] or "")
+    if row["exec_state"] == "in_flight":
+        if ground.world.processes.life(process) != "dead":
+            return False
+        if remaining.look(ground, row).ours:
+            kill_processes(ground, row)
+    return bool(settle(ground, row["id"])["settled"])
+
+
+def _without_verdict(ground: Ground, job: Row, item: Row, row: Row | None) -> Outcome | None:
+    """It ended before its steps did, or never began: its runner died over it, or the machine did."""
+    place = {"project": job["project"], "slug": items.slug(job["id"], item["id"])}
+    task = ground.store.read(lambda rows: rows.one(q.TASK_WHOLE, **place)) or {"status": "open", "reason": None}
+    reason = str((row or {}).get("blocked_reason") or task["reason"] or "it ended without a word")
+    unbegun = task["status"] == "open"
+    if unbegun or reason.startswith(INTERRUPTED):
+        ground.commit(records.put_back(job, [item["id"]], began=not unbegun))
+        return None
+    return Outcome(passed=False, where="attempt", reason=reason, parked=reason == STOPPED)
+
+
+def stop(ground: Ground, job: Row, item: Row) -> None:
+    """End the attempt, because nobody wants it any more."""
+    row = _attempt(ground, job, item)
+    if row is not None:
+        end(ground, row["id"], asked_for="kill", reason=f"job {job['id']} was cancelled")

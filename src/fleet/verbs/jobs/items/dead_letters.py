@@ -1,0 +1,79 @@
+"""The dead-letter queue: items that could not be done or not be merged, with their history; to be tried again or dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import Refused
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.homes.ownership import refuse_foreign
+from fleet.verbs.jobs import listing, records, results
+from fleet.verbs.jobs.items import merge_item
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+QUEUED = ("dead", "parked")
+_DROPPED = "dropped by a person"
+
+
+def queue(ground: Ground, ident: str) -> list[dict[str, Any]]:
+    """What is in it, in the order of the items."""
+    return [listing.item_document(row) for state in QUEUED for row in results.pages(ground, ident, state)]
+
+
+def _chosen(ground: Ground, ident: str, given: tuple[str, ...], *, everything: bool) -> list[Row]:
+    if everything == bool(given):
+        raise Refused(what="name the items, or say --all")
+    if everything:
+        return [row for state in QUEUED for row in results.pages(ground, ident, state)]
+    found = [listing.find_item(ground, ident, each) for each in given]
+    strange = next((row for row in found if row["state"] not in QUEUED), None)
+    if strange is not None:
+        raise Refused(what=f"item {strange['id']} is {strange['state']}, not in the dead-letter queue")
+    return found
+
+
+def retry(ground: Ground, ident: str, given: tuple[str, ...], *, everything: bool) -> dict[str, Any]:
+    """Put items back into the job, which is to be resumed then; a runner that has it in hand takes them up by itself."""
+    job = ground.store.read(lambda rows: records.job_of(rows, ident))
+    refuse_foreign(ground, f"job {ident}", job)
+    if job["state"] == "cancelled":
+        raise Refused(what=f"job {ident} was cancelled; run it under another id")
+    which = [row["id"] for row in _chosen(ground, ident, given, everything=everything)]
+
+    def work(tx: Tx) -> Row:
+        tx.about(job["project"])
+        now = records.job_of(tx, ident)
+        if now["state"] == "running" and now["phase"] in {"reduce", "over"}:
+            advice = f"say it again when it is over (`fleet job resume {ident}` if its runner is gone)"
+            raise Refused(what=f"job {ident} is reducing already; {advice}")
+        moved = [item for item in which if tx.run(q.REVIVE_ITEM, job=ident, id=item)]
+        if moved and now["state"] != "running":
+            tx.run(q.REOPEN_JOB, id=ident, reason=f"{len(moved)} item(s) are to be tried again", at=tx.at)
+            tx.run(q.RESET_PART, job=ident, id="reduce")
+        tx.note(job=ident, items=moved)
+        return {"job": ident, "items": moved, "state": records.job_of(tx, ident)["state"]}
+
+    return ground.commit(Change(f"job {ident}: try {len(which)} item(s) again", work))
+
+
+def drop(ground: Ground, ident: str, given: tuple[str, ...], *, everything: bool) -> dict[str, Any]:
+    """Give items up: their worktrees go, with what is not committed kept in refs of their own."""
+    job = ground.store.read(lambda rows: records.job_of(rows, ident))
+    refuse_foreign(ground, f"job {ident}", job)
+    which = [row["id"] for row in _chosen(ground, ident, given, everything=everything)]
+
+    def work(tx: Tx) -> Row:
+        tx.about(job["project"])
+        moved = [item for item in which if tx.run(q.DROP_ITEM, job=ident, id=item, reason=_DROPPED)]
+        tx.note(job=ident, items=moved)
+        return {"job": ident, "items": moved}
+
+    done = ground.commit(Change(f"job {ident}: drop {len(which)} item(s)", work))
+    left = [
+        why for item in done["items"] for why in merge_item.let_go(ground, job, item, status="failed", reason=_DROPPED)
+    ]
+    return done | {"left": left}

@@ -1,0 +1,116 @@
+"""In place: items that need no worktree run side by side in one checkout of fleet's own, as children of the runner.
+
+Whoever follows a dead runner first ends what that one had started (own_processes.py): nobody is left who could learn how it ends.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fleet.model.jobs import items
+from fleet.verbs.jobs.items import run_step
+from fleet.verbs.jobs.items.item_outcome import Outcome
+from fleet.world.process.children import Child, Ended
+
+if TYPE_CHECKING:
+    from fleet.model.jobs.workflow import Workflow
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+
+# Steps that end sooner are not worth a transaction that says who they are: the job's mark and lock tell.
+_BRIEF = 0.25
+
+
+@dataclass(slots=True)
+class _Work:
+    """An item at work: which step's turn it is, and the steps before it."""
+
+    item: Row
+    where: run_step.Where
+    values: dict[str, Any]
+    child: Child | Ended
+    turn: run_step.Turn | None = None
+    number: int = 1
+    since: float = 0.0
+    done: list[Row] = field(default_factory=list)
+
+
+class InPlace:
+    """The items that this runner works on itself."""
+
+    def __init__(self, ground: Ground, job: Row, workflow: Workflow, cwd: str, lock: int) -> None:
+        self._ground = ground
+        self._job = job
+        self._workflow = workflow
+        self._cwd = cwd
+        self._lock = lock
+        self._work: dict[str, _Work] = {}
+        self._setup = run_step.values_of(ground, job, workflow, "map", None)
+
+    def start(self, item: Row) -> None:
+        """Begin an item that is running."""
+        data = json.loads(item["data"])
+        where = run_step.Where(
+            home=self._ground.world.home,
+            job=self._job["id"],
+            project=self._job["project"],
+            item=item["id"],
+            attempt=item["attempts"],
+            cwd=self._cwd,
+            own=True,
+        )
+        work = _Work(item=item, where=where, values=self._setup | {"item": data}, child=Ended(status=None))
+        self._work[item["id"]] = work
+        self._begin_step(work)
+
+    def _begin_step(self, work: _Work) -> None:
+        step = self._workflow.map.steps[work.number - 1]
+        work.turn = run_step.Turn(self._ground, step, work.number, work.where, work.values)
+        work.child = work.turn.start(self._lock)
+        work.since = self._ground.world.clock.ticks()
+
+    def at_work(self) -> dict[str, int]:
+        """The process ids of steps that have run for a while, by item."""
+        before = self._ground.world.clock.ticks() - _BRIEF
+        return {
+            item: work.child.pid
+            for item, work in self._work.items()
+            if isinstance(work.child, Child) and work.since <= before
+        }
+
+    def look(self) -> list[tuple[Row, Outcome, list[Row]]]:
+        """The items that have ended, what each came to, and its steps."""
+        over = []
+        for ident, work in list(self._work.items()):
+            ended = work.child.look() if isinstance(work.child, Child) else work.child
+            outcome = self._after(work, ended) if ended is not None else None
+            if outcome is not None:
+                del self._work[ident]
+                over.append((work.item, outcome, work.done))
+        return over
+
+    def _after(self, work: _Work, ended: Ended) -> Outcome | None:
+        """The next step begins, or the item is over."""
+        assert work.turn is not None  # noqa: S101 - it was started
+        result = work.turn.came(ended)
+        work.done.append(work.turn.row)
+        at = f"map step {work.number}"
+        if not result.ok:
+            alike = items.LIMIT if result.limit else items.signature(at, result.reason, work.values["item"])
+            return Outcome(passed=False, where=at, reason=f"{at}: {result.reason}", signature=alike)
+        if work.number == len(self._workflow.map.steps):
+            return Outcome(passed=True, where="", reason="")
+        work.number += 1
+        self._begin_step(work)
+        return None
+
+    def drop(self) -> list[str]:
+        """End all that runs. Which items that were."""
+        dropped = list(self._work)
+        for work in self._work.values():
+            if isinstance(work.child, Child):
+                work.child.kill()
+        self._work.clear()
+        return dropped

@@ -1,0 +1,157 @@
+"""Taking in: the items of a job, from a list, a file, a command or a glob."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+
+from fleet.errors import JobFailed
+from fleet.model.jobs import items, placeholders
+from fleet.model.text import escapes as shown
+from fleet.verbs.jobs.items import run_step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.model.jobs.workflow import Workflow
+    from fleet.verbs.context import Ground
+    from fleet.verbs.jobs.items.own_processes import OwnProcesses
+
+_LIMIT = 3_600.0
+_TAIL = 300
+_MOST = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """How the runner runs a command itself, and what stops it: `obey` raises when the job is not wanted any more."""
+
+    own: OwnProcesses
+    obey: Callable[[], None]
+
+
+def items_of(
+    ground: Ground, workflow: Workflow, where: run_step.Where, values: dict[str, Any], hands: Hands
+) -> list[Any]:
+    """Every item, in its order."""
+    try:
+        found = _picked(workflow, _given(ground, workflow, where, values, hands))
+    except RecursionError:
+        why = f"the input is nested more than {items.DEEPEST} levels deep"
+        raise JobFailed(job=where.job, why=why, advice="mend the input") from None
+    for number, data in enumerate(found, 1):
+        if items.depth(data) > items.DEEPEST:
+            why = f"item {number} of the input is nested more than {items.DEEPEST} levels deep"
+            raise JobFailed(job=where.job, why=why, advice="mend the input")
+        if data is None or len(json.dumps(data, ensure_ascii=False)) > items.LONGEST:
+            why = "is null" if data is None else f"is longer than {items.LONGEST} characters"
+            raise JobFailed(job=where.job, why=f"item {number} of the input {why}", advice="mend the input")
+    return found
+
+
+def _given(ground: Ground, workflow: Workflow, where: run_step.Where, values: dict[str, Any], hands: Hands) -> Any:  # noqa: ANN401
+    wanted = workflow.map
+    if wanted.source == "list":
+        return wanted.given
+    if wanted.source == "command":
+        return parsed(_printed(ground, wanted.given, where, values, hands))
+    told = placeholders.fill(wanted.given, values)
+    return _matching(where, told) if wanted.source == "glob" else parsed(_read(where, told))
+
+
+def _printed(ground: Ground, command: str, where: run_step.Where, values: dict[str, Any], hands: Hands) -> str:
+    """What the input's command prints. Its files are kept when it failed, and what it says on standard error always."""
+    text, variables = placeholders.fill_shell(command, values)
+    names = [where.file(1, kind) for kind in ("out", "log")]
+    out, log = (f"{where.home}/{name}" for name in names)
+    for name in names:
+        ground.world.files.unlink(name)  # of the run before
+    env = run_step.environment(where) | variables
+    files = (out, log)
+
+    def obey() -> None:
+        hands.obey()
+        _refuse_too_much(where, files)
+
+    try:
+        ended = hands.own.run(
+            "job input", ["/bin/sh", "-c", text], env=env, cwd=where.cwd, files=files, limit=_LIMIT, obey=obey
+        )
+        _refuse_too_much(where, files)
+    except JobFailed:  # it has been killed, so what it printed can go
+        for name in names:
+            ground.world.files.unlink(name)
+        raise
+    if not ended.ok:
+        said = shown.tail(" ".join(run_step.tail(log).split()), _TAIL)
+        why = f"the input's command gave {ended.why or ended.status}: {said}"
+        raise JobFailed(job=where.job, why=why, advice="try it in the repository yourself")
+    with open(out, encoding="utf-8", errors="replace") as file:
+        printed = file.read()
+    for name in names if os.path.getsize(log) == 0 else names[:1]:
+        ground.world.files.unlink(name)
+    return printed
+
+
+def _refuse_too_much(where: run_step.Where, files: tuple[str, ...]) -> None:
+    """Refuse an input that would fill the disk, or the memory."""
+    if sum(os.path.getsize(path) for path in files if os.path.exists(path)) <= _MOST:
+        return
+    why = f"the input's command printed more than {_MOST // 1_000_000} MB"
+    raise JobFailed(job=where.job, why=why, advice="let it print less, or write a file and name that as the input")
+
+
+def _read(where: run_step.Where, name: str) -> str:
+    tried = [os.path.join(folder, name) for folder in (where.cwd, where.folder) if folder]
+    for path in dict.fromkeys(tried):
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8", errors="strict") as file:
+                try:
+                    return file.read()
+                except UnicodeDecodeError:
+                    raise JobFailed(job=where.job, why=f"the input {path} is not UTF-8", advice="convert it") from None
+    shown = " nor ".join(dict.fromkeys(tried))
+    advice = "let setup make it, or commit it; a resume reads it then"
+    raise JobFailed(job=where.job, why=f"the input is not there: neither {shown}", advice=advice)
+
+
+def _matching(where: run_step.Where, pattern: str) -> list[dict[str, str]]:
+    if os.path.isabs(pattern) or ".." in pattern.split("/"):
+        raise JobFailed(
+            job=where.job, why=f"the glob {pattern!r} leads out of the repository", advice="write it below its top"
+        )
+    found = glob.glob(pattern, root_dir=where.cwd, recursive=True)
+    return [{"path": path} for path in sorted(found) if os.path.isfile(os.path.join(where.cwd, path))]
+
+
+def parsed(text: str) -> Any:  # noqa: ANN401 - whatever was printed
+    """JSON, JSON Lines, or one item a line."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    lines = [line for line in text.splitlines() if line.strip()]
+    try:
+        return [json.loads(line) for line in lines]
+    except ValueError:
+        return lines
+
+
+def _picked(workflow: Workflow, given: Any) -> list[Any]:  # noqa: ANN401
+    select = workflow.map.select
+    try:
+        found = jmespath.search(select, given) if select else given
+    except JMESPathError as error:
+        why = f"select failed: {' '.join(str(error).split())}"
+        raise JobFailed(job=workflow.name, why=why, advice="try it with `jp`, on the input") from None
+    if not isinstance(found, list):
+        shown = "nothing" if found is None else f"a {type(found).__name__}"
+        advice = 'say which part is the list of items with select, like select: "items"'
+        raise JobFailed(job=workflow.name, why=f"the input is {shown}, not a list", advice=advice)
+    return found

@@ -1,0 +1,65 @@
+"""Ending: what becomes of an item after an attempt, and of the job after too many alike."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.model.jobs import items
+from fleet.model.text import escapes
+from fleet.store import queries as q
+from fleet.verbs.jobs.records import Failure
+
+if TYPE_CHECKING:
+    from fleet.model.jobs.workflow import Workflow
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+
+_STATES = {"dlq": "dead", "skip": "skipped", "stop": "dead"}
+_REASON = 6_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What an attempt came to."""
+
+    passed: bool
+    where: str
+    reason: str
+    signature: str | None = None
+    parked: bool = False
+
+
+def failure(workflow: Workflow, item: Row, outcome: Outcome, *, now: int, share: float) -> Failure:
+    """What becomes of an item that failed: another try later, or what the job says of those that cannot be done."""
+    count = item["failures"] + 1
+    again = item["part"] == "map" and count < workflow.map.retry.attempts and not outcome.parked
+    state = "waiting" if again else "parked" if outcome.parked else _STATES[workflow.map.on_failure]
+    if item["part"] != "map" and not again:
+        state = "dead"
+    data = json.loads(item["data"])
+    return Failure(
+        item=item,
+        state=state,
+        reason=escapes.cut(outcome.reason, _REASON),
+        signature=outcome.signature or items.signature(outcome.where, outcome.reason, data),
+        where=outcome.where,
+        not_before=now + workflow.map.retry.wait(count, share) if again else None,
+    )
+
+
+def most_alike(ground: Ground, job: Row, workflow: Workflow) -> str | None:
+    """The signature that most items failed with since the runner began, if they are many."""
+    if not workflow.map.breaker:
+        return None
+    since = {"job": job["id"], "since": job["begun_at"]}
+    alike = ground.store.read(lambda rows: rows.one(q.FAILURES_ALIKE, **since))
+    if alike is None or alike["n"] < workflow.map.breaker:
+        return None
+    tried = ground.store.read(lambda rows: rows.one(q.ITEMS_TRIED, **since)) or {"n": 0}
+    return (
+        f"{alike['n']} of {tried['n']} items failed alike: {alike['signature']}"
+        if alike["n"] * 2 > tried["n"]
+        else None
+    )

@@ -1,0 +1,159 @@
+"""Merging: an item's branch into the job's, in a worktree of fleet's own, one at a time; and letting its worktree go.
+
+Git decides what is merged. Killed anywhere, the next runner asks git and goes on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.errors import Absent, FleetError, GateHeld, GitRefused, NotMergeable, Refused
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.jobs import items
+from fleet.resources import KINDS
+from fleet.store import queries as q
+from fleet.store import tasks
+from fleet.verbs.dispatch.acquire import acquire, intent
+from fleet.verbs.dispatch.keep_uncommitted import keep
+from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
+from fleet.verbs.dispatch.settle import settle
+from fleet.verbs.jobs import records
+from fleet.verbs.jobs.items.attempts import branch
+from fleet.verbs.merge.branches import branch_of, integration_branch
+from fleet.verbs.merge.merge import astray, begin, end_finisher, order_for
+from fleet.verbs.merge.merge_tree import merge_commit
+from fleet.world.git.branch_in_use import branch_in_hand
+
+if TYPE_CHECKING:
+    from fleet.model.dispatch.claim import Claim
+    from fleet.resources.kind import Order
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+
+
+def ensure_branch(ground: Ground, job: Row) -> None:
+    """The job's branch, made from the project's integration branch if it is missing."""
+    repository, name = ground.project(job["project"])["path"], branch(job)
+    git = ground.world.git
+    if git.resolve(repository, f"refs/heads/{name}") is not None:
+        return
+    _integration, start = integration_branch(ground, job["project"], repository)
+    gate = ground.world.git_gate(repository)
+    gate.take(wait=60)
+    try:
+        git.set_branch(repository, name, new=start, old="")
+    finally:
+        gate.give()
+    if git.resolve(repository, f"refs/heads/{name}") is None:
+        raise GitRefused(what=f"make the branch {name}", why=git.why_not_made(repository, name) or "it is not there")
+
+
+def merge(ground: Ground, job: Row, item: str, *, shared: bool = False) -> str | None:
+    """The commit of the job's branch that has the item's work; None when there was nothing to merge. NotMergeable: a conflict.
+
+    Shared: the one checkout, whose branch the steps of all items have moved since setup ended.
+    """
+    slug, name = items.slug(job["id"], item), branch(job)
+    repository, git = ground.project(job["project"])["path"], ground.world.git
+    _settle_finisher(ground, job, slug)
+    tip, base = git.resolve(repository, f"refs/heads/{branch_of(slug)}"), git.resolve(repository, f"refs/heads/{name}")
+    if not shared:
+        _refuse_moved(ground, job, slug, tip)
+    if base is None:
+        raise GitRefused(what=f"find the branch {name}", why="somebody has deleted it")
+    if tip is None or tip == base or git.contains(repository, name, tip):
+        elsewhere = astray(ground, job["project"], slug, repository, name)
+        if elsewhere:
+            advice = f"bring its work onto {branch_of(slug)}, or try the item again"
+            raise NotMergeable(project=job["project"], slug=slug, why=elsewhere, advice=advice, stage="finisher")
+    if tip is None or tip == base:
+        return None
+    if git.contains(repository, name, tip):
+        return base if _has_work(ground, job, slug, tip) else None
+    taken = branch_in_hand(git, repository, name)
+    if taken:
+        raise GitRefused(what=f"move the branch {name}", why=taken)
+    if git.commits(repository, tip, base) == []:  # nothing happened here meanwhile: the branch just moves on
+        if not git.set_branch(repository, name, new=tip, old=base):
+            raise Refused(what=f"the branch {name} moved meanwhile; try again")
+        return tip
+    return _in_a_tree(ground, order_for(ground, job["project"], slug, repository, (name, base, tip)), tip)
+
+
+def _refuse_moved(ground: Ground, job: Row, slug: str, tip: str | None) -> None:
+    """Refuse an item whose branch is not at the commit that its steps ended with: what is there now, no step has made."""
+    state = ground.store.read(lambda rows: tasks.state(rows, job["project"], slug))
+    if tip is None or state["work"] in {None, tip}:
+        return
+    why = f"{branch_of(slug)} moved since the item's steps ended: it was at {state['work'][:12]}, and is at {tip[:12]}"
+    advice = "try the item again: `fleet job dlq` lists it"
+    raise NotMergeable(project=job["project"], slug=slug, why=why, advice=advice, stage="finisher")
+
+
+def _has_work(ground: Ground, job: Row, slug: str, tip: str) -> bool:
+    last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=job["project"], slug=slug))
+    return last is None or last["base"] != tip
+
+
+def _settle_finisher(ground: Ground, job: Row, slug: str) -> None:
+    """A runner that died over the merge left its journal and its tree."""
+    row = ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=job["project"], slug=slug))
+    if row is not None and not settle(ground, row["id"])["settled"]:
+        raise Refused(what=f"{row['id']} is still merging {slug}; try again")
+
+
+def _in_a_tree(ground: Ground, order: Order, tip: str) -> str:
+    claim = intent(ground, KINDS["merge_tree"], order)
+    ground.commit(begin(ground, order, claim))
+    try:
+        acquire(ground, [claim], order)
+        made = _merged(ground, order, claim, tip)
+        if not ground.world.git.set_branch(order.repository, order.integration, new=made, old=order.base or ""):
+            raise Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
+    except (FleetError, OSError) as error:
+        ground.commit(end_finisher(order, "failed", str(error)))
+        reclaim(ground, order.dispatch)
+        raise
+    ground.commit(end_finisher(order, "done", None))
+    reclaim(ground, order.dispatch)
+    return made
+
+
+def _merged(ground: Ground, order: Order, claim: Claim, tip: str) -> str:
+    lock = ground.world.effect_lock(claim.id)
+    handle = lock.take()
+    try:
+        conflict = ground.world.git.merge(claim.name, tip, f"Merge {order.slug}", lock=handle)
+    finally:
+        lock.give()
+    if conflict is not None:
+        why = f"conflict with what was merged before, in {', '.join(conflict)}"
+        advice = f"merge worker/{order.slug} into {order.integration} yourself, or try the item again"
+        raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage="rebase")
+    return merge_commit(ground, order, claim.name, tip)
+
+
+def let_go(ground: Ground, job: Row, item: str, *, status: str = "done", reason: str | None = None) -> list[str]:
+    """The item is over: its worktree goes. What is not committed in it goes into a ref of its own first. What is left, and why."""
+    slug = items.slug(job["id"], item)
+    place = {"project": job["project"], "slug": slug}
+    for row in ground.store.read(lambda rows: rows.all(q.DISPATCHES_OF_TASK, **place)):
+        if row["exec_state"] in UNFINISHED and not settle(ground, row["id"])["settled"]:
+            return [f"{row['id']} still works on {slug}"]
+    if not ground.commit(records.close_task(job, slug, status, reason))["closed"]:
+        return []  # it was never dispatched
+    left = release_bundle(ground, job["project"], slug)
+    if left:
+        left = _kept(ground, job["project"], slug, left)
+    for row in ground.store.read(lambda rows: rows.all(q.DISPATCHES_OF_TASK, **place)):
+        reclaim(ground, row["id"])
+    return left
+
+
+def _kept(ground: Ground, project: str, slug: str, left: list[str]) -> list[str]:
+    try:
+        return list(keep(ground, project, slug)["left"])
+    except (Absent, GateHeld):
+        return left
+    except GitRefused as error:
+        return [*left, str(error)]

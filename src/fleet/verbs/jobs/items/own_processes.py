@@ -1,0 +1,175 @@
+"""The processes that a job's runner starts itself, as a claim: the command of the input, and steps in one checkout.
+
+The intent is written down before the first of them is started, and the claim is released when none of them is left. So a runner
+that is killed leaves a claim that says what may still run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.errors import Contested
+from fleet.model.dispatch.claim import Claim
+from fleet.model.text import jsontext
+from fleet.resources import KINDS
+from fleet.resources.job_process import (
+    JobProcess,
+    end_processes,
+    left_processes,
+    life_of_runner,
+    lock_name,
+    lock_of,
+    runner_of,
+)
+from fleet.resources.kind import Order
+from fleet.store import queries as q
+from fleet.store.bundles import add_claim
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch.acquire import acquire, intent, release
+from fleet.verbs.homes.ownership import is_own
+from fleet.world.process.children import Ended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+_FIRST_LOOK = 0.004
+_LAST_LOOK = 0.15
+_BETWEEN_NOTES = 1.0
+
+
+class OwnProcesses:
+    """What one runner starts itself. Its children inherit the lock that it holds meanwhile."""
+
+    def __init__(self, ground: Ground, job: Row) -> None:
+        self._ground = ground
+        self._job = job
+        self._lock = lock_of(job["id"], ground.world)
+        self._handle = -1
+        self._claim: Claim | None = None
+        self._noted: dict[str, str] = {}
+        self._noted_at = 0.0
+
+    def take(self) -> int:
+        """Claim them and hold their lock. Returns the lock's handle; safe to repeat."""
+        if self._handle < 0:
+            self._claim = self._claim or self._claimed()
+            try:
+                self._handle = self._lock.take()
+            except BlockingIOError:
+                raise Contested(
+                    what=f"processes of job {self._job['id']} still run, and hold {self._lock.path}"
+                ) from None
+        return self._handle
+
+    def _claimed(self) -> Claim:
+        job, kind = self._job["id"], KINDS[JobProcess.name]
+        order = Order(dispatch="", kind="job", project=self._job["project"], slug=None, repository="", job=job)
+        claim = intent(self._ground, kind, order)
+        self._ground.commit(_intended(claim))
+        acquire(self._ground, [claim], order)
+        self._noted, self._noted_at = {}, 0.0
+        return claim
+
+    def run(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str, files: tuple[str, str], limit: float,
+            obey: Callable[[], None]) -> Ended:  # fmt: skip
+        """Run one command to its end, and kill it when `obey` raises or the runner is interrupted."""
+        output, errors = files
+        lock, world = self.take(), self._ground.world
+        child = world.children.start(
+            effect, words, env=env, cwd=cwd, output=output, errors=errors, limit=limit, lock=lock
+        )
+        if isinstance(child, Ended):
+            return child
+        wait = _FIRST_LOOK
+        try:
+            self._note({"input": child.pid})
+            while (ended := child.look()) is None:
+                obey()
+                world.clock.wait(wait)
+                wait = min(2 * wait, _LAST_LOOK)
+        except BaseException:
+            child.kill()
+            raise
+        return ended
+
+    def note(self, at_work: Mapping[str, int]) -> None:
+        """Record who works on which item, when that has changed, and at most once a second."""
+        now = self._ground.world.clock.ticks()
+        if now - self._noted_at >= _BETWEEN_NOTES:
+            self._noted_at = now
+            self._note(at_work)
+
+    def _note(self, at_work: Mapping[str, int]) -> None:
+        whom = {item: self._ground.world.processes.identify(pid) for item, pid in at_work.items()}
+        told = {item: str(who) for item, who in whom.items() if who is not None}
+        if self._claim is not None and told != self._noted:
+            self._ground.commit(_recorded(self._claim, told))
+            self._noted = told
+
+    def release(self) -> list[str]:
+        """End what is left of them and release the claim. Says why something is left; safe when nothing was claimed."""
+        self._lock.give()
+        self._handle = -1
+        if self._claim is None:
+            return []
+        row = self._ground.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=self._claim.id if self._claim else ""))
+        left = release(self._ground, Claim.of(row)) if row is not None else ""
+        if not left:
+            self._claim = None
+        return [left] if left else []
+
+
+def _intended(claim: Claim) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(claim.project or "")
+        add_claim(tx, claim)
+        tx.note(job=claim.job, claim=str(claim))
+        return {"claim": claim.id}
+
+    return Change(f"job {claim.job}: claim the processes of its runner", work)
+
+
+def _recorded(claim: Claim, processes: dict[str, str]) -> Change:
+    data = jsontext.dumps(claim.data | {"processes": processes})
+
+    def work(tx: Tx) -> Row:
+        tx.about(claim.project or "")
+        tx.note(job=claim.job, processes=processes)
+        return {"recorded": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=data, at=tx.at)}
+
+    return Change(f"job {claim.job}: record {len(processes)} processes", work)
+
+
+def open_claims(ground: Ground, job: str) -> list[Claim]:
+    """What runners of a job have claimed and not released."""
+    return [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=job))]
+
+
+def end_left(ground: Ground, job: Row) -> None:
+    """End what dead runners of the job started, and release their claims. For whoever holds the job's gate.
+
+    Contested when something stays, OtherHost when another home or host has to do it.
+    """
+    for claim in open_claims(ground, job["id"]):
+        _refuse_living_runner(ground, claim)
+        left = release(ground, claim)
+        if left:
+            whom = ", ".join(str(who.pid) for who in left_processes(claim, ground.world))
+            raise Contested(what=f"{left} (processes {whom}); end them yourself" if whom else left)
+    end_processes(_unclaimed(ground, job), ground.world)  # what a fleet without these claims has started
+
+
+def _refuse_living_runner(ground: Ground, claim: Claim) -> None:
+    runner = runner_of(claim)
+    if is_own(ground, claim) and life_of_runner(claim, ground.world) == "alive":
+        raise Contested(
+            what=f"process {runner.pid if runner else '?'} runs job {claim.job}, and does not hold its gate"
+        )
+
+
+def _unclaimed(ground: Ground, job: Row) -> Claim:
+    """A claim that nobody wrote down, to look by."""
+    return Claim(id="", kind=JobProcess.name, name=lock_name(job["id"]), host=ground.world.host.id, job=job["id"])

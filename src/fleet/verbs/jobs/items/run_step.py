@@ -1,0 +1,261 @@
+"""Doing one step: the words to start, its environment, its files, and what it came to."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fleet.engines import command, prompt, readiness
+from fleet.engines.reader import engine as read_engine
+from fleet.errors import BadInput, EngineMissing, FleetError
+from fleet.model.jobs import placeholders
+from fleet.model.text.times import SECOND
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.agents import engine_holds
+from fleet.world.git.checkout import commit_dirs, committer
+from fleet.world.process.children import Child, Ended
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
+    from fleet.model.jobs.workflow import Step, Workflow
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+TAIL = 4_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where steps are done, and for what."""
+
+    home: str
+    job: str
+    project: str
+    item: str
+    attempt: int
+    cwd: str
+    folder: str = ""
+    # In one checkout the runner itself starts the steps: whoever follows it finds them by this mark.
+    own: bool = False
+
+    def file(self, number: int, kind: str) -> str:
+        """A file of a step, below the home."""
+        return f"jobs/{self.job}/steps/{self.item}.{self.attempt}.{number}.{kind}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Came:
+    """What a step came to."""
+
+    ok: bool
+    status: int | None
+    reason: str
+    commits: tuple[str, ...] = ()
+    # How its engine said that a usage limit is reached.
+    limit: str = ""
+
+
+def environment(where: Where) -> dict[str, str]:
+    """What a step finds in its environment, besides what fleet itself found.
+
+    It is told no task, and its engine has no hooks: whether the item is done is not for one of its steps to report.
+    """
+    left_out = "FLEET_" if where.own else "FLEET_TASK"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    mine = {"FLEET_HOME": where.home, "FLEET_PROJECT": where.project, "FLEET_JOB": where.job, "FLEET_ITEM": where.item}
+    return kept | mine | {"FLEET_HOOKS": "none"} | ({"FLEET_RUNNER_OF": where.job} if where.own else {})
+
+
+class Turn:
+    """One step's turn for one item: started, ended, and what it came to."""
+
+    def __init__(self, ground: Ground, step: Step, number: int, where: Where, values: dict[str, Any]) -> None:
+        self._ground = ground
+        self._step = step
+        self._number = number
+        self._where = where
+        self._values = values
+        self._began = 0
+        self._before: str | None = None
+        self._engine: Engine | None = None
+        self.row: Row = {}
+
+    @property
+    def files(self) -> list[str]:
+        """What it prints, and what it says on standard error; in one file but for setup, whose output is used."""
+        return [f"{self._where.home}/{self._where.file(self._number, kind)}" for kind in ("out", "log")]
+
+    def start(self, lock: int | None = None) -> Child | Ended:
+        """Start it; what cannot be started has ended."""
+        self._began, self._before = self._ground.world.clock.now(), self._head()
+        try:
+            return self._started(lock)
+        except (FleetError, OSError, placeholders.Missing) as error:
+            return Ended(status=None, why=str(error))
+
+    def _started(self, lock: int | None) -> Child | Ended:
+        words, env = self._shell() if self._step.kind == "shell" else self._agent()
+        out, log = self.files
+        apart = self._where.item == "setup"
+        return self._ground.world.children.start(
+            f"job step {self._step.kind}",
+            words,
+            env=env,
+            cwd=self._where.cwd,
+            output=out if apart else log,
+            errors=log if apart else None,
+            limit=self._step.timeout / SECOND,
+            lock=lock,
+        )
+
+    def _shell(self) -> tuple[list[str], dict[str, str]]:
+        text, variables = placeholders.fill_shell(self._step.text, self._values)
+        return ["/bin/sh", "-c", text], environment(self._where) | self._values.get("env", {}) | variables
+
+    def _agent(self) -> tuple[list[str], dict[str, str]]:
+        ground, where = self._ground, self._where
+        engine, autonomy = agent_of(ground, self._step, where.project)
+        self._engine = engine
+        facts = {"job": where.job, "item": where.item, "project": where.project}
+        asked = placeholders.fill(self._step.text, self._values).encode(errors="replace").decode()
+        told = prompt.prompt(where.home, "job", facts | {"prompt": asked})
+        path = ground.world.files.publish(where.file(self._number, "prompt"), told.encode())
+        wanted = command.Filling(
+            program=readiness.program_of(engine, ()),
+            prompt=told,
+            prompt_file=path,
+            autonomy=autonomy,
+            model=self._step.model,
+            fleet_home=where.home,
+            git_dirs=commit_dirs(ground.world.git, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
+        )
+        who = committer(ground.world.git, where.cwd) if engine.committer else {}
+        env = command.environment(engine, environment(where), {"FLEET_PROMPT_FILE": path, **who})
+        return command.headless(engine, wanted), env
+
+    def _head(self) -> str | None:
+        """The commit that the checkout is at. Not asked for in one that many share, unless it matters: others commit there too."""
+        if self._where.own and self._step.kind == "shell" and not self._step.commit_required:
+            return None
+        return self._ground.world.git.resolve_in(self._where.cwd, "HEAD")
+
+    def came(self, ended: Ended) -> Came:
+        """What it came to: its exit status, and the commit it may owe. The row that says so is kept."""
+        result = self._weighed(ended, self._commits(self._head()))
+        self.row = {
+            "job": self._where.job,
+            "item": self._where.item,
+            "attempt": self._where.attempt,
+            "number": self._number,
+            "title": self._step.title,
+            "started_at": self._began,
+            "ended_at": self._ground.world.clock.now(),
+            "status": result.status,
+            "reason": result.reason or None,
+            "commits": json.dumps(result.commits),
+        }
+        for path in self.files:
+            if os.path.exists(path) and os.path.getsize(path) == 0:
+                os.unlink(path)
+        return result
+
+    def _weighed(self, ended: Ended, made: tuple[str, ...]) -> Came:
+        if not ended.ok:
+            said = "".join(_told_tail(path) for path in self.files).strip()
+            why = ended.why or f"exit status {ended.status}"
+            reason = f"{why}\n{said}" if said else why
+            return Came(ok=False, status=ended.status, reason=reason, commits=made, limit=self._limit(said))
+        if self._step.commit_required and not made:
+            return Came(ok=False, status=ended.status, reason="it made no commit", commits=made)
+        return Came(ok=True, status=ended.status, reason="", commits=made)
+
+    def _limit(self, said: str) -> str:
+        """Whether a limit ended it. Then its engine is held back, for the whole fleet."""
+        found = self._engine.limit.search(said) if self._engine and self._engine.limit else None
+        if self._engine is None or found is None:
+            return ""
+        self._ground.commit(_held(self._engine.name, found[0]))
+        return found[0]
+
+    def _commits(self, after: str | None) -> tuple[str, ...]:
+        if self._before is None or after is None or self._before == after:
+            return ()
+        repository = self._ground.project(self._where.project)["path"]
+        return tuple(reversed(self._ground.world.git.commits(repository, self._before, after) or []))
+
+    def record(self) -> Change:
+        """Write it down."""
+
+        def work(tx: Tx) -> Row:
+            tx.about(self._where.project)
+            tx.note(job=self._where.job, item=self._where.item, step=self._number, status=self.row["status"])
+            return {"new": tx.run(q.ADD_STEP, **self.row)}
+
+        return Change(f"job {self._where.job}: step {self._number} of {self._where.item}", work)
+
+
+def _held(engine: str, said: str) -> Change:
+    def work(tx: Tx) -> Row:
+        return {"until": engine_holds.hold(tx, engine, "limit", said)}
+
+    return Change(f"hold {engine} back: {said}", work)
+
+
+def agent_of(ground: Ground, step: Step, project: str) -> tuple[Engine, str | None]:
+    """The engine of a step and its freedom; refused when it could not be started."""
+    name = step.engine or ground.setting("engine", project)
+    if not name:
+        raise BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
+    engine = read_engine(ground.world.home, name)
+    if not engine.headless and (engine.interactive or "{command}" in engine.start):
+        advice = "choose another engine; `headless` in its file says how it does one thing and exits"
+        raise EngineMissing(engine=name, program="(nothing that runs without a terminal)", advice=advice)
+    autonomy = step.autonomy or ground.setting("autonomy", project)
+    readiness.program_of(engine, ())
+    readiness.check(engine, autonomy=autonomy, repository=ground.project(project)["path"])
+    return engine, autonomy if engine.autonomy else None
+
+
+def _told_tail(path: str) -> str:
+    """The end of a step's output, half of what a reason may hold, and how much was before it."""
+    most = TAIL // 2
+    before = os.path.getsize(path) - most if os.path.exists(path) else 0
+    return f"({before:,} bytes before this left out)\n{tail(path, most)}" if before > 0 else tail(path, most)
+
+
+def tail(path: str, most: int = TAIL) -> str:
+    """The end of a file; nothing when it is not there."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(os.fstat(file.fileno()).st_size - most, 0))
+            return file.read().decode("utf-8", "replace").replace("\0", "")
+    except FileNotFoundError:
+        return ""
+
+
+def values_of(ground: Ground, job: Row, workflow: Workflow, part: str, data: object) -> dict[str, Any]:
+    """What the placeholders of a part stand for."""
+    values: dict[str, Any] = {"env": json.loads(job["parameters"])}
+    if part == "map":
+        values["item"] = data
+    if part != "setup":
+        values["setup"] = _outputs(ground, job, workflow)
+    if part == "reduce":
+        values["map"] = data
+    return values
+
+
+def _outputs(ground: Ground, job: Row, workflow: Workflow) -> dict[str, str]:
+    """What the steps of setup printed, in the attempt that passed: by name, and the last one as output."""
+    setup = ground.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id="setup"))
+    attempt = setup["attempts"] if setup else 0
+    found = {"output": ""}
+    for number, step in enumerate(workflow.setup, 1):
+        path = f"{ground.world.home}/jobs/{job['id']}/steps/setup.{attempt}.{number}.out"
+        found["output"] = tail(path, placeholders.LONGEST_VARIABLE).rstrip("\n")
+        if step.name:
+            found[step.name] = found["output"]
+    return found

@@ -1,0 +1,133 @@
+"""Step: what the session of an item does. It runs the steps one after another, records each, and reports."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from fleet.errors import NoSuchItem, Superseded
+from fleet.model.jobs import items
+from fleet.model.jobs.workflow import read
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.jobs import records, results
+from fleet.verbs.jobs.items import attempts, run_step
+from fleet.world.process.children import Ended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+    from fleet.verbs.jobs.items.run_step import Came, Where
+    from fleet.world.process.children import Child
+
+    Show = Callable[[str], None]
+
+_LOOK_AGAIN = 0.05
+_CHUNK = 65_536
+
+
+def perform(ground: Ground, dispatch: str, project: str, slug: str, show: Show) -> bool:
+    """Do all steps of the item that this dispatch is for. Says whether it passed."""
+    found = ground.store.read(lambda rows: rows.one(q.ITEM_OF_TASK, project=project, slug=slug))
+    if found is None:
+        raise NoSuchItem(job="(none)", item=slug)
+    job = ground.store.read(lambda rows: records.job_of(rows, found["job"]))
+    item = _taken(ground, job, found, dispatch)
+    where = run_step.Where(home=ground.world.home, job=job["id"], project=project, item=item["id"], attempt=item["attempts"],
+                        cwd=os.getcwd(), folder=item["folder"])  # fmt: skip
+    if item["attempts"] > 1:
+        _start_over(ground, job, slug, where, show)
+    at, result = _all_steps(ground, job, item, where, show)
+    ground.commit(_report(job, item, dispatch, at, result))
+    return result.ok
+
+
+def _taken(ground: Ground, job: Row, item: Row, dispatch: str) -> Row:
+    """The item, if this attempt is still ours."""
+    ground.commit(records.give(job, item["id"], dispatch))
+    now = ground.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id=item["id"]))
+    if now is None or now["state"] != "running" or now["dispatch"] != dispatch or now["verdict"] is not None:
+        told = f"item {item['id']} is {now['state'] if now else 'gone'}, with {(now or {}).get('dispatch') or 'nobody'}"
+        raise Superseded(
+            who=f"dispatch {dispatch}", project=job["project"], slug=items.slug(job["id"], item["id"]), now=told
+        )
+    return item | now
+
+
+def _start_over(ground: Ground, job: Row, slug: str, where: Where, show: Show) -> None:
+    """Each attempt begins afresh, where the job is now. What the one before left is kept in a ref of its own."""
+    repository, git = ground.project(job["project"])["path"], ground.world.git
+    tip = git.resolve(repository, f"refs/heads/{attempts.branch(job)}")
+    if tip is None:
+        return
+    mine = git.commits(repository, tip, f"refs/heads/worker/{slug}")
+    if git.is_dirty(where.cwd) is not False or mine != []:
+        show(f"what the attempt before left is {git.keep_dirty(repository, where.cwd, slug)}\n")
+    git.start_over(where.cwd, tip)
+
+
+def _all_steps(ground: Ground, job: Row, item: Row, where: Where, show: Show) -> tuple[str, Came]:
+    part, workflow = item["part"], read(job["source"], "the job's document")
+    data = results.of_map(ground, job) if part == "reduce" else json.loads(item["data"])
+    values = run_step.values_of(ground, job, workflow, part, data)
+    steps = workflow.steps_of(part)
+    result = run_step.Came(ok=True, status=0, reason="")
+    for number, step in enumerate(steps, 1):
+        show(f"[{number}/{len(steps)}] {step.title}\n")
+        result = _one_step(ground, run_step.Turn(ground, step, number, where, values), show)
+        if not result.ok:
+            show(f"[{number}/{len(steps)}] failed: {result.reason.splitlines()[0]}\n")
+            return f"{part} step {number}", result
+    return part, result
+
+
+def _one_step(ground: Ground, turn: run_step.Turn, show: Show) -> Came:
+    child = turn.start()
+    result = turn.came(child if isinstance(child, Ended) else _watched(ground, child, turn.files, show))
+    ground.commit(turn.record())
+    return result
+
+
+def _watched(ground: Ground, child: Child, files: list[str], show: Show) -> Ended:
+    """Show what it prints until it ends."""
+    shown = dict.fromkeys(files, 0)
+    while True:
+        ended = child.look()
+        for path in files:
+            shown[path] = _show_more(path, shown[path], show)
+        if ended is not None:
+            return ended
+        ground.world.clock.wait(_LOOK_AGAIN)
+
+
+def _show_more(path: str, since: int, show: Show) -> int:
+    if not os.path.exists(path):
+        return since
+    with open(path, "rb") as file:
+        file.seek(since)
+        while chunk := file.read(_CHUNK):
+            show(chunk.decode("utf-8", "replace"))
+        return file.tell()
+
+
+def _report(job: Row, item: Row, dispatch: str, at: str, result: Came) -> Change:
+    """The verdict of the item and the report of the dispatch, in one."""
+    verdict, report = ("passed", "done") if result.ok else ("failed", "failed")
+    reason = None if result.ok else f"{at}: {result.reason}"
+    alike = None if result.ok else items.signature(at, result.reason, json.loads(item["data"]))
+    alike = items.LIMIT if result.limit else alike
+
+    def work(tx: Tx) -> Row:
+        tx.about(job["project"], items.slug(job["id"], item["id"]))
+        tx.dispatch = dispatch
+        told = {"verdict": verdict, "reason": reason, "signature": alike, "dispatch": dispatch}
+        judged = tx.run(q.JUDGE_ITEM, job=job["id"], id=item["id"], **told)
+        first = reason.splitlines()[0] if reason else None
+        tx.run(q.REPORT_DISPATCH, id=dispatch, report=report, reason=first, work=None, at=tx.at)
+        tx.note(job=job["id"], item=item["id"], verdict=verdict, reason=reason)
+        return {"judged": judged == 1}
+
+    return Change(f"job {job['id']}: {item['id']} {verdict}", work)

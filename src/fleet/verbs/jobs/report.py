@@ -1,0 +1,112 @@
+"""The report of a job: one page for people, with a chart of items over time; and the same as Markdown."""
+
+from __future__ import annotations
+
+import html
+import json
+from typing import TYPE_CHECKING
+
+from fleet.model.jobs import items
+from fleet.model.text import escapes
+from fleet.model.text.times import SECOND, age, iso
+from fleet.store import queries as q
+from fleet.verbs.jobs import progress, results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+
+_WIDTH, _HEIGHT, _EDGE = 720, 200, 30
+_POINTS = 300
+_COLOURS = {"done": "#2563eb", "dead": "#dc2626", "parked": "#d97706", "skipped": "#6b7280"}
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em;color:#1f2937}"
+    "table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.2em .6em;border-bottom:1px solid #e5e7eb}"
+    "pre{white-space:pre-wrap;margin:0;font-size:13px}svg{max-width:100%}.dead{color:#dc2626}.parked{color:#d97706}"
+)
+_HEADS = ("#", "item", "state", "attempts", "took", "commit", "reason")
+
+
+def write_report(ground: Ground, job: Row) -> dict[str, str]:
+    """Write both, and say where they are."""
+    counts = progress.count(ground, job["id"])
+    made = {
+        "html": escapes.text("".join(_page(ground, job, counts))).encode(),
+        "md": escapes.text("".join(_markdown(ground, job, counts))).encode(),
+    }
+    return {kind: ground.world.files.publish(f"jobs/{job['id']}/report.{kind}", text) for kind, text in made.items()}
+
+
+def _line(job: Row, counts: dict[str, int]) -> str:
+    ended = job["ended_at"] or job["changed_at"]
+    said = ", ".join(f"{counts[state]} {state}" for state in items.STATES if counts[state])
+    return f"{job['state']}; {counts['total']} items: {said or 'none'}; begun {iso(job['added_at'])}, {age(ended - job['added_at'])}"
+
+
+def _rows(ground: Ground, job: Row) -> Iterator[tuple[str, ...]]:
+    for row in results.pages(ground, job["id"]):
+        took = age(row["ended_at"] - row["started_at"]) if row["ended_at"] and row["started_at"] else ""
+        reason = (row["reason"] or "").strip()
+        label = items.label(json.loads(row["data"]))
+        commit = (row["merged"] or "")[:12]
+        yield str(abs(row["number"])), label, row["state"], str(row["attempts"]), took, commit, reason
+
+
+def _page(ground: Ground, job: Row, counts: dict[str, int]) -> Iterator[str]:
+    title = html.escape(f"{job['name']} ({job['id']})")
+    yield f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>\n'
+    yield f"<h1>{title}</h1>\n<p>{html.escape(_line(job, counts))}</p>\n"
+    if job["reason"]:
+        yield f"<pre>{html.escape(job['reason'])}</pre>\n"
+    yield from _chart(ground, job)
+    yield f"<table><tr>{''.join(f'<th>{head}</th>' for head in _HEADS)}</tr>\n"
+    for cells in _rows(ground, job):
+        *plain, reason = (html.escape(cell) for cell in cells)
+        filled = "".join(f"<td>{cell}</td>" for cell in plain)
+        yield f'<tr class="{plain[2]}">{filled}<td><pre>{reason}</pre></td></tr>\n'
+    yield "</table></html>\n"
+
+
+def _chart(ground: Ground, job: Row) -> Iterator[str]:
+    """How many items had ended at each time, a line a state."""
+    ended = ground.store.read(lambda rows: rows.all(q.ENDED_OVER_TIME, job=job["id"]))
+    if not ended:
+        return
+    first, last = job["added_at"], max(ended[-1]["ended_at"], job["added_at"] + 1)
+    tall = _HEIGHT - 2 * _EDGE
+    yield f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="items over time">\n'
+    yield f'<path d="M{_EDGE} {_EDGE}V{_HEIGHT - _EDGE}H{_WIDTH - _EDGE}" fill="none" stroke="#9ca3af"/>\n'
+    for state, colour in _COLOURS.items():
+        times = [row["ended_at"] for row in ended if row["state"] == state]
+        if times:
+            line = " ".join(_points(times, len(ended), (first, last), tall))
+            yield f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{line}"/>\n'
+            place = _place(times[-1], len(times), len(ended), (first, last), tall)
+            yield f'<text x="{place[0] - 60:.0f}" y="{place[1] - 6:.0f}" font-size="12" fill="{colour}">{len(times)} {state}</text>\n'
+    yield f'<text x="{_EDGE}" y="{_HEIGHT - 8}" font-size="12">0</text>'
+    yield f'<text x="{_WIDTH - 80}" y="{_HEIGHT - 8}" font-size="12">{(last - first) / SECOND:g} s</text>\n</svg>\n'
+
+
+def _points(times: list[int], total: int, span: tuple[int, int], tall: int) -> Iterator[str]:
+    each = max(len(times) // _POINTS, 1)
+    chosen = [*range(0, len(times), each), len(times) - 1]
+    for number in dict.fromkeys(chosen):
+        x, y = _place(times[number], number + 1, total, span, tall)
+        yield f"{x:.1f},{y:.1f}"
+
+
+def _place(at: int, count: int, total: int, span: tuple[int, int], tall: int) -> tuple[float, float]:
+    wide = _WIDTH - 2 * _EDGE
+    return _EDGE + wide * (at - span[0]) / (span[1] - span[0]), _HEIGHT - _EDGE - tall * count / total
+
+
+def _markdown(ground: Ground, job: Row, counts: dict[str, int]) -> Iterator[str]:
+    yield f"# {job['name']} ({job['id']})\n\n{_line(job, counts)}\n\n"
+    if job["reason"]:
+        yield "".join(f"    {line}\n" for line in job["reason"].splitlines()) + "\n"
+    yield f"| {' | '.join(_HEADS)} |\n|{'---|' * len(_HEADS)}\n"
+    for cells in _rows(ground, job):
+        plain = (" ".join(cell.replace("|", "\\|").replace("<", "&lt;").split()) for cell in cells)
+        yield f"| {' | '.join(plain)} |\n"

@@ -1,0 +1,115 @@
+"""The branches of a project: the target that work lands on, and the integration branch that agents start from.
+
+What people put on the target is there for agents too: as long as the integration branch has nothing that did not land, it
+follows the target it was made from, by fast-forward, while nobody merges and nobody has it checked out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.errors import GateHeld, GitRefused, Refused
+from fleet.verbs.merge.recorded import refuse_missing
+from fleet.world.git.branch_in_use import branch_in_hand
+
+if TYPE_CHECKING:
+    from fleet.verbs.context import Ground
+
+
+def integration_branch(ground: Ground, project: str, repository: str) -> tuple[str, str]:
+    """The project's integration branch and its commit; made from the target if it is missing and nothing was merged into it.
+
+    MergesMissing: it was deleted, and work that was merged into it is nowhere else.
+    """
+    name = ground.setting("integration", project)
+    commit = ground.world.git.resolve(repository, f"refs/heads/{name}")
+    if commit is not None:
+        return name, commit
+    refuse_missing(ground, project)
+    target = _target_before(ground, project, repository) or target_branch(ground, project, repository)
+    start = ground.world.git.resolve(repository, f"refs/heads/{target}")
+    if start is None:
+        raise GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
+    gate = ground.world.git_gate(repository)
+    gate.take(wait=60)
+    try:
+        if ground.world.git.resolve(repository, f"refs/heads/{name}") is None:
+            ground.world.git.note_followed(repository, target)
+            ground.world.git.set_branch(repository, name, new=start, old="")
+        made = ground.world.git.resolve(repository, f"refs/heads/{name}")
+    finally:
+        gate.give()
+    if made is None:
+        why = ground.world.git.why_not_made(repository, name) or "it is not there"
+        raise GitRefused(what=f"make the branch {name}", why=why)
+    return name, made
+
+
+def _target_before(ground: Ground, project: str, repository: str) -> str:
+    """Return the branch that the integration branch was made from before, if it is still there; else empty."""
+    known = _followed(ground, project, repository)
+    return known if known and known in ground.world.git.branches(repository, known) else ""
+
+
+def branch_of(slug: str) -> str:
+    """Return the name of a task's own branch."""
+    return f"worker/{slug}"
+
+
+def refuse_checked_out(ground: Ground, repository: str, branch: str) -> None:
+    """Refuse to move a branch that somebody has in hand: checked out, or in the middle of a rebase or a bisect."""
+    if ground.world.git.worktrees(repository) is None:
+        raise GitRefused(what=f"say whether {branch} is checked out", why="it does not list the worktrees")
+    why = branch_in_hand(ground.world.git, repository, branch)
+    if why:
+        raise Refused(what=f"{why}; check out another branch there, then try again")
+
+
+def target_branch(ground: Ground, project: str, repository: str) -> str:
+    """The branch that the user lands work on."""
+    told = ground.setting("target", project) or ground.world.git.head_branch(repository)
+    if not told:
+        raise GitRefused(what="tell the target branch", why="HEAD is detached; set target in fleet.toml")
+    return str(told)
+
+
+def of_task(
+    ground: Ground, project: str, slug: str, repository: str, *, onto: str | None = None
+) -> tuple[str, str | None, bool]:
+    """The branch that a task begins at, its commit, and whether the task's own is there already; git is asked once."""
+    name, mine = onto or ground.setting("integration", project), f"worker/{slug}"
+    target = "" if onto else _followed(ground, project, repository)
+    found = ground.world.git.branches(repository, name, mine, *filter(None, [target]))
+    if not onto:
+        refuse_missing(ground, project)  # an agent would build on a branch without merged work
+    base = found.get(name) or integration_branch(ground, project, repository)[1]
+    if target and found.get(target, base) != base:
+        base = _follow_unless_merging(ground, project, repository)
+    return name, base, mine in found
+
+
+def _follow_unless_merging(ground: Ground, project: str, repository: str) -> str:
+    gate = ground.world.project_gate(project, "merge")
+    try:
+        gate.take()
+    except GateHeld:
+        return integration_branch(ground, project, repository)[1]
+    try:
+        return follow(ground, project, repository)
+    finally:
+        gate.give()
+
+
+def follow(ground: Ground, project: str, repository: str) -> str:
+    """The integration branch's commit, after it has followed its target. For whoever holds the gate of merging."""
+    name, commit = integration_branch(ground, project, repository)
+    git, target = ground.world.git, _followed(ground, project, repository)
+    tip = git.branches(repository, target).get(target) if target else None
+    if tip is None or tip == commit or git.is_in(repository, commit, tip) is not True:
+        return commit
+    free = not branch_in_hand(git, repository, name)
+    return tip if free and git.set_branch(repository, name, new=tip, old=commit) else commit
+
+
+def _followed(ground: Ground, project: str, repository: str) -> str:
+    return str(ground.setting("target", project) or ground.world.git.followed(repository))

@@ -1,0 +1,248 @@
+"""Pull: work that is merged by pull request. The branch is pushed, the request opened, and the task done when it is merged there.
+
+Every step can be taken again: a branch that is there already is not pushed, a request that is open is not opened. The user's
+branches are not touched; what is fetched goes into refs/fleet/remote/.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import Contested, FleetError, IllegalStep, NotPulled, WorkMoved
+from fleet.model.text.times import SECOND
+from fleet.store import queries as q
+from fleet.store import tasks
+from fleet.store.transaction import Change
+from fleet.verbs.merge.branches import integration_branch, target_branch
+from fleet.verbs.merge.merge import astray, is_as, note_merged, park_moved
+from fleet.world.forge import LIMIT, forge
+from fleet.world.git.branch_in_use import branch_in_hand
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+    from fleet.world.forge import GitHub, GitLab, Own
+
+AGAIN = 60 * SECOND
+
+
+def pull(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+    """Push a task's branch and open its pull request. Both are there already: nothing is changed."""
+    with ground.world.project_gate(project, "pull"):
+        task = _ready(ground, project, slug)
+        repository, remote, there = _ways(ground, project, slug)
+        _push(ground, project, slug, repository, remote)
+        if task["pull_request"]:
+            return _told(project, slug, task["pull_request"], "open", changed=False)
+        target = target_branch(ground, project, repository)
+        body = task["description"] or task["title"]
+        address = there.opened(branch=f"worker/{slug}", target=target, title=task["title"], body=body)
+        if address is None:
+            raise _refused(project, slug, f"{there.name} did not open it: {there.said}", "mend that, then say it again")
+        ground.commit(_note(project, slug, address, was=None))
+        return _told(project, slug, address, "open", changed=True)
+
+
+def check(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+    """How far a task's pull request is. Merged, the task is done; closed, it waits for somebody to mend it."""
+    task = ground.store.read(lambda rows: rows.one(q.PULL_REQUEST_OF, project=project, slug=slug))
+    if task is None:
+        raise ground.store.read(lambda rows: tasks.missing(rows, project, slug))
+    if task["merged"]:
+        return _told(project, slug, task["pull_request"], "merged", changed=False)
+    if not task["pull_request"]:
+        raise _refused(project, slug, "it was not opened yet", f"`fleet pr {slug} -p {project}` opens it")
+    before = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    repository, remote, there = _ways(ground, project, slug)
+    state = there.state(task["pull_request"])
+    now = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    if now["attempted"] or not is_as(now, before):  # somebody works on it, or has decided about it meanwhile
+        return _told(project, slug, task["pull_request"], state, changed=False)
+    if state != "closed" and _follow(ground, project, slug, repository, remote, merged=state == "merged"):
+        return _told(project, slug, task["pull_request"], "merged", changed=True)
+    if state == "closed":
+        ground.commit(_closed(project, slug, task["pull_request"]))
+    return _told(project, slug, task["pull_request"], state, changed=state == "closed")
+
+
+def nudge(ground: Ground, project: str) -> list[str]:
+    """Let a process of its own open and look at pull requests, if any is due: others' servers may take their time."""
+    due = _due(ground, project, _seen(ground, project))
+    if not due:
+        return []
+    ground.world.start_fleet("pr", "--check", "-p", project)
+    return [f"looking at the pull requests of {', '.join(row['slug'] for row in due)}"]
+
+
+def tend(ground: Ground, project: str) -> list[dict[str, Any]]:
+    """Open what is to be opened and look at what is open, each at most once a minute. How far each is, or why it is not."""
+    told = []
+    with ground.world.project_gate(project, "pulls"):
+        seen = _seen(ground, project)
+        for row in _due(ground, project, seen):
+            _remember(ground, project, seen, row["slug"])
+            try:
+                told.append(_tended(ground, project, row["slug"], opened=bool(row["pull_request"])))
+            except (Contested, NotPulled, WorkMoved) as error:
+                why = str(error)
+                told.append(_told(project, row["slug"], row["pull_request"], "unknown", changed=False, why=why))
+    return told
+
+
+def _due(ground: Ground, project: str, seen: dict[str, int]) -> list[Row]:
+    """What has a pull request, or is to get one, and was not looked at just now."""
+    wanted, now = ground.setting("merge", project) == "pr", ground.world.clock.now()
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.TASKS_TO_PULL, project=project))
+    return [row for row in rows if (wanted or row["pull_request"]) and now - seen.get(row["slug"], 0) >= AGAIN]
+
+
+def _tended(ground: Ground, project: str, slug: str, *, opened: bool) -> dict[str, Any]:
+    if opened:
+        done = check(ground, project, slug)
+        if done["state"] != "open":
+            return done
+    return pull(ground, project, slug)
+
+
+def _seen(ground: Ground, project: str) -> dict[str, int]:
+    """When each was looked at last. A hint: lost, they are looked at again."""
+    try:
+        found = json.loads(ground.world.files.read(_file(project)))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _remember(ground: Ground, project: str, seen: dict[str, int], slug: str) -> None:
+    now = ground.world.clock.now()
+    seen[slug] = now
+    recent = {each: at for each, at in seen.items() if now - at < AGAIN}
+    ground.world.files.publish(_file(project), json.dumps(recent).encode())
+
+
+def _file(project: str) -> str:
+    return f"projects/{project}/pulls.json"
+
+
+def _ready(ground: Ground, project: str, slug: str) -> Row:
+    """Only work at its last stage, or what a person called done, with nobody at it."""
+    state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    last = state["status"] == "done" or (state["status"] in {"in_progress", "open"} and state["stage"] == "finisher")
+    if not last or state["archived"]:
+        waits = state["stage"] == "review"
+        advice = (
+            f"it waits for review: `fleet review {slug} -p {project}`" if waits else "only work that is done gets one"
+        )
+        raise IllegalStep(
+            event="open a pull request for", project=project, slug=slug, status=state["status"], advice=advice
+        )
+    if state["attempted"]:
+        raise Contested(what=f"{project}/{slug} has an agent at work; wait for it to end")
+    found = ground.store.read(lambda rows: rows.one(q.PULL_REQUEST_OF, project=project, slug=slug))
+    return found or {}
+
+
+def _ways(ground: Ground, project: str, slug: str) -> tuple[str, str, Own | GitHub | GitLab]:
+    """The repository, the remote, and the program that knows its pull requests."""
+    repository = ground.project(project)["path"]
+    remote = ground.setting("pr.remote", project)
+    address = ground.world.remotes.address_of(repository, remote)
+    if address is None:
+        advice = f"add it with `git remote add {remote} ADDRESS`, or name another in fleet.toml: pr.remote"
+        raise _refused(project, slug, f"the repository has no remote {remote!r}", advice)
+    there = forge(ground.world.programs, repository, command=ground.setting("pr.command", project), remote=address)
+    if there is None:
+        advice = "install one of them, or name a program of your own in fleet.toml: pr.command"
+        raise _refused(project, slug, "neither gh nor glab is installed", advice)
+    return repository, remote, there
+
+
+def _push(ground: Ground, project: str, slug: str, repository: str, remote: str) -> None:
+    """Bring the branch there. Over there it is fleet's own: what somebody else has put on it is not overwritten."""
+    git, branch = ground.world.git, f"worker/{slug}"
+    tip = git.resolve(repository, f"refs/heads/{branch}")
+    if tip is None:
+        raise _refused(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
+    state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    park_moved(ground, project, slug, state, tip)
+    elsewhere = astray(ground, project, slug, repository, ground.setting("integration", project))
+    if elsewhere:
+        raise _refused(project, slug, elsewhere, f"bring its work onto {branch}, then say it again")
+    known = git.resolve(repository, f"refs/fleet/remote/{remote}/{branch}")
+    if known == tip:
+        return
+    now = ground.world.remotes.remote_branch(repository, remote, branch, limit=LIMIT)
+    if now is None:
+        raise _refused(project, slug, f"{remote} does not answer", "see that you can push there, then say it again")
+    if now not in {"", tip, known} and not git.is_in(repository, now, tip):
+        advice = f"look at it with `git fetch {remote} {branch}`, and merge it or remove it"
+        raise _refused(project, slug, f"{branch} on {remote} has commits that are not fleet's", advice)
+    if now != tip:
+        try:
+            ground.world.remotes.push(repository, remote, branch, commit=tip, old=now, limit=LIMIT)
+        except FleetError as error:
+            raise _refused(project, slug, str(error), "see that you can push there, then say it again") from error
+    ground.world.remotes.note_pushed(repository, remote, branch, tip)
+
+
+def _follow(ground: Ground, project: str, slug: str, repository: str, remote: str, *, merged: bool) -> bool:
+    """When it is merged over there: let the integration branch follow, and end the task. Says whether it did."""
+    git = ground.world.git
+    target = target_branch(ground, project, repository)
+    there = ground.world.remotes.fetch(repository, remote, target, limit=LIMIT)
+    state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    work = state["work"] or git.resolve(repository, f"refs/heads/worker/{slug}")  # the branch may have been moved
+    if not merged and (there is None or work is None or git.is_in(repository, work, there) is not True):
+        return False
+    if there is not None:
+        _move_integration(ground, project, repository, there)
+    note_merged(ground, project, slug, commit=there or work or "")
+    ground.world.remotes.forget_pushed(repository, remote, f"worker/{slug}")
+    return True
+
+
+def _move_integration(ground: Ground, project: str, repository: str, there: str) -> None:
+    """By fast-forward only, and never under somebody's feet."""
+    git = ground.world.git
+    integration, old = integration_branch(ground, project, repository)
+    if old != there and git.is_in(repository, old, there) and not branch_in_hand(git, repository, integration):
+        git.set_branch(repository, integration, new=there, old=old)
+
+
+def _note(project: str, slug: str, address: str, *, was: str | None) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        noted = tx.run(q.SET_PULL_REQUEST, project=project, slug=slug, pull_request=address, was=was, at=tx.at)
+        tx.note(pull_request=address)
+        return {"noted": noted == 1}
+
+    return Change(f"open {address} for {project}/{slug}", work)
+
+
+def _closed(project: str, slug: str, address: str) -> Change:
+    """Somebody did not want it as it is: it waits to be mended, and may get another request then."""
+    reason = f"its pull request {address} was closed without being merged"
+
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        place = {"project": project, "slug": slug, "at": tx.at}
+        was = tasks.state(tx, project, slug)["status"]
+        if tx.run(q.SET_PULL_REQUEST, **place, pull_request=None, was=address):
+            tx.run(q.PARK_TASK, **place, was=was, stage="fix", reason=reason)
+            tasks.tell_dependents(tx, project, slug, before=was, after="blocked")
+            tasks.say(tx, project, slug, reason)
+        tx.note(pull_request=None, reason=reason)
+        return {"status": "blocked"}
+
+    return Change(f"{address} of {project}/{slug} was closed", work)
+
+
+def _refused(project: str, slug: str, why: str, advice: str) -> NotPulled:
+    return NotPulled(project=project, slug=slug, why=why, advice=advice)
+
+
+def _told(
+    project: str, slug: str, address: str | None, state: str, *, changed: bool, why: str | None = None
+) -> dict[str, Any]:
+    return {"project": project, "task": slug, "address": address, "state": state, "changed": changed, "why": why}

@@ -1,0 +1,111 @@
+"""Recorded merges: whether the integration or the target branch still contains every merge that fleet has recorded.
+
+A merge that is in neither is missing: somebody has rewound or deleted the branch. Nothing is merged or landed on top of that
+until a person has put the merges back, or has said that they are meant to be gone (after a squash or a reset, say).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import FleetError, GitRefused, MergesMissing
+from fleet.model.text import texts
+from fleet.model.text.times import iso
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.views.doctor import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+
+def missing_merges(ground: Ground, project: str) -> list[Row]:
+    """Return the recorded merges that neither the integration nor the target branch contains, newest first."""
+    repository = ground.project(project)["path"]
+    integration = str(ground.setting("integration", project))
+    newest = ground.store.read(lambda rows: rows.one(q.NEWEST_MERGE, project=project, integration=integration))
+    if newest is None:
+        return []
+    if ground.world.git.branches(repository, integration).get(integration) == newest["made"]:
+        return []  # the usual case: no process is started for it
+    heads = _heads(ground, project, repository, integration)
+    if any(ground.world.git.contains(repository, name, newest["made"]) is True for name in heads):
+        return []
+    found = ground.store.read(lambda rows: rows.all(q.RECORDED_MERGES, project=project, integration=integration))
+    refs = [f"refs/heads/{name}" for name in heads]
+    gone = ground.world.proofs.missing_from(repository, [row["made"] for row in found], refs)
+    return [row for row in found if row["made"] in gone]
+
+
+def _heads(ground: Ground, project: str, repository: str, integration: str) -> list[str]:
+    """Return those of the branches that exist: integration, and whatever work has landed or would land on."""
+    git = ground.world.git
+    targets = (ground.setting("target", project), git.followed(repository), git.head_branch(repository))
+    return list(git.branches(repository, *dict.fromkeys(name for name in (integration, *targets) if name)))
+
+
+def refuse_missing(ground: Ground, project: str) -> None:
+    """Raise MergesMissing when a recorded merge is missing."""
+    gone = missing_merges(ground, project)
+    if gone:
+        raise MergesMissing(**facts_of(project, gone))
+
+
+def facts_of(project: str, gone: list[Row]) -> dict[str, object]:
+    """Return what MergesMissing says of them."""
+    slugs = ", ".join(dict.fromkeys(row["slug"] for row in reversed(gone)))
+    return {"project": project, "integration": gone[0]["integration"], "count": len(gone), "slugs": slugs}
+
+
+def describe_missing(ground: Ground, project: str) -> str | None:
+    """Return the sentence that status, doctor and the tick say of missing merges; None when none is missing."""
+    try:
+        gone = missing_merges(ground, project)
+    except GitRefused as error:
+        return f"its recorded merges cannot be looked for: {error}"
+    return MergesMissing(**facts_of(project, gone)).spoken if gone else None
+
+
+def examine(ground: Ground) -> Iterator[Finding]:
+    """Yield what `fleet doctor` finds: one finding for each project that has lost merged work."""
+    for row in ground.store.read(lambda rows: rows.all(q.ALL_PROJECTS)):
+        try:
+            refuse_missing(ground, row["name"])
+        except MergesMissing as error:
+            yield Finding(about=f"project {row['name']}", ok=False, says=str(error), advice=error.next_step)
+        except FleetError as error:
+            advice = "see that the repository is there and git can read it"
+            yield Finding(about=f"project {row['name']}", ok=False, says=str(error), advice=error.next_step or advice)
+
+
+def list_merges(ground: Ground, project: str) -> list[dict[str, Any]]:
+    """Return every recorded merge, newest first, and whether it is missing."""
+    integration = str(ground.setting("integration", project))
+    gone = {row["seq"] for row in missing_merges(ground, project)}
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.ALL_MERGES, project=project, integration=integration))
+    return [_document(row, missing=row["seq"] in gone) for row in rows]
+
+
+def _document(row: Row, *, missing: bool) -> dict[str, Any]:
+    state = "missing" if missing else "contained" if row["acknowledged_at"] is None else "acknowledged"
+    keep = {name: row[name] for name in ("project", "integration", "made", "work", "base", "reason")}
+    return {"task": row["slug"], "at": iso(row["at"]), "state": state, "by": row["acknowledged_by"], **keep}
+
+
+def acknowledge_merges(ground: Ground, project: str, reason: str) -> dict[str, Any]:
+    """Record that a person wants the missing merges to be gone."""
+    why = texts.text("reason", reason)
+    gone = missing_merges(ground, project)
+
+    def work(tx: Tx) -> Row:
+        tx.about(project)
+        by = tx.caller.actor
+        count = sum(tx.run(q.ACKNOWLEDGE_MERGE, seq=row["seq"], by=by, reason=why, at=tx.at) for row in gone)
+        slugs = list(dict.fromkeys(row["slug"] for row in reversed(gone)))
+        tx.note(acknowledged=slugs, reason=why)
+        return {"project": project, "acknowledged": slugs, "changed": count > 0}
+
+    return ground.commit(Change(f"acknowledge that {len(gone)} merges of {project} are gone", work, why))

@@ -1,0 +1,68 @@
+"""Restore merges: put recorded merges that are on no branch any more back onto the integration branch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import Refused
+from fleet.store.transaction import Change
+from fleet.verbs.merge.branches import refuse_checked_out
+from fleet.verbs.merge.recorded import missing_merges
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+
+def restore_merges(ground: Ground, project: str) -> dict[str, Any]:
+    """Put every missing merge back onto the integration branch, from the recorded commits. Nothing on the branch is lost."""
+    with ground.world.project_gate(project, "merge"):
+        gone = missing_merges(ground, project)
+        if not gone:
+            return {"project": project, "restored": [], "commit": None, "changed": False}
+        repository, integration = ground.project(project)["path"], gone[0]["integration"]
+        refuse_checked_out(ground, repository, integration)
+        tip = _restore_branch(ground, repository, integration, [row["made"] for row in gone])
+        slugs = list(dict.fromkeys(row["slug"] for row in reversed(gone)))
+        ground.commit(_note_restored(project, integration, tip, slugs))
+        return {"project": project, "restored": slugs, "commit": tip, "changed": True}
+
+
+def _restore_branch(ground: Ground, repository: str, integration: str, commits: list[str]) -> str:
+    """Return the branch's new tip: the newest missing merge where the branch is behind it, else a merge of the two."""
+    git, proofs = ground.world.git, ground.world.proofs
+    old = git.branches(repository, integration).get(integration)
+    tip = old
+    for commit in commits:
+        tip = commit if tip is None else _joined(ground, repository, integration, tip, commit)
+    if tip is None or not (
+        proofs.create_and_keep(repository, integration, tip)
+        if old is None
+        else proofs.move_and_keep(repository, integration, new=tip, old=old)
+    ):
+        raise Refused(what=f"{integration} moved meanwhile; nothing was restored, try again")
+    return tip
+
+
+def _joined(ground: Ground, repository: str, integration: str, tip: str, commit: str) -> str:
+    git = ground.world.git
+    if git.is_in(repository, commit, tip):
+        return tip
+    if git.is_in(repository, tip, commit):
+        return commit
+    made = ground.world.proofs.join(repository, tip, commit, f"Restore merged work on {integration}")
+    if made.conflicts:
+        what = f"{commit[:12]} does not merge into {integration} by itself: conflict in {', '.join(made.conflicts)}"
+        raise Refused(
+            what=f"{what}; check out {integration}, run `git merge {commit[:12]}` there and commit the result"
+        )
+    return made.commit
+
+
+def _note_restored(project: str, integration: str, tip: str, slugs: list[str]) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(project)
+        tx.note(integration=integration, commit=tip, restored=slugs)
+        return {"restored": slugs}
+
+    return Change(f"restore {len(slugs)} merged tasks on {integration} of {project}", work)

@@ -1,0 +1,1 @@
+"""Projects: registering a repository, its settings, and what of them is trusted."""

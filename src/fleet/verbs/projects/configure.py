@@ -1,0 +1,38 @@
+"""Configure: write settings into a project's fleet.toml. What is there stays as it is, comments too."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet.errors import BadSetting
+from fleet.model.settings import document
+from fleet.model.settings.edit import with_value
+from fleet.model.settings.table import PROJECT_FILE
+from fleet.world.files.user_file import replacing
+from fleet.world.home.settings_file import text_of
+
+if TYPE_CHECKING:
+    from fleet.verbs.context import Ground
+
+
+def configure(ground: Ground, project: str, wanted: dict[str, str]) -> list[str]:
+    """Set these. The names of those that were not so before."""
+    path = f"{ground.project(project)['path']}/{PROJECT_FILE}"
+    before = text_of(path) if os.path.lexists(path) else ""
+    known = {name: value.value for name, value in document.read(path, before, PROJECT_FILE).items()}
+    changed = [name for name, value in wanted.items() if known.get(name) != value]
+    after = before
+    for name in changed:
+        after = with_value(after, name, wanted[name])
+    told = {name: value.value for name, value in document.read(path, after, PROJECT_FILE).items()}
+    if told != known | wanted:
+        raise BadSetting(file=path, line=1, why=f"{', '.join(changed)} cannot be put in", advice="write it by hand")
+    if changed:
+        ground.world.funnel.through(f"write {PROJECT_FILE}", lambda: _write(path, after))
+    return changed
+
+
+def _write(path: str, text: str) -> None:
+    with replacing(path) as file:
+        file.write(text)

@@ -1,0 +1,58 @@
+"""Trust: a person says that what a repository's settings run and free is as they want it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fleet.model.settings import trust as rules
+from fleet.model.settings.table import PROJECT_FILE
+from fleet.model.text.times import iso
+from fleet.store.transaction import Change
+from fleet.world.home.settings import settings_of
+from fleet.world.home.trust import file_of, trusted_values
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+
+def pending(ground: Ground, project: str) -> dict[str, Any]:
+    """What waits for a person's trust. The values are those that `trust` takes: what was seen is what is trusted."""
+    path = ground.project(project)["path"]
+    written = settings_of(ground.world.home, path)
+    said = rules.said(written)
+    known = trusted_values(ground.world.home, project, path)
+    waiting = [] if written["trust"].value == "always" else rules.differences(said, known)
+    head = {"project": project, "file": f"{path}/{PROJECT_FILE}", "hash": rules.fingerprint(said)}
+    return head | {"changes": [each.as_document() for each in waiting], "values": said}
+
+
+def trust(ground: Ground, project: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Write down that these values are trusted. The operation names the settings and the hash, not the values."""
+    path = ground.project(project)["path"]
+    before = trusted_values(ground.world.home, project, path)
+    mark = rules.fingerprint(values)
+    if before == values:
+        return {"project": project, "hash": mark, "changed": False}
+    kept = {"repository": path, "hash": mark, "at": iso(ground.world.clock.now()), "values": values}
+    ground.world.files.publish(file_of(project), json.dumps(kept, indent=1).encode())
+    ground.commit(
+        _note(project, mark, sorted(name for name in {*before, *values} if before.get(name) != values.get(name)))
+    )
+    return {"project": project, "hash": mark, "changed": True}
+
+
+def trust_written(ground: Ground, project: str, wanted: dict[str, str]) -> dict[str, Any]:
+    """Trust what a person has just chosen, beside what was trusted before."""
+    path = ground.project(project)["path"]
+    return trust(ground, project, trusted_values(ground.world.home, project, path) | wanted)
+
+
+def _note(project: str, mark: str, names: list[str]) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(project)
+        tx.note(trusted=names, hash=mark)
+        return {"trusted": names}
+
+    return Change(f"trust {', '.join(names)} of {project}", work, mark)

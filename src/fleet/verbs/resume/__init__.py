@@ -1,0 +1,1 @@
+"""Going on with work that ended before its time."""

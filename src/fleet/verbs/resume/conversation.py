@@ -1,0 +1,55 @@
+"""The conversation of an agent, and whether its engine can take it up again."""
+
+from __future__ import annotations
+
+import glob
+import re
+from typing import TYPE_CHECKING
+
+from fleet.engines import conversations
+from fleet.engines.program_files import place
+from fleet.store import queries as q
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+
+_PLACEHOLDER = re.compile(r"\{conversation(?::(\d+))?\}")
+
+
+def known(ground: Ground, ident: str) -> str | None:
+    """The engine's name of an agent's conversation: given at its start, or told by its hooks."""
+    agent = ground.store.read(lambda rows: rows.one(q.AGENT_BY_ID, id=ident))
+    return agent["conversation"] if agent else None
+
+
+def found(ground: Ground, engine: Engine, row: Row) -> str | None:
+    """Where the engine keeps it: the one that was begun in the worktree while the attempt was at work, if that is clear."""
+    since, until = row["launched_at"], row["ended_at"]
+    if engine.kept is None or since is None or until is None:
+        return None
+    tree = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}"
+    return conversations.the_one(engine.kept, tree, since=since, until=until)
+
+
+def can_go_on(engine: Engine, conversation: str | None) -> bool:
+    """Whether the engine has words to resume it; one that keeps it in a file has to have that file."""
+    if not engine.resume:
+        return False
+    if not any("{conversation}" in word for word in engine.resume):
+        return True
+    return conversation is not None and (not engine.transcript or _is_kept(engine, conversation))
+
+
+def _is_kept(engine: Engine, conversation: str) -> bool:
+    return any(glob.glob(_pattern(told, conversation)) for told in engine.transcript)
+
+
+def _pattern(told: str, conversation: str) -> str:
+    """The file of a conversation. {conversation:8}: its name has no more than the first eight characters."""
+
+    def filled(found: re.Match[str]) -> str:
+        return glob.escape(conversation[: int(found[1])] if found[1] else conversation)
+
+    return _PLACEHOLDER.sub(filled, place(told))

@@ -1,0 +1,243 @@
+"""Resume: take up the work of an agent that ended before its time.
+
+A resume holds the gate of its work, settles what was there before, and makes a new dispatch that adopts the bundle: the same
+worktree, and the same conversation where the engine can. An agent that is alive, or may be, is never resumed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from fleet.engines import prompt
+from fleet.engines.reader import engine as read_engine
+from fleet.errors import NoSuchDispatch, NotResumable
+from fleet.model import names
+from fleet.model.dispatch import resumption
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.identity import Identity
+from fleet.model.text import times
+from fleet.store import queries as q
+from fleet.store import tasks
+from fleet.verbs.coord.seat import coord_spawn
+from fleet.verbs.dispatch import find
+from fleet.verbs.dispatch.dispatch import start
+from fleet.verbs.dispatch.end import kill_processes
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.dispatch.settle import CHANGED, settle
+from fleet.verbs.homes.ownership import is_own, offer, why_foreign
+from fleet.verbs.merge.branches import integration_branch
+from fleet.verbs.resume import conversation, work_lock
+
+if TYPE_CHECKING:
+    from fleet.engines.reader import Engine
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+
+_SESSION = re.compile(r"fleet-([0-9a-f]{8})")
+_MADE = ("id", "project", "task", "kind", "engine", "session", "worktree", "branch")
+_MOST = 20
+_TRIES = 5
+
+
+def resume(ground: Ground, given: str, *, project: str | None = None, force: bool = False) -> dict[str, Any]:
+    """Start a successor for the dispatch, session or task that is named."""
+    row = journal(ground, named(ground, given, project))
+    _refuse_foreign(ground, row)
+    place, slug = row["project"], row["slug"]
+    gate = (
+        work_lock.gate_of_task(ground, place, slug, row["id"])
+        if slug
+        else ground.world.work_gate(f"coord-{place}", row["id"])
+    )
+    stopped = work_lock.taken_to_resume(ground, gate, given, force=force)
+    try:
+        made = _task(ground, row) if slug else _coordinator(ground, row)
+    finally:
+        gate.give()
+    return made | {"stopped": str(stopped) if stopped else None}
+
+
+def named(ground: Ground, given: str, project: str | None) -> str:
+    """The dispatch that an id, a session's name or a slug stands for. Nothing else gets past this door."""
+    session = _SESSION.fullmatch(given)
+    wanted = session[1] if session else given if given == "@last" else names.slug(given)
+    try:
+        return ground.store.read(lambda rows: find.find(rows, wanted, project))
+    except NoSuchDispatch:
+        old = find.find_archived(ground, wanted)
+        if old is None:
+            raise NoSuchDispatch(dispatch=given) from None
+        return old
+
+
+def journal(ground: Ground, ident: str) -> Row:
+    """A journal from the tables or the archive."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or find.archived(ground, ident)
+    if row is None:
+        raise NoSuchDispatch(dispatch=ident)
+    return row
+
+
+# a task -----------------------------------------------------------------------------------------------------------------
+def _task(ground: Ground, row: Row) -> dict[str, Any]:
+    last = _newest(ground, row)
+    _refuse_foreign(ground, last)
+    last = settled(ground, last)
+    _refuse(ground, last)
+    engine = read_engine(ground.world.home, last["engine"])
+    talk = _conversation(ground, engine, last)
+    goes_on = conversation.can_go_on(engine, talk)
+    wanted = Wanted(
+        **_how(last),
+        slug=last["slug"],
+        kind=last["kind"],
+        predecessor=last["id"],
+        resumes="conversation" if goes_on else "again",
+        conversation=talk if goes_on else None,
+        handoff=_told(ground, last, goes_on=goes_on),
+    )
+    return start(ground, wanted) | {"predecessor": last["id"], "conversation": goes_on}
+
+
+def _conversation(ground: Ground, engine: Engine, row: Row) -> str | None:
+    """Known to fleet, or found where the engine keeps it; one that was never launched has only what it was given."""
+    if not row["launched_at"] and row["resumes"] != "conversation":
+        return None
+    return conversation.known(ground, row["id"]) or conversation.found(ground, engine, row)
+
+
+def _how(row: Row) -> dict[str, Any]:
+    """As it was started before."""
+    command = tuple(json.loads(row["command"] or "[]"))
+    return {name: row[name] for name in ("project", "engine", "autonomy", "model")} | {"command": command}
+
+
+def _newest(ground: Ground, row: Row) -> Row:
+    """The newest attempt at the same work: the one that is named, or one that was started to resume it."""
+    place = {"project": row["project"], "slug": row["slug"]}
+    last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, **place))
+    if last is None:
+        raise _refused(row["id"], resumption.why_finished(row) or "its task is archived", row)
+    before: Row | None = last
+    while before is not None and before["id"] != row["id"]:
+        before = journal(ground, before["predecessor"]) if before.get("resumes") else None
+    if before is None:
+        raise NotResumable(
+            dispatch=row["id"],
+            why=f"{last['id']} has followed it on {row['project']}/{row['slug']}",
+            advice=f"`fleet resume {last['id']}` if that one is to go on",
+        )
+    return last
+
+
+def settled(ground: Ground, row: Row) -> Row:
+    """The journal of an attempt that has ended; one that died is settled first. Alive or unknown: refused."""
+    for _ in range(_TRIES):
+        if row["exec_state"] not in UNFINISHED:
+            return row
+        _end_rest(ground, row)
+        done = settle(ground, row["id"])
+        if not done["settled"] and done["why"] != CHANGED:
+            advice = f"attach to it with `fleet attach {row['id']}`"
+            if done.get("strangers"):
+                advice = "look at the process; when it is ended, or its directory is elsewhere, resume again"
+            elif "fleet dispatches disown" in done["why"]:
+                advice = "it is not started again beside one that may live"
+            raise NotResumable(dispatch=row["id"], why=done["why"], advice=advice)
+        row = journal(ground, row["id"])
+    raise NotResumable(dispatch=row["id"], why="it keeps changing", advice="try again")
+
+
+def _refuse_foreign(ground: Ground, row: Row) -> None:
+    """Only the home that started an agent knows whether it lives, and has its worktree."""
+    why = why_foreign(ground, row)
+    if why:
+        raise NotResumable(dispatch=row["id"], why=why, advice=f"resume it there; {offer(row['id'])}")
+
+
+def _end_rest(ground: Ground, row: Row) -> None:
+    """What a dead agent left running is ended as a sweep would: it carries the agent's id, and works in its tree."""
+    process = Identity.parse(row["process"] or "")
+    if process is not None and is_own(ground, row) and ground.world.processes.life(process) == "dead":
+        kill_processes(ground, row)
+
+
+def _refuse(ground: Ground, row: Row) -> None:
+    job = (ground.store.read(lambda rows: rows.one(q.TASK_JOB, project=row["project"], slug=row["slug"])) or {}).get(
+        "job"
+    )
+    if job:
+        raise NotResumable(
+            dispatch=row["id"], why=f"it worked for job {job}", advice=f"`fleet resume {job}` goes on with that"
+        )
+    place = {"project": row["project"], "slug": row["slug"]}
+    item = ground.store.read(lambda rows: rows.one(q.JOB_OF_TASK, **place))
+    if item is not None:
+        advice = f"`fleet resume {item['job']}` goes on with what is unfinished"
+        raise NotResumable(dispatch=row["id"], why=f"it works on an item of job {item['job']}", advice=advice)
+    state = ground.store.read(lambda rows: tasks.state(rows, **place))
+    why = resumption.why_finished(row) or resumption.why_taken(row, state)
+    if why:
+        raise _refused(row["id"], why, row)
+
+
+def _refused(ident: str, why: str, row: Row) -> NotResumable:
+    advice = (
+        f"`fleet task show {row['slug']} -p {row['project']}` says how it stands; `fleet task retry` opens it again"
+    )
+    return NotResumable(dispatch=ident, why=why, advice=advice if row["slug"] else "start one with `fleet coord start`")
+
+
+def _told(ground: Ground, row: Row, *, goes_on: bool) -> str:
+    """What the successor has to know of the one before."""
+    repository = ground.project(row["project"])["path"]
+    branch = f"worker/{row['slug']}"
+    base = row["base"] or integration_branch(ground, row["project"], repository)[1]
+    tree = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}"
+    log = f"{ground.world.home}/logs/{row['id']}.log"
+    facts = {
+        "predecessor": row["id"],
+        "ended": when(row["ended_at"]) or "an unknown time",
+        "reason": row["blocked_reason"] or row["exec_state"],
+        "memory": "This is its own conversation: you remember what was done."
+        if goes_on
+        else "Its conversation is not to be had: you begin anew, with what it left.",
+        "branch": branch,
+        "commits": _listed(ground.world.git.titles(repository, base, f"refs/heads/{branch}")),
+        "uncommitted": _listed(ground.world.git.uncommitted(tree)),
+        "log": log if os.path.exists(log) else "nothing was kept",
+    }
+    return prompt.prompt(ground.world.home, "resume", facts)
+
+
+def when(at: int | str | None) -> str | None:
+    """A time of a journal, which the archive has in words already."""
+    return at if isinstance(at, str) else times.iso_or_none(at)
+
+
+def _listed(lines: list[str]) -> str:
+    if not lines:
+        return "none"
+    more = [f"\n  - and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
+    return "".join([*(f"\n  - {line}" for line in lines[:_MOST]), *more])
+
+
+# a coordinator ----------------------------------------------------------------------------------------------------------
+def _coordinator(ground: Ground, row: Row) -> dict[str, Any]:
+    """A new coordinator in the seat of one that died; a living one vetoes."""
+    if row["exec_state"] not in UNFINISHED:
+        _refuse_unseated(ground, row)
+    made = coord_spawn(ground, Wanted(**_how(row), slug=None, kind="coord"))
+    return {name: made[name] for name in _MADE} | {"predecessor": row["id"], "conversation": False}
+
+
+def _refuse_unseated(ground: Ground, row: Row) -> None:
+    seat = ground.store.read(lambda rows: rows.one(q.SEAT_OF, project=row["project"])) or {"holder": None}
+    if seat["holder"] != row["id"]:
+        why = f"{seat['holder'] or 'nobody'} has the seat of {row['project']} now"
+        raise _refused(row["id"], why, row)
+    if resumption.why_finished(row):
+        raise _refused(row["id"], resumption.why_finished(row), row)

@@ -1,0 +1,104 @@
+"""Resume all: what could be resumed and why, and bringing back what was interrupted, within the limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.engines.reader import engine as read_engine
+from fleet.errors import FleetError
+from fleet.model.dispatch import resumption
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.store import queries as q
+from fleet.verbs.dispatch import find
+from fleet.verbs.dispatch.settle import settle
+from fleet.verbs.homes.ownership import is_own
+from fleet.verbs.jobs.abandoned import left_jobs
+from fleet.verbs.resume import conversation
+from fleet.verbs.resume.resume import resume, settled, when
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+
+
+def resumable(ground: Ground, project: str | None = None) -> list[dict[str, Any]]:
+    """What could be resumed, oldest first. What died unnoticed, as all does with the machine, is settled before; nothing is killed."""
+    for row in _unfinished(ground, project):
+        settle(ground, row["id"])
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.LEFT_ATTEMPTS, project=project))
+    left = [row for row in rows if is_own(ground, row) and not resumption.why_finished(row)]
+    return [_shown(ground, row) for row in [*left, *_coordinators(ground, project)]] + left_jobs(ground, project)
+
+
+def resume_all(ground: Ground, project: str | None = None) -> dict[str, Any]:
+    """Bring back everything that was interrupted. What cannot start now waits, with the reason."""
+    done: dict[str, Any] = {"resumed": [], "waiting": [], "jobs": []}
+    _settle_dead(ground, project)
+    for each in resumable(ground, project):
+        if not each["interrupted"]:
+            continue
+        if each["kind"] == "job":
+            ground.world.start_fleet("resume", each["id"])
+            done["jobs"].append(each["id"])
+            continue
+        try:
+            done["resumed"].append(resume(ground, each["id"]))
+        except FleetError as error:
+            done["waiting"].append({**each, "why": str(error)})
+    return done
+
+
+def _settle_dead(ground: Ground, project: str | None) -> None:
+    """Together with what the dead left running. One that is alive or unknown is none of ours."""
+    for row in _unfinished(ground, project):
+        try:
+            settled(ground, row)
+        except FleetError:
+            continue
+
+
+def _unfinished(ground: Ground, project: str | None) -> list[Row]:
+    """Of this home, but for finishers: what became of a merge is git's to say."""
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
+    return [row for row in rows if row["kind"] != "finisher" and is_own(ground, row)]
+
+
+def _coordinators(ground: Ground, project: str | None) -> list[Row]:
+    """Coordinators that were lost and whose seat nobody has taken since. A seat that was left on purpose stays empty."""
+    found = []
+    for seat in ground.store.read(lambda rows: rows.all(q.ALL_SEATS)):
+        if not seat["holder"] or project not in {None, seat["project"]}:
+            continue
+        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"]))  # noqa: B023
+        row = row or find.archived(ground, seat["holder"])
+        if (
+            row is not None
+            and is_own(ground, row)
+            and row["exec_state"] not in UNFINISHED
+            and resumption.was_interrupted(row)
+        ):
+            found.append(row)
+    return found
+
+
+def _shown(ground: Ground, row: Row) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "project": row["project"],
+        "task": row["slug"],
+        "kind": row["kind"],
+        "engine": row["engine"],
+        "ended_at": when(row["ended_at"]),
+        "reason": row["blocked_reason"] or row["exec_state"],
+        "interrupted": resumption.was_interrupted(row),
+        "conversation": row["slug"] is not None and _goes_on(ground, row),
+    }
+
+
+def _goes_on(ground: Ground, row: Row) -> bool:
+    try:
+        engine = read_engine(ground.world.home, row["engine"])
+    except FleetError:
+        return False
+    talk = row.get("conversation") or conversation.found(ground, engine, row)
+    return conversation.can_go_on(engine, talk)

@@ -1,0 +1,146 @@
+"""Holding: one gate a piece of work. Whoever starts or resumes it holds the gate until that has been done.
+
+All ids of a piece of work (a dispatch, its session, its task's slug) lead to one gate. The lock is the kernel's: a dead
+holder's is free at once, a live one's is never taken. What its file says names the holder and decides nothing, but that
+force stops exactly the process it names, and only if that process has the file open.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from fleet.errors import ForceRefused, GateHeld, ResumeInProgress, TaskHeld
+from fleet.model.text.times import iso, utc
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+    from fleet.world.files.gates import Gate, Holder
+
+WAIT = 10.0
+_GRACE = 3.0
+_LETTING_GO = "letting go of "
+_LOOK_AGAIN = 0.05
+_LOOKS = 20
+
+
+def gate_of_task(ground: Ground, project: str, slug: str, subject: str = "") -> Gate:
+    """The gate of a task's work."""
+    return ground.world.work_gate(f"work-{project}/{slug}", subject or f"{project}/{slug}")
+
+
+def gate_to_let_go(ground: Ground, project: str, slug: str) -> Gate:
+    """The same gate, for whoever removes what nobody works in any more. No force stops that one half-way."""
+    return gate_of_task(ground, project, slug, f"{_LETTING_GO}{project}/{slug}")
+
+
+def taken(ground: Ground, project: str, slug: str) -> Gate:
+    """The gate of a task, held for a dispatch. An attempt that is there is named at once; else the holder is waited for."""
+    gate = gate_of_task(ground, project, slug)
+    deadline = ground.world.clock.ticks() + WAIT
+    while True:
+        try:
+            gate.take()
+        except GateHeld:
+            _refuse_attempted(ground, project, slug)
+            if ground.world.clock.ticks() >= deadline:
+                raise
+            ground.world.clock.wait(_LOOK_AGAIN)
+        else:
+            return gate
+
+
+def _refuse_attempted(ground: Ground, project: str, slug: str) -> None:
+    row = ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
+    if row is not None:
+        raise TaskHeld(project=project, slug=slug, holder=row["id"], since=iso(row["created_at"]))
+
+
+def taken_to_resume(ground: Ground, gate: Gate, subject: str, *, force: bool) -> Holder | None:
+    """The gate, held for a resume: refused while somebody else holds it, unless that one is to be stopped. Who was stopped.
+
+    Whoever lets the worktree go is no other resume, and through in a moment: that one is waited for.
+    """
+    try:
+        gate.take(wait=WAIT if not force and _is_let_go(gate.holder()) else 0)
+    except GateHeld:
+        if not force:
+            raise _in_progress(gate, subject) from None
+    else:
+        return None
+    deadline = ground.world.clock.ticks() + WAIT
+    stopped = _stop_holder(ground, gate, subject)
+    try:
+        gate.take(wait=max(deadline - ground.world.clock.ticks(), 0))
+    except GateHeld:
+        raise _in_progress(gate, subject) from None
+    return stopped
+
+
+def _is_let_go(holder: Holder | None) -> bool:
+    return holder is not None and holder.id.startswith(_LETTING_GO)
+
+
+def _in_progress(gate: Gate, subject: str) -> ResumeInProgress:
+    holder = gate.holder()
+    told = f"PID {holder.pid} on {holder.host} (acquired {utc(holder.since)})" if holder else "an unknown process"
+    return ResumeInProgress(id=subject, holder=told)
+
+
+def _stop_holder(ground: Ground, gate: Gate, subject: str) -> Holder | None:
+    """Ask the process that holds the gate to end, then kill it: only if it is proven to be the one."""
+    for _ in range(_LOOKS):  # whoever has just taken the gate has not written its name yet
+        holder = gate.holder()
+        why = _why_not(ground, gate, holder)
+        if not why:
+            break
+        ground.world.clock.wait(_LOOK_AGAIN)
+        if _is_free(gate):
+            return None
+    if holder is None or why:
+        raise ForceRefused(id=subject, holder=str(holder or "an unknown process"), why=why)
+    ground.commit(_recorded(holder, subject))
+    processes = ground.world.processes
+    processes.signal(holder.who, signal.SIGTERM)
+    if processes.gone_within([holder.who], _GRACE):
+        processes.signal(holder.who, signal.SIGKILL)
+        processes.gone_within([holder.who], _GRACE)
+    return holder
+
+
+def _is_free(gate: Gate) -> bool:
+    """Whether it could be had just now. It is given back: the caller takes it the same way in every case."""
+    try:
+        gate.take()
+    except GateHeld:
+        return False
+    gate.give()
+    return True
+
+
+def _why_not(ground: Ground, gate: Gate, holder: Holder | None) -> str:
+    """Why the holder cannot be stopped; empty when it is proven to be alive, here, and at the gate."""
+    if holder is None or not holder.start:
+        return "its lock file does not say who it is"
+    if holder.host_id != ground.world.host.machine:
+        return f"it is on another host, {holder.host}"
+    if holder.pid == os.getpid():
+        return "it is this very process"
+    life = ground.world.processes.life(holder.who)
+    if life != "alive":
+        return f"the process it names is {life}"
+    if not gate.is_open_in(holder.pid):
+        return f"process {holder.pid} is not seen to hold {gate.path}"
+    return "it is no resume, but letting its worktree go, which is over in a moment" if _is_let_go(holder) else ""
+
+
+def _recorded(holder: Holder, subject: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.note(stopped=str(holder), process=str(holder.who), work=subject)
+        return {"stopped": holder.pid}
+
+    return Change(f"resume {subject} by force: stop process {holder.pid}", work)

@@ -1,0 +1,1 @@
+"""Finding and releasing what nobody needs any more."""

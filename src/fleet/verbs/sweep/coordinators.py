@@ -1,0 +1,90 @@
+"""For the sweep: a change of coordinators that somebody left, coordinators out of the seat, and what is kept of such changes."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet.errors import BadInput
+from fleet.model.text.times import DAY, iso
+from fleet.store import queries as q
+from fleet.store import seating
+from fleet.store.transaction import Change
+from fleet.verbs.coord import replace
+from fleet.verbs.dispatch.end import end
+from fleet.verbs.homes.ownership import is_own, offer, owner_of
+from fleet.verbs.sweep.finding import Finding, about, acted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.store.query import Query
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+RETENTION = "FLEET_REPLACE_NONCE_RETENTION_DAYS"
+_NONCES_DAYS = 30
+_MESSAGES_DAYS = 7
+
+
+def findings(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Everything about seats, project by project; then what is old enough to be forgotten."""
+    for project in [row["name"] for row in ground.store.read(lambda rows: rows.all(q.ALL_PROJECTS))]:
+        yield from _candidate(ground, project, kill=kill)
+        for row in replace.unseated(ground, project):
+            yield _retired(ground, row, kill=kill)
+    for row in ground.store.read(lambda rows: rows.all(q.STALE_NONCES)):
+        why = f"this new coordinator of {row['project']} never proved itself"
+        yield Finding(what=f"dispatch {row['dispatch']}", why=why, proof=f"its proof of {iso(row['minted_at'])} is not spent",
+                      action="kept as evidence", standing=True)  # fmt: skip
+    yield from _old(ground, kill=kill)
+
+
+def _candidate(ground: Ground, project: str, *, kill: bool) -> Iterator[Finding]:
+    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    why = replace.hopeless(ground, seat)
+    if why:
+        what = f"candidate {seat['candidate']} for the seat of {project}"
+        yield acted(what, "it will not prove itself any more", why, "withdraw it", kill,
+                    lambda: [] if replace.tend(ground, project) else ["it was faster"])  # fmt: skip
+
+
+def _retired(ground: Ground, row: Row, *, kill: bool) -> Finding:
+    what, why = about(row), "another coordinator is in the seat, or nobody"
+    if not is_own(ground, row):
+        proof = f"it is of {owner_of(ground, row)}; {offer(row['id'])}"
+        return Finding(what=what, why=why, proof=proof, action="left alone", standing=True)
+    return acted(what, why, "the seat says so", "ask it to exit, then kill its tree", kill, lambda: _ended(ground, row))
+
+
+def _ended(ground: Ground, row: Row) -> list[str]:
+    done = end(ground, row["id"], asked_for="replaced", reason="another coordinator is in the seat")
+    return [] if done["settled"] else [str(done["why"])]
+
+
+def _old(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Proofs that were spent and messages that were acknowledged long ago."""
+    now = ground.world.clock.now()
+    for what, days, count, forget in (
+        ("spent proofs", _nonces_days(), q.OLD_NONCES, q.PRUNE_NONCES),
+        ("acknowledged messages", _MESSAGES_DAYS, q.OLD_MESSAGES, q.PRUNE_MESSAGES),
+    ):
+        before = now - days * DAY
+        number = (ground.store.read(lambda rows: rows.one(count, before=before)) or {"n": 0})["n"]  # noqa: B023
+        if number:
+            change = Change(f"forget {what} of more than {days} days", lambda tx: _forgotten(tx, forget, before))  # noqa: B023
+            yield acted(f"{number} {what}", f"they are older than {days} days", "the store says so", "forget them", kill,
+                        lambda: ground.commit(change))  # fmt: skip # noqa: B023
+
+
+def _forgotten(tx: Tx, query: Query, before: int) -> Row:
+    gone = tx.run(query, before=before)
+    tx.note(forgotten=gone)
+    return {"forgotten": gone}
+
+
+def _nonces_days() -> int:
+    told = os.environ.get(RETENTION, "")
+    if told and not told.isdigit():
+        raise BadInput(what=f"{RETENTION}={told!r} is not a number of days")
+    return int(told) if told else _NONCES_DAYS

@@ -1,0 +1,50 @@
+"""Reconcile what is derived: coord-state.json, computed from the store and never believed over it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fleet.store import queries as q
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Rows
+    from fleet.verbs.context import Ground
+
+
+def reconcile(ground: Ground, *, write: bool) -> dict[str, bool]:
+    """Each project, and whether its projection was stale."""
+    wanted = ground.store.read(_projections)
+    found = {}
+    for project, state in wanted.items():
+        name = f"projects/{project}/coord-state.json"
+        found[project] = _now(ground, name) != state and (
+            bool(state["worker_agent_ids"]) or state["supervisor"] or _exists(ground, name)
+        )
+        if found[project] and write:
+            ground.world.files.publish(name, json.dumps(state, indent=2).encode())
+    return {project: bool(stale) for project, stale in found.items()}
+
+
+def _projections(rows: Rows) -> dict[str, dict[str, Any]]:
+    seats = {row["project"]: row["holder"] for row in rows.all(q.ALL_SEATS)}
+    states: dict[str, dict[str, Any]] = {
+        row["name"]: {"supervisor": seats.get(row["name"]), "worker_agent_ids": {}} for row in rows.all(q.ALL_PROJECTS)
+    }
+    for row in rows.all(q.LISTED_DISPATCHES, project=None, ended=0):
+        if row["slug"] is not None:
+            states[row["project"]]["worker_agent_ids"][row["slug"]] = row["id"]
+    return states
+
+
+def _exists(ground: Ground, name: str) -> bool:
+    return _now(ground, name) is not None
+
+
+def _now(ground: Ground, name: str) -> object:
+    try:
+        return json.loads(ground.world.files.read(name))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        return "unreadable"

@@ -1,0 +1,61 @@
+"""Prune the archive of journals: by age, and by itself when it grows too large."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from fleet.model.text.times import DAY, duration
+
+if TYPE_CHECKING:
+    from fleet.verbs.context import Ground
+
+FOLDER = "dispatches/archive"
+LARGEST = 100_000_000
+DEFAULT = "90d"
+_NAME = re.compile(r"[0-9a-f]{8}-(\d+)\.json")
+
+
+def prune(ground: Ground, *, older_than: str | None) -> dict[str, Any]:
+    """Remove journals older than an age. Their ids were given out for all time all the same."""
+    before = ground.world.clock.now() - duration(older_than or DEFAULT)
+    old = [
+        name for name in ground.world.files.names(FOLDER) if _stamp(name) is not None and (_stamp(name) or 0) < before
+    ]
+    remove(ground, old)
+    return {"pruned": len(old), "kept": len(ground.world.files.names(FOLDER))}
+
+
+def too_many(ground: Ground) -> list[str]:
+    """The oldest journals of an archive that has grown too large, as many as have to go; but none of the last day."""
+    sizes = _sizes(ground)
+    total, found = sum(sizes.values()), []
+    for name in sorted(sizes, key=lambda each: _stamp(each) or 0):
+        if total <= LARGEST or (_stamp(name) or 0) > ground.world.clock.now() - DAY:
+            break
+        found.append(name)
+        total -= sizes[name]
+    return found
+
+
+def remove(ground: Ground, names: list[str]) -> None:
+    """Take journals out of the archive."""
+    for name in names:
+        ground.world.files.unlink(f"{FOLDER}/{name}")
+
+
+def _sizes(ground: Ground) -> dict[str, int]:
+    """The journals that are there and how large they are; another sweep may be removing some."""
+    sizes = {}
+    for name in ground.world.files.names(FOLDER):
+        if _stamp(name) is not None:
+            with suppress(FileNotFoundError):
+                sizes[name] = os.path.getsize(f"{ground.world.home}/{FOLDER}/{name}")
+    return sizes
+
+
+def _stamp(name: str) -> int | None:
+    found = _NAME.fullmatch(name)
+    return int(found[1]) if found else None

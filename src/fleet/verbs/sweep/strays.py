@@ -1,0 +1,161 @@
+"""Stray: sessions, processes and files that nobody in the tables answers for, or that outlived whoever did."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from fleet.errors import GateHeld
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.text.times import HOUR
+from fleet.resources import KINDS
+from fleet.store import making
+from fleet.store import queries as q
+from fleet.verbs.dispatch.acquire import release
+from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.prompts import finish_rewrite
+from fleet.verbs.dispatch.remaining import named
+from fleet.verbs.homes.ownership import is_own
+from fleet.verbs.sweep.finding import Finding, acted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.verbs.context import Ground
+    from fleet.world.tmux import Listing, Pane
+
+_SESSION = re.compile(r"fleet-([0-9a-f]{8})")
+_INBOX = re.compile(r"([0-9a-f]{8})\.md")
+_LATE = 168 * HOUR
+
+
+def sessions(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Finding]:
+    """Panes on our server: agents' whose dispatch has ended. Sessions that have our name and no pane of ours are listed."""
+    held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    ours = {pane.session for pane in listing.panes if pane.home == ground.world.tmux.home_id}
+    for pane in listing.panes:
+        what = f"tmux session {pane.session}"
+        if pane.home != ground.world.tmux.home_id:
+            if _SESSION.fullmatch(pane.session) and pane.session not in ours:
+                yield Finding(what=what, why="it has our name but not our mark", proof=f"its mark is {pane.home or 'missing'}",
+                              action="listed only", standing=True)  # fmt: skip
+            continue
+        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=pane.dispatch))  # noqa: B023
+        what = f"the pane of dispatch {pane.dispatch} in tmux session {pane.session}" if pane.stamped else what
+        if row is not None and (row["exec_state"] in UNFINISHED or f"fleet-{pane.dispatch}" in held):
+            continue  # its dispatch releases it by its claim
+        if row is None and archived(ground, pane.dispatch) is None:
+            yield Finding(what=what, why="it bears our mark, but its dispatch is in neither tables nor archive",
+                          proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip
+            continue
+        proof = f"dispatch {pane.dispatch} is {'in the archive' if row is None else row['exec_state']}"
+        yield acted(what, "its dispatch has ended", proof, "kill it", kill,
+                    lambda: _killed(ground, pane, listing))  # fmt: skip # noqa: B023
+
+
+def _killed(ground: Ground, pane: Pane, seen: Listing) -> bool:
+    """Whether it is gone, by us or by somebody who was faster."""
+    if ground.world.tmux.kill(pane):
+        return True
+    now = ground.world.tmux.listing()
+    if now.server is None:  # a server goes with its last session
+        return ground.world.processes.life(seen.server) == "dead"
+    return now.pane_of(pane.dispatch) is None
+
+
+def processes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Processes that carry the id of a dispatch that has ended."""
+    for ident, whom in ground.world.processes.marks().items():
+        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
+        ended = row["exec_state"] not in UNFINISHED if row is not None else archived(ground, ident) is not None
+        if not ended:
+            continue
+        for who in whom:
+            yield acted(f"process {who.pid}", f"its dispatch {ident} has ended", "it carries its id in its environment",
+                        "kill it", kill, lambda: ground.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
+
+
+def cgroups(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Control groups of this home that no claim speaks of. An empty one goes; one with somebody in it is listed."""
+    there = ground.world.cgroups.all_of_home(os.getpid())  # before the claims: whoever makes one has its claim first
+    held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    for path in (each for each in there if each not in held):
+        inside = ground.world.cgroups.members(path)
+        if inside:
+            yield Finding(what=path, why="no claim speaks of it", proof=f"in it: {named(inside)}",
+                          action="listed only", standing=True)  # fmt: skip
+        else:
+            yield acted(path, "no claim speaks of it", "nobody is in it", "remove it", kill,
+                        lambda: ground.world.cgroups.remove(path))  # fmt: skip # noqa: B023
+
+
+def files(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Prompts and worktrees that no claim speaks of. Listed, never touched."""
+    if kill:
+        _forget_litter(ground)
+    held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    for name in ground.world.files.names("inbox"):
+        if _INBOX.fullmatch(name) and f"inbox/{name}" not in held:
+            yield Finding(what=f"inbox/{name}", why="no claim speaks of it", proof="looked up in the store",
+                          action="listed only", standing=True)  # fmt: skip
+    for project in ground.world.files.names("projects"):
+        trees = [
+            f"{ground.world.home}/projects/{project}/{folder}/{name}"
+            for folder in ("worktrees", "merges")
+            for name in ground.world.files.names(f"projects/{project}/{folder}")
+        ]
+        for path in trees:
+            if path not in held:
+                yield Finding(what=path, why="no claim speaks of it", proof="looked up in the store",
+                              action="listed only", standing=True)  # fmt: skip
+
+
+def _forget_litter(ground: Ground) -> None:
+    """Remove locks of claims that are history, and files that somebody who is dead was writing. First what is there, then whose it is."""
+    files = ground.world.files
+    locks = files.names("locks/effects")
+    known = {row["id"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    for ident in (name.removesuffix(".lock") for name in locks):
+        if ident not in known and ground.world.effect_lock(ident).is_free():
+            ground.world.forget_effect_lock(ident)
+    for path in files.abandoned():
+        files.discard_abandoned(path)
+    making.sweep(ground.world.home)
+    _forget_links(ground)
+
+
+def _forget_links(ground: Ground) -> None:
+    """Remove links to fleet that were not put into their place, unless somebody is at it."""
+    left = [name for name in ground.world.files.names("locks") if name.startswith("fleet.")]
+    if not left:
+        return
+    try:
+        with ground.world.gate("bin"):
+            for name in left:
+                if os.path.islink(f"{ground.world.home}/locks/{name}"):
+                    ground.world.files.unlink(f"locks/{name}")
+    except GateHeld:
+        return
+
+
+def rewrites(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Inboxes that were handed over by someone who died before the file said so."""
+    for row in ground.store.read(lambda rows: rows.all(q.UNFINISHED_REWRITES)):
+        claim = Claim.of(row)
+        if not is_own(ground, claim):
+            continue
+        yield acted(f"{claim}", f"it was handed over to {claim.dispatch} and not rewritten", "its claim carries the content",
+                    "rewrite it", kill, lambda: finish_rewrite(ground, claim))  # fmt: skip # noqa: B023
+
+
+def late_inboxes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """A backstop: prompts that are still ours long after their dispatch ended."""
+    before = ground.world.clock.now() - _LATE
+    for row in ground.store.read(lambda rows: rows.all(q.LATE_INBOXES, before=before)):
+        claim = Claim.of(row)
+        if is_own(ground, claim) and KINDS[claim.kind].look(claim, ground.world) == "ours":
+            why = f"it is still ours {_LATE // HOUR} h after its dispatch {claim.dispatch} ended"
+            yield acted(str(claim), why, "its claim names it, and it is there", "release it", kill,
+                        lambda: [*filter(None, [release(ground, claim)])])  # fmt: skip # noqa: B023

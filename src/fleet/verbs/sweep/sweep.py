@@ -1,0 +1,333 @@
+"""Sweep: look at what is, compare with what is known, apply the class table, say why.
+
+Destruction follows from "its dispatch has ended" plus "it bears our mark" plus "look says ours": never from a miss, an age or a
+name. Error is not absence. A dry run by default.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.errors import FleetError, GateHeld
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.settling import HANDED_OFF
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.worktree_verdict import Aside
+from fleet.model.identity import Identity
+from fleet.model.text.times import SECOND, age, duration
+from fleet.resources import KINDS
+from fleet.resources.tmux_session import TmuxSession
+from fleet.store import queries as q
+from fleet.verbs.dispatch import remaining
+from fleet.verbs.dispatch.acquire import is_free, release
+from fleet.verbs.dispatch.end import end, kill_processes
+from fleet.verbs.dispatch.reclaim import (
+    archive,
+    is_disposable,
+    is_handed_over,
+    reclaim,
+    release_bundle,
+    verdict,
+    why_kept,
+)
+from fleet.verbs.dispatch.settle import hindrance, settle
+from fleet.verbs.homes.ownership import is_own, offer, owner_of
+from fleet.verbs.jobs.sweep import left_running, litter
+from fleet.verbs.merge.merge import carry_on
+from fleet.verbs.sweep import coordinators, journal_archive, strays, trash
+from fleet.verbs.sweep.derived_files import reconcile
+from fleet.verbs.sweep.finding import Finding, about, acted
+from fleet.verbs.tasks.reopen import archive_long_ended
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+    from fleet.world.process.census import Census
+    from fleet.world.tmux import Listing
+
+
+def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding]:
+    """Orphans, then releases that failed, then what is derived."""
+    found: list[Finding] = []
+    if "orphans" in phases:
+        listing = ground.world.tmux.listing()
+        found += _unfinished(ground, listing, kill=kill)
+        found += strays.sessions(ground, ground.world.tmux.listing(), kill=kill)
+        found += strays.processes(ground, kill=kill)
+        found += left_running(ground, kill=kill)
+        found += strays.cgroups(ground, kill=kill)
+        found += strays.files(ground, kill=kill)
+        found += strays.rewrites(ground, kill=kill)
+        found += strays.late_inboxes(ground, kill=kill)
+        found += coordinators.findings(ground, kill=kill)
+    if "retry-releases" in phases:
+        found += _long_ended(ground, kill=kill)
+        found += litter(ground, kill=kill)
+        found += _bundles(ground, kill=kill)
+        found += _gone_bundles(ground, kill=kill)
+        found += trash.findings(ground, kill=kill)
+        found += _ended(ground, kill=kill)
+    if "reconcile-derived" in phases:
+        found += _derived(ground, kill=kill)
+    if "orphans" in phases:
+        found += _archive(ground, kill=kill)
+    if "orphans" in phases and kill:
+        ground.world.rooms.forget_gone()
+        _stop_server(ground)
+    return found
+
+
+def _rows(ground: Ground, *, ended: bool) -> list[Row]:
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=None, ended=int(ended)))
+    return [row for row in rows if (row["exec_state"] in UNFINISHED) != ended]
+
+
+def _unfinished(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Finding]:
+    rows = _rows(ground, ended=False)
+    census = ground.world.processes.census() if rows else None
+    for row in rows:
+        finding = _one_unfinished(ground, row, listing, census, kill=kill)
+        if finding is not None:
+            yield finding
+
+
+def _one_unfinished(ground: Ground, row: Row, listing: Listing, census: Census | None, *, kill: bool) -> Finding | None:
+    what = about(row)
+    process = Identity.parse(row["process"] or "")
+    life = ground.world.processes.life(process)
+    found = hindrance(ground, row, listing, census)
+    alive = found.why
+    if not alive:
+        proof = "its process is dead" if process else "its spawner is dead and nobody is making its things"
+        proof += f"; cannot be looked into: {found.unreadable}" if found.unreadable else ""
+        return acted(
+            what, "it has ended without being settled", proof, "settle it", kill, lambda: _settle(ground, row, listing)
+        )
+    if not is_own(ground, row):
+        return Finding(what=what, why="another home's or host's", proof=alive, action="left alone", standing=True)
+    if found.strangers:
+        return Finding(what=what, why="its agent is dead, and its worktree is not handed on", proof=alive, action="left alone",
+                       standing=True)  # fmt: skip
+    if row["exec_state"] == "in_flight" and life == "dead":
+        return acted(what, "its agent is dead but left processes behind", alive, "kill them and settle it", kill,
+                     lambda: _kill_rest(ground, row))  # fmt: skip
+    if life == "unknown" and row["exec_state"] == "in_flight":
+        return Finding(what=what, why="its process cannot be judged", proof=alive, action="left alone", standing=True)
+    if kill and life == "alive":
+        remaining.record(ground, row, census)
+    return _overdue(ground, row, what, kill=kill) if life == "alive" else None
+
+
+def _overdue(ground: Ground, row: Row, what: str, *, kill: bool) -> Finding | None:
+    """An agent that reported, or lost its task, and lives on."""
+    now = ground.world.clock.now()
+    grace = duration(ground.setting("report_grace"))
+    if row["report"] and now - row["reported_at"] >= grace:
+        proof = f"it reported {row['report']} {(now - row['reported_at']) // SECOND} s ago"
+        return acted(what, "it lives on after its report", proof, "ask it to exit, then kill its tree", kill,
+                     lambda: end(ground, row["id"], asked_for="report", reason="it had reported"))  # fmt: skip
+    if row["asked_for"] in {"kill", "stop"}:
+        return acted(what, f"it was asked to exit ({row['asked_for']}) and lives on", "its process is alive", "end it", kill,
+                     lambda: end(ground, row["id"], asked_for=row["asked_for"], reason=row["asked_reason"]))  # fmt: skip
+    if row["kind"] in {"coord", "finisher"} or row["slug"] is None:
+        return None
+    task = ground.store.read(lambda rows: rows.one(q.TASK_STATE, project=row["project"], slug=row["slug"]))
+    if task is not None and task["assignee"] != row["id"]:
+        proof = f"the task is {task['status']}, with {task['assignee'] or 'nobody'}"
+        return acted(what, "its task was taken away from it", proof, "ask it to exit, then kill its tree", kill,
+                     lambda: end(ground, row["id"], asked_for="superseded", reason="its task was taken away"))  # fmt: skip
+    return None
+
+
+def _settle(ground: Ground, row: Row, listing: Listing) -> object:
+    done = settle(ground, row["id"], listing=listing)
+    if done["settled"]:
+        carry_on(ground, row)
+    return done
+
+
+def _kill_rest(ground: Ground, row: Row) -> object:
+    kill_processes(ground, row)
+    done = settle(ground, row["id"])
+    if done["settled"]:
+        carry_on(ground, row)
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the store and tmux say, asked for once for all journals."""
+
+    claims: dict[str, list[Claim]]
+    owners: frozenset[tuple[str, str, str]]
+    # Tasks of whose bundle something could not be made.
+    unmade: frozenset[tuple[str | None, str | None]]
+    listing: Listing
+
+    @classmethod
+    def of(cls, ground: Ground) -> _Known:
+        claims: dict[str, list[Claim]] = {}
+        bundled, unmade = set(), set()
+        for claim in (Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))):
+            if claim.dispatch is not None:
+                claims.setdefault(claim.dispatch, []).append(claim)
+            elif claim.slug is not None:
+                bundled.add((claim.project, claim.slug))
+            if claim.slug is not None and claim.state == "failed_alloc":
+                unmade.add((claim.project, claim.slug))
+        bundles = ground.store.read(lambda rows: rows.all(q.ALL_BUNDLES))
+        owners = {
+            (row["project"], row["slug"], row["owner"]) for row in bundles if (row["project"], row["slug"]) in bundled
+        }
+        return cls(claims, frozenset(owners), frozenset(unmade), ground.world.tmux.listing())
+
+
+def _ended(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Ended dispatches that still hold something, or could be archived."""
+    known = _Known.of(ground)
+    for row in _rows(ground, ended=True):
+        if not is_own(ground, row) and row["id"] not in known.claims:
+            continue  # its own home archives it
+        finding = _one_ended(ground, row, known, kill=kill)
+        if finding is not None:
+            yield finding
+
+
+def _one_ended(ground: Ground, row: Row, known: _Known, *, kill: bool) -> Finding | None:
+    what = about(row)
+    proof = f"it has ended: {row['exec_state']}"
+    mine = known.claims.get(row["id"], [])
+    if row["blocked_reason"] == HANDED_OFF and ground.store.read(lambda rows: is_handed_over(rows, row["id"])):
+        mine = [claim for claim in mine if claim.kind != "coord_prompt_inbox"]
+    if mine:
+        standing = _why_standing(ground, mine, known.listing, kill=kill)
+        if standing:
+            return Finding(what=what, why=standing, proof=proof, action="left alone", standing=True)
+        names = ", ".join(str(claim) for claim in mine)
+        return acted(what, f"it has ended and still holds {names}", proof, "release them", kill,
+                     lambda: reclaim(ground, row["id"]))  # fmt: skip
+    if row["recl_state"] == "complete":
+        return acted(
+            what, "it is reclaimed and not archived", proof, "archive it", kill, lambda: archive(ground, row["id"])
+        )
+    if (row["project"], row["slug"], row["id"]) in known.owners:
+        if (row["project"], row["slug"]) not in known.unmade:
+            return None
+        why = "what could not be made for it was not undone"
+        return acted(what, why, proof, "undo it", kill, lambda: reclaim(ground, row["id"]))
+    return acted(what, "nothing of it is left", proof, "archive it", kill, lambda: reclaim(ground, row["id"]))
+
+
+def _why_standing(ground: Ground, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
+    """Why nothing can be done about what an ended dispatch holds; empty when something can."""
+    stuck = [why for why in (_why_stuck(ground, claim, listing) for claim in claims) if why]
+    if len(stuck) == len(claims):
+        return "; ".join(stuck)
+    blocked = [claim for claim in claims if claim.state == "releasing_blocked"]
+    return f"{blocked[0]} could not be released {blocked[0].failures} times" if blocked and not kill else ""
+
+
+def _why_stuck(ground: Ground, claim: Claim, listing: Listing) -> str:
+    """Why a claim of an ended dispatch is left alone; empty when it can be released."""
+    if not is_own(ground, claim):
+        return f"{claim} belongs to {owner_of(ground, claim)}; {offer(claim.dispatch or 'ID')}"
+    kind = KINDS.get(claim.kind)
+    if kind is None:
+        return f"{claim} is of an unknown kind"
+    if claim.state != "live" and not is_free(ground, claim):
+        return f"{claim} is in the hands of {claim.hands}"
+    look = kind.judge(claim, listing, ground.world) if isinstance(kind, TmuxSession) else kind.look(claim, ground.world)
+    return f"{claim} is {look}" if look in {"unknown", "foreign"} else ""
+
+
+def _long_ended(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Tasks that failed or were abandoned long ago. One that is done waits for its merge."""
+    now = ground.world.clock.now()
+    for project in [row["name"] for row in ground.store.read(lambda rows: rows.all(q.ALL_PROJECTS))]:
+        try:
+            before = now - duration(ground.setting("task.archive_after", project))
+        except FleetError as error:
+            yield Finding(what=f"the ended tasks of {project}", why="their age cannot be judged", proof=str(error),
+                          action="left alone", standing=True)  # fmt: skip
+            continue
+        for row in ground.store.read(lambda rows: rows.all(q.LONG_ENDED_TASKS, project=project, before=before)):  # noqa: B023
+            why = f"{row['status']} {age(now - row['ended_at'])} ago"
+            yield acted(f"task {project}/{row['slug']}", why, "its task.archive_after is over", "archive it", kill,
+                        lambda: ground.commit(archive_long_ended(project=project, slug=row["slug"], before=before)))  # fmt: skip # noqa: B023
+
+
+def _bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Worktrees of tasks that are terminal and archived."""
+    lone = [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
+    tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
+    listing = ground.world.tmux.listing()
+    for project, slug in tasks:
+        if not is_disposable(ground, project, slug):
+            continue  # an agent still works in it
+        mine = [claim for claim in lone if (claim.project, claim.slug) == (project, slug)]
+        what, proof = f"the bundle of {project}/{slug}", "the task is ended and archived"
+        stuck = [why for why in (_why_kept(ground, claim, listing) for claim in mine) if why]
+        if stuck:
+            yield Finding(what=what, why="; ".join(stuck), proof=proof, action="kept", standing=True)
+        else:
+            yield acted(what, "nobody needs it any more", proof, f"release it{_put_aside_first(ground, mine)}", kill,
+                        lambda: _release(ground, project, slug))  # fmt: skip # noqa: B023
+
+
+def _put_aside_first(ground: Ground, claims: list[Claim]) -> str:
+    """How many ignored files will be put aside, in words; empty when there are none."""
+    counts = [found.files for found in (verdict(ground, claim) for claim in claims) if isinstance(found, Aside)]
+    return f", {sum(counts)} ignored files put aside before" if counts else ""
+
+
+def _release(ground: Ground, project: str, slug: str) -> dict[str, list[str]]:
+    left = release_bundle(ground, project, slug)
+    return {"left": left, "aside": [] if left else trash.announced(ground, project, slug)}
+
+
+def _gone_bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """A worktree or directory whose claim is live, and that is not there any more."""
+    for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS)):
+        claim = Claim.of(row)
+        gone = claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name)
+        if gone and is_own(ground, claim):
+            yield acted(str(claim), "it is gone", "nothing is at its path", "write that down", kill,
+                        lambda: [*filter(None, [release(ground, claim)])])  # fmt: skip # noqa: B023
+
+
+def _why_kept(ground: Ground, claim: Claim, listing: Listing) -> str:
+    return _why_stuck(ground, claim, listing) or why_kept(ground, claim)
+
+
+def _derived(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    for project, stale in reconcile(ground, write=kill).items():
+        if stale:
+            yield Finding(what=f"projects/{project}/coord-state.json", why="it does not say what the store says", proof="computed anew",
+                          action="rewritten" if kill else "would rewrite it", done=kill)  # fmt: skip
+
+
+def _archive(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Journals that the archive has no room for."""
+    names = journal_archive.too_many(ground)
+    if names:
+        yield acted(journal_archive.FOLDER, f"it is larger than {journal_archive.LARGEST // 1_000_000} MB", "the sizes of its files",
+                    f"remove the {len(names)} oldest journals", kill, lambda: journal_archive.remove(ground, names))  # fmt: skip
+
+
+def _stop_server(ground: Ground) -> None:
+    """A tmux server without sessions, left by a dispatcher that died before its first one. Not while one is starting."""
+    if any(is_own(ground, row) for row in _rows(ground, ended=False)):
+        return
+    gate = ground.world.gate("tmux")
+    try:
+        gate.take()
+    except GateHeld:
+        return
+    try:
+        ground.world.tmux.stop_empty_server()
+    finally:
+        gate.give()

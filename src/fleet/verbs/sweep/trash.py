@@ -1,0 +1,211 @@
+"""Trash: ignored files that may not be reproducible are put aside for a while before their worktree goes.
+
+Intent, effect, fact: a row says what is about to be moved, then it is moved, then the row says so. As long as the worktree's claim
+is open its files may have to go back: when its removal fails, is given up, or was killed before it came to its end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import GateHeld
+from fleet.model.dispatch.claim import Claim
+from fleet.model.text.sizes import shown_size
+from fleet.model.text.times import DAY, age, duration, iso, utc
+from fleet.resources.worktree.half_removed import LEAVING
+from fleet.store import queries as q
+from fleet.store import tasks
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch.acquire import is_free
+from fleet.verbs.resume.work_lock import gate_to_let_go
+from fleet.verbs.sweep.finding import Finding, acted
+from fleet.world.home import trash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.model.dispatch.worktree_verdict import Aside
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+
+_WHY = "ignored files that no setting calls disposable"
+
+
+def home_of(ground: Ground) -> str:
+    """The id of this home, by which its own trash is known in a shared database."""
+    return ground.world.tmux.home_id
+
+
+def has_room(ground: Ground, size: int, limit: int) -> bool:
+    """Whether the trash may take so many bytes more."""
+    used = ground.store.read(lambda rows: rows.one(q.TRASH_SIZE, home=home_of(ground))) or {"n": 0}
+    return int(used["n"]) + size <= limit
+
+
+def put_aside(ground: Ground, claim: Claim, found: Aside) -> str:
+    """Move ignored files of a worktree into the trash. Empty: done. Else why not, and everything is where it was."""
+    row = _row(ground, claim, found)
+    ground.commit(_intend(row))
+    try:
+        trash.put_aside(ground.world, claim.name, row["name"], found.paths)
+    except OSError as error:
+        bring_back(ground, claim)
+        return f"{_counted(row)} of {claim.name} could not be put aside: {error.strerror}"
+    ground.commit(_note_moved(ground, row))
+    return ""
+
+
+def _row(ground: Ground, claim: Claim, found: Aside) -> Row:
+    at, key = ground.world.clock.now(), ground.world.ids.key()
+    stamp = iso(at)[:19].replace("-", "").replace(":", "")
+    return {
+        "id": key,
+        "project": claim.project,
+        "slug": claim.slug,
+        "claim": claim.id,
+        "home": home_of(ground),
+        "name": f"{trash.FOLDER}/{claim.project}-{claim.slug}-{stamp}-{key[:4]}",
+        "path": claim.name,
+        "why": _WHY,
+        "files": found.files,
+        "bytes": found.size,
+        "until": at + duration(ground.setting("trash.keep")),
+    }
+
+
+def _intend(row: Row) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.note(trash=row["name"], files=row["files"], bytes=row["bytes"])
+        return {"added": tx.run(q.ADD_TRASH, **row, at=tx.at) == 1}
+
+    return Change(f"put {_counted(row)} of {row['project']}/{row['slug']} aside", work)
+
+
+def _recounted(ground: Ground, row: Row) -> Row:
+    """The row with what is in its folder now: whoever moved it may have been killed half-way, or some of it went back."""
+    files, size = trash.count(ground.world, row["name"])
+    return {**row, "files": files, "bytes": size}
+
+
+def _count(row: Row) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.note(trash=row["name"], files=row["files"], bytes=row["bytes"])
+        return {"counted": tx.run(q.COUNT_TRASH, id=row["id"], files=row["files"], bytes=row["bytes"]) == 1}
+
+    return Change(f"{_counted(row)} are left in {row['name']}", work)
+
+
+def _note_moved(ground: Ground, intended: Row) -> Change:
+    row = _recounted(ground, intended)
+
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        moved = tx.run(q.NOTE_TRASH_MOVED, id=row["id"], files=row["files"], bytes=row["bytes"], at=tx.at)
+        if moved:
+            tasks.say(tx, row["project"], row["slug"], _announced(ground, row))
+        tx.note(trash=row["name"])
+        return {"moved": moved == 1}
+
+    return Change(f"{row['name']} is put aside", work)
+
+
+def _end(row: Row, why: str) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.note(trash=row["name"], why=why)
+        return {"ended": tx.run(q.END_TRASH, id=row["id"], at=tx.at) == 1}
+
+    return Change(f"{row['name']}: {why}", work)
+
+
+def bring_back(ground: Ground, claim: Claim) -> list[str]:
+    """Put the files of a worktree that stays back into it. What could not go back, and why.
+
+    For whoever holds the gate of the task's work. While a git may still be removing the tree nothing is put back.
+    """
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.TRASH_OF_CLAIM, claim=claim.id, home=home_of(ground)))
+    if not rows:
+        return []
+    now = ground.store.read(lambda snapshot: snapshot.one(q.CLAIM_BY_ID, id=claim.id))
+    if now is None or (now["state"] in LEAVING and not is_free(ground, Claim.of(now))):
+        return [f"{row['name']}: its worktree is being removed" for row in rows]
+    left = []
+    for row in rows:
+        if trash.put_back(ground.world, claim.name, row["name"]):
+            ground.commit(_end(row, "back in its worktree"))
+        else:
+            ground.commit(_count(_recounted(ground, row)))
+            left.append(f"{row['name']}: {claim.name} has newer files of the same names")
+    return left
+
+
+def announced(ground: Ground, project: str, slug: str) -> list[str]:
+    """What was put aside of a task's worktrees, where it is, and until when."""
+    place = {"project": project, "slug": slug, "home": home_of(ground)}
+    return [_announced(ground, row) for row in ground.store.read(lambda rows: rows.all(q.TRASH_OF_TASK, **place))]
+
+
+def _announced(ground: Ground, row: Row) -> str:
+    where = f"{ground.world.home}/{row['name']}"
+    verb = "was" if row["files"] == 1 else "were"
+    return f"{_counted(row)} of {row['slug']} {verb} put aside in {where}, kept until {utc(iso(row['until']))}"
+
+
+def expiring(ground: Ground) -> list[str]:
+    """What will be deleted from the trash within a day, in words."""
+    now = ground.world.clock.now()
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.KEPT_TRASH, home=home_of(ground)))
+    return [f"{_counted(row)} in {row['name']}: {_expiry(row, now)}" for row in rows if row["until"] - now <= DAY]
+
+
+def _expiry(row: Row, now: int) -> str:
+    return f"expires in {age(row['until'] - now)}" if row["until"] > now else "expired, the next sweep deletes it"
+
+
+def findings(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """The trash: what was half moved, what has to go back, what has expired; the rest is listed."""
+    for row in ground.store.read(lambda rows: rows.all(q.KEPT_TRASH, home=home_of(ground))):
+        gate = gate_to_let_go(ground, row["project"], row["slug"])
+        try:
+            gate.take()
+        except GateHeld:
+            continue  # somebody is just putting it aside or back
+        try:
+            yield _judge(ground, row, kill=kill)
+        finally:
+            gate.give()
+
+
+def _judge(ground: Ground, row: Row, *, kill: bool) -> Finding:
+    now, what = ground.world.clock.now(), f"{row['name']} ({_counted(row)} of {row['project']}/{row['slug']})"
+    if row["held"]:
+        why = "its worktree is still there"
+        return acted(what, why, row["path"], "put them back", kill, lambda: _bring_back_row(ground, row))
+    if not trash.is_there(ground.world, row["name"]):
+        return acted(what, "it is gone", "nothing is at its path", "write that down", kill,
+                     lambda: ground.commit(_end(row, "nothing is left of it")))  # fmt: skip
+    if row["moved_at"] is None:
+        why, proof = "whoever moved it did not write that down", "its worktree is gone"
+        return acted(what, why, proof, "write that down", kill, lambda: ground.commit(_note_moved(ground, row)))
+    if row["until"] <= now:
+        proof = f"it was kept until {utc(iso(row['until']))}"
+        return acted(what, "it has expired", proof, "delete it", kill, lambda: _delete(ground, row))
+    soon = f", {_expiry(row, now)}" if row["until"] - now <= DAY else ""
+    proof = f"kept until {utc(iso(row['until']))}{soon}"
+    return Finding(what=what, why=f"{shown_size(row['bytes'])} in the trash", proof=proof, action="kept", standing=True)
+
+
+def _bring_back_row(ground: Ground, row: Row) -> list[str]:
+    claim = ground.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=row["claim"]))
+    return bring_back(ground, Claim.of(claim)) if claim is not None else []
+
+
+def _delete(ground: Ground, row: Row) -> dict[str, Any]:
+    trash.delete(ground.world, row["name"])
+    return ground.commit(_end(row, "deleted, it had expired"))
+
+
+def _counted(row: Row) -> str:
+    return f"{row['files']} ignored file{'' if row['files'] == 1 else 's'}"

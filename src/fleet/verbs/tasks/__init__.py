@@ -1,0 +1,1 @@
+"""What is done to a task: one file a verb."""

@@ -1,0 +1,126 @@
+"""Edit: change what a task says and what it waits for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fleet.errors import DependencyCycle
+from fleet.model import names
+from fleet.model.tasks import fence, graph
+from fleet.model.text import texts
+from fleet.store import queries as q
+from fleet.store import tasks
+from fleet.store.transaction import Change
+from fleet.verbs.tasks.add import add_edge
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+
+# What an agent was told to do; changing it under its hands needs --override.
+_ORDERS = frozenset({"title", "description", "verify", "engine"})
+_CLEARABLE = ("not_before", "verify", "engine")
+
+
+class Edit(NamedTuple):
+    """What to change; None leaves a field as it is, and `clear` names fields to empty."""
+
+    project: str
+    slug: str
+    title: str | None = None
+    description: str | None = None
+    priority: int | None = None
+    not_before: int | None = None
+    verify: str | None = None
+    engine: str | None = None
+    clear: frozenset[str] = frozenset()
+    add_after: tuple[str, ...] = ()
+    drop_after: tuple[str, ...] = ()
+    add_tags: tuple[str, ...] = ()
+    drop_tags: tuple[str, ...] = ()
+    override: bool = False
+    not_before_said: str | None = None
+
+
+def edit(wanted: Edit) -> Change:
+    """Change a task."""
+    fields = _fields(wanted)
+    project, slug = names.project(wanted.project), names.slug(wanted.slug)
+    edges = [names.slug(each) for each in (*wanted.add_after, *wanted.drop_after)]
+    tags = [names.tag(each) for each in (*wanted.add_tags, *wanted.drop_tags)]
+
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        was = tasks.state(tx, project, slug)
+        if edges or _ORDERS & fields.keys():
+            _take_away(tx, project, slug, was, override=wanted.override)
+        changed = _write_fields(tx, project, slug, fields)
+        changed += _write_edges(tx, wanted)
+        changed += _write_tags(tx, wanted)
+        tx.note(fields=sorted(fields), after=edges, tags=tags)
+        return {"project": project, "task": slug, "slug": slug, "changed": bool(changed), "fields": sorted(fields)}
+
+    return Change(f"edit {project}/{slug}", work, *_asked(wanted))
+
+
+def _asked(wanted: Edit) -> tuple[object, ...]:
+    """What a repetition is known by: the same words. A time that is counted from now is another one each time."""
+    said = wanted if wanted.not_before_said is None else wanted._replace(not_before=None)
+    return *said._replace(clear=frozenset()), *sorted(wanted.clear)
+
+
+def _fields(wanted: Edit) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        "title": None if wanted.title is None else texts.title(wanted.title),
+        "description": None if wanted.description is None else texts.maybe("description", wanted.description),
+        "priority": wanted.priority,
+        "not_before": wanted.not_before,
+        "verify": None if wanted.verify is None else texts.line("verify command", wanted.verify),
+        "engine": None if wanted.engine is None else names.engine(wanted.engine),
+    }
+    kept = {name: value for name, value in given.items() if value is not None}
+    return kept | {name: None for name in _CLEARABLE if name in wanted.clear}
+
+
+def _take_away(tx: Tx, project: str, slug: str, was: Row, *, override: bool) -> None:
+    if was["status"] != "in_progress":
+        return
+    fence.check_person(project, slug, was, tx.caller, override=override)
+    if was["assignee"] != tx.caller.actor and not fence.is_waiting(was):
+        tasks.reopen(tx, project, slug, was)
+        tx.note(superseded=was["assignee"])
+
+
+def _write_fields(tx: Tx, project: str, slug: str, fields: dict[str, Any]) -> int:
+    if not fields:
+        return 0
+    whole = tx.one(q.TASK_WHOLE, project=project, slug=slug) or {}
+    row = {name: whole.get(name) for name in ("title", "description", "priority", "not_before", "verify", "engine")}
+    if row | fields == row:
+        return 0
+    return tx.run(q.EDIT_TASK, project=project, slug=slug, at=tx.at, **(row | fields))
+
+
+def _write_edges(tx: Tx, wanted: Edit) -> int:
+    project, slug = wanted.project, wanted.slug
+    changed = 0
+    for needs in wanted.drop_after:
+        changed += tx.run(q.DROP_EDGE, project=project, slug=slug, needs=needs)
+    for needs in wanted.add_after:
+        _refuse_cycle(tx, project, slug, needs)
+        changed += add_edge(tx, project, slug, needs)
+    if changed:
+        tx.run(q.COUNT_BLOCKERS, project=project, slug=slug, at=tx.at)
+    return changed
+
+
+def _refuse_cycle(tx: Tx, project: str, slug: str, needs: str) -> None:
+    above = graph.needs_of((row["slug"], row["needs"]) for row in tx.all(q.ANCESTORS, project=project, slug=needs))
+    way_back = graph.path_between(above, needs, slug)
+    if way_back:
+        raise DependencyCycle(cycle=graph.told([slug, *way_back]))
+
+
+def _write_tags(tx: Tx, wanted: Edit) -> int:
+    project, slug = wanted.project, wanted.slug
+    dropped = sum(tx.run(q.DROP_TAG, project=project, slug=slug, tag=tag) for tag in wanted.drop_tags)
+    return dropped + sum(tx.run(q.ADD_TAG, project=project, slug=slug, tag=tag) for tag in wanted.add_tags)

@@ -1,0 +1,132 @@
+"""Ingest a graph: all of a file or nothing."""
+
+from __future__ import annotations
+
+from hashlib import blake2s
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import ImportRefused
+from fleet.model import names
+from fleet.model.tasks import interchange
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.tasks.show import check_project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from fleet.model.tasks.interchange import Node, Reading
+    from fleet.store.transaction import Row, Tx
+
+    Progress = Callable[[int], None]
+
+BATCH = 2_000
+_COPIED = (
+    "slug",
+    "title",
+    "description",
+    "status",
+    "priority",
+    "not_before",
+    "verify",
+    "engine",
+    "assignee",
+    "attempts",
+    "reason",
+)
+
+
+def ingest(*, project: str, lines: Iterable[bytes], name: str, progress: Progress = lambda _n: None) -> Change:
+    """Take in a file of JSON Lines."""
+    names.project(project)
+    content = blake2s()
+    reading = interchange.read_lines(_digested(lines, content))
+
+    def work(tx: Tx) -> Row:
+        tx.about(project)
+        check_project(tx, project)
+        known = {row["slug"] for row in tx.all(q.SLUGS_LIKE, project=project, prefix="", beyond="~", most=1 << 60)}
+        interchange.check_graph(reading, known | _archived(tx, project))
+        if reading.findings:
+            findings = interchange.in_order(reading.findings)
+            raise ImportRefused(told=interchange.told(findings), findings=findings)
+        _write(tx, project, reading, progress)
+        edges = sum(len(node.after) for node in reading.nodes)
+        tx.note(tasks=len(reading.nodes), edges=edges, file=name)
+        return {"project": project, "tasks": len(reading.nodes), "edges": edges, "left_out": reading.left_out}
+
+    return Change(f"import {name} into {project}", work, content.hexdigest())
+
+
+def _digested(lines: Iterable[bytes], content: blake2s) -> Iterator[bytes]:
+    """The lines, while their digest is made: a key answers for one file only."""
+    for line in lines:
+        content.update(line)
+        yield line
+
+
+def _archived(tx: Tx, project: str) -> set[str]:
+    rows = tx.all(
+        q.LISTED_TASKS,
+        project=project,
+        after_slug="",
+        archived=1,
+        most=1 << 60,
+        status=None,
+        assignee=None,
+        text=None,
+        tag=None,
+    )
+    return {row["slug"] for row in rows if row["archived"]}
+
+
+def _write(tx: Tx, project: str, reading: Reading, progress: Progress) -> None:
+    done = 0
+    for batch in _batches(reading.nodes):
+        tx.many(q.ADD_TASK, [_task(project, node, tx.at) for node in batch])
+        tx.many(q.ADD_TAG, [{"project": project, "slug": n.slug, "tag": tag} for n in batch for tag in n.tags])
+        tx.many(q.ADD_LOG, [each for node in batch for each in _log(project, node, tx)])
+        tx.many(q.ADD_ARTIFACT, [each for node in batch for each in _artifacts(project, node, tx)])
+        done += len(batch)
+        progress(done)
+    for batch in _batches(reading.nodes):
+        tx.many(q.ADD_EDGE, [{"project": project, "slug": n.slug, "needs": each} for n in batch for each in n.after])
+    tx.run(q.COUNT_ALL_BLOCKERS, project=project)
+
+
+def _batches(nodes: list[Node]) -> Iterator[list[Node]]:
+    for start in range(0, len(nodes), BATCH):
+        yield nodes[start : start + BATCH]
+
+
+def _task(project: str, node: Node, now: int) -> dict[str, Any]:
+    row = {name: getattr(node, name) for name in _COPIED}
+    ended = node.status in {"done", "failed", "abandoned"}
+    return row | {
+        "project": project,
+        "paused": int(node.paused),
+        "archived": int(node.archived),
+        "open_blockers": 0,
+        "added_at": _or(node.added_at, now),
+        "changed_at": _or(node.changed_at, now),
+        "started_at": _or(node.started_at, now if node.status == "in_progress" else None),
+        "ended_at": _or(node.ended_at, now if ended else None),
+    }
+
+
+def _or(at: int | None, otherwise: int | None) -> int | None:
+    return otherwise if at is None else at
+
+
+def _log(project: str, node: Node, tx: Tx) -> Iterator[dict[str, Any]]:
+    """Messages are numbered downwards from this operation, so that they come before all later ones."""
+    first = tx.seq - len(node.log)
+    for number, said in enumerate(node.log, 1):
+        place = {"project": project, "slug": node.slug, "seq": first + number}
+        yield place | {"at": _or(said["at"], tx.at), "actor": said["actor"], "message": said["message"]}
+
+
+def _artifacts(project: str, node: Node, tx: Tx) -> Iterator[dict[str, Any]]:
+    for made in node.artifacts:
+        place = {"project": project, "slug": node.slug, "path": made["path"]}
+        yield place | {"at": _or(made["at"], tx.at), "actor": made["actor"]}

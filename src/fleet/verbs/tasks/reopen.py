@@ -1,0 +1,90 @@
+"""Reopen, pause and archive: what a person does with a task besides ending it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.errors import IllegalStep
+from fleet.model import names
+from fleet.model.tasks import fence
+from fleet.model.tasks import steps as life
+from fleet.store import queries as q
+from fleet.store import tasks
+from fleet.store.transaction import Change
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Tx
+
+
+def retry(*, project: str, slug: str) -> Change:
+    """Open a blocked or ended task again; an archived one comes back into sight."""
+    names.project(project)
+    names.slug(slug)
+
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        was = tasks.state(tx, project, slug)
+        fence.step(project, slug, was, "retry")
+        tasks.reopen(tx, project, slug, was)
+        tx.note(status="open", was=was["status"])
+        return {"project": project, "task": slug, "status": "open", "was": was["status"], "changed": True}
+
+    return Change(f"retry {project}/{slug}", work)
+
+
+def pause(*, project: str, slug: str, paused: bool) -> Change:
+    """Hold a task back, or let it go on. A running attempt is not touched."""
+    names.project(project)
+    names.slug(slug)
+
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        tasks.state(tx, project, slug)
+        changed = tx.run(q.PAUSE_TASK, project=project, slug=slug, paused=int(paused), at=tx.at)
+        tx.note(paused=paused)
+        return {"project": project, "task": slug, "paused": paused, "changed": changed == 1}
+
+    return Change(f"{'pause' if paused else 'unpause'} {project}/{slug}", work)
+
+
+def archive(*, project: str, slug: str) -> Change:
+    """Put an ended task out of sight."""
+    names.project(project)
+    names.slug(slug)
+
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        was = tasks.state(tx, project, slug)
+        if was["status"] not in life.TERMINAL:
+            advice = "end it first: done, fail or abandon"
+            raise IllegalStep(event="archive", project=project, slug=slug, status=was["status"], advice=advice)
+        changed = tx.run(q.ARCHIVE_TASK, project=project, slug=slug, at=tx.at)
+        tx.note(archived=True)
+        return {"project": project, "task": slug, "archived": True, "changed": changed == 1}
+
+    return Change(f"archive {project}/{slug}", work)
+
+
+def archive_ended(*, project: str, age: int) -> Change:
+    """Put every task that ended so long ago out of sight."""
+    names.project(project)
+
+    def work(tx: Tx) -> Row:
+        tx.about(project)
+        count = tx.run(q.ARCHIVE_ENDED_TASKS, project=project, before=tx.at - age, at=tx.at)
+        tx.note(archived=count)
+        return {"project": project, "archived": count}
+
+    return Change(f"archive ended tasks of {project}", work, age)
+
+
+def archive_long_ended(*, project: str, slug: str, before: int) -> Change:
+    """Put a task that failed or was abandoned out of sight, if that is still so and was before a time."""
+
+    def work(tx: Tx) -> Row:
+        tx.about(project, slug)
+        changed = tx.run(q.ARCHIVE_LONG_ENDED_TASK, project=project, slug=slug, before=before, at=tx.at)
+        tx.note(archived=changed == 1)
+        return {"archived": changed == 1, "left": [] if changed else ["it was taken up again meanwhile"]}
+
+    return Change(f"archive {project}/{slug}, which ended long ago", work, before)

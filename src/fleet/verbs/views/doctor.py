@@ -1,0 +1,115 @@
+"""Examine: is everything as it should be? Each finding says what to do about it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.errors import BadSetting, NotTrusted
+from fleet.store import queries as q
+from fleet.world.home.settings import trusted_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.store.transaction import Row, Store
+    from fleet.world.machine import Machine
+
+_PYTHON = (3, 11)
+_TMUX = (3, 2)
+_GIT = (2, 31)
+_LITTLE_SPACE = 500_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    about: str
+    ok: bool
+    says: str
+    advice: str = ""
+
+
+def examine(store: Store, machine: Machine, home: str) -> Iterator[Finding]:
+    """Look at tools, permissions, disk, store and projects."""
+    yield _version("python", machine.python(), _PYTHON, "install a newer Python")
+    yield _version("git", machine.version("git", "--version"), _GIT, "install git with your package manager")
+    yield _version("tmux", machine.version("tmux", "-V"), _TMUX, "install tmux with your package manager")
+    yield _privacy(machine, home)
+    yield _space(machine, home)
+    yield _counts(store)
+    yield _hooks(store, home)
+    yield from _projects(store, home)
+
+
+def _version(name: str, found: tuple[int, int] | None, least: tuple[int, int], advice: str) -> Finding:
+    wanted = ".".join(map(str, least))
+    if found is None:
+        return Finding(about=name, ok=False, says="not installed", advice=advice)
+    says = f"{found[0]}.{found[1]}"
+    if found < least:
+        return Finding(about=name, ok=False, says=f"{says}, but {wanted} is the least", advice=advice)
+    return Finding(about=name, ok=True, says=says)
+
+
+def _privacy(machine: Machine, home: str) -> Finding:
+    if machine.is_private(home):
+        return Finding(about="home", ok=True, says=f"{home} is private")
+    return Finding(about="home", ok=False, says=f"{home} can be read by others", advice=f"chmod 700 {home}")
+
+
+def _space(machine: Machine, home: str) -> Finding:
+    free = machine.free_bytes(home)
+    says = f"{free / 1e9:.1f} GB free"
+    if free > _LITTLE_SPACE:
+        return Finding(about="disk", ok=True, says=says)
+    return Finding(about="disk", ok=False, says=says, advice="free some space")
+
+
+def _counts(store: Store) -> Finding:
+    wrong = store.read(lambda rows: rows.all(q.MISCOUNTED))
+    if not wrong:
+        return Finding(about="store", ok=True, says="readable, and every count of open blockers is right")
+    first = f"{wrong[0]['project']}/{wrong[0]['slug']}"
+    advice = "this is a defect of fleet; please report it with `fleet ops --json`"
+    return Finding(
+        about="store", ok=False, says=f"{len(wrong)} counts of open blockers are wrong, {first} first", advice=advice
+    )
+
+
+def _hooks(store: Store, home: str) -> Finding:
+    """Whether hooks could tell what they had to, and whether the agents that have some are heard of."""
+    try:
+        with open(f"{home}/hooks/last-error", encoding="utf-8", errors="replace") as file:
+            advice = "mend what it names, then remove hooks/last-error in the fleet home"
+            return Finding(about="hooks", ok=False, says=f"one failed: {file.read().strip()}", advice=advice)
+    except FileNotFoundError:
+        pass
+    agents = store.read(lambda rows: rows.all(q.LIVING_AGENTS, project=None))
+    heard = sum(row["heartbeat_at"] is not None for row in agents)
+    return Finding(about="hooks", ok=True, says=f"{heard} of {len(agents)} agents at work were heard of")
+
+
+def _projects(store: Store, home: str) -> Iterator[Finding]:
+    for row in store.read(lambda rows: rows.all(q.ALL_PROJECTS)):
+        about, path = f"project {row['name']}", row["path"]
+        if os.path.isdir(path):
+            yield _trusted(home, row) or Finding(about=about, ok=True, says=path)
+        else:
+            advice = f"put it back, or `fleet project remove {row['name']}`"
+            yield Finding(about=about, ok=False, says=f"{path} is gone", advice=advice)
+
+
+def _trusted(home: str, row: Row) -> Finding | None:
+    """What waits for a person's trust in a project's settings."""
+    try:
+        found = trusted_settings(home, row["name"], row["path"])
+    except BadSetting as error:
+        return Finding(about=f"project {row['name']}", ok=False, says=str(error), advice=error.next_step)
+    waiting = [each.name for each in found.values() if each.untrusted]
+    if not waiting:
+        return None
+    why = NotTrusted(project=row["name"], settings=", ".join(waiting))
+    return Finding(about=f"project {row['name']}", ok=False, says=str(why), advice=why.next_step)

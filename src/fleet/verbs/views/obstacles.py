@@ -1,0 +1,53 @@
+"""What hinders a project: why what is ready is not begun, though nobody says so. Only a person can mend it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import BadSetting, FleetError
+from fleet.verbs.coord import seat
+from fleet.verbs.dispatch.plan import Wanted, check_start
+from fleet.verbs.merge.recorded import describe_missing
+
+if TYPE_CHECKING:
+    from fleet.verbs.context import Ground
+
+_DEAD = frozenset({"dead", "ended"})
+
+
+def hindrance(ground: Ground, project: str, *, ready: bool) -> str | None:
+    """Return what keeps a project from going on: merged work that is missing, a dead coordinator, an agent that could not start.
+
+    A project that never had a coordinator is a person's own.
+    """
+    missing = describe_missing(ground, project)
+    if missing:
+        return missing
+    found = seat.status(ground, project)
+    if found["state"] in _DEAD:
+        return f"its coordinator {found['holder']} is dead: `fleet up` in the repository starts another"
+    if found["holder"] is None or not ready:
+        return None
+    return unstartable(ground, Wanted(project=project, slug=""))
+
+
+def unstartable(ground: Ground, wanted: Wanted) -> str | None:
+    """Why such an agent could not be started now."""
+    try:
+        check_start(ground, wanted)
+    except FleetError as error:
+        return error.spoken
+    return None
+
+
+def hindrances(ground: Ground, projects: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Those of all projects. Settings that cannot be read are their own project's hindrance, not everybody's."""
+    found = ((each["name"], _said(ground, each)) for each in projects)
+    return [{"project": name, "text": text} for name, text in found if text]
+
+
+def _said(ground: Ground, project: dict[str, Any]) -> str | None:
+    try:
+        return hindrance(ground, project["name"], ready=project["ready"] > 0)
+    except BadSetting as error:
+        return error.spoken

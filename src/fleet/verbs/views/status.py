@@ -1,0 +1,146 @@
+"""Status: what is going on, on one page. Who needs the person comes first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.model.text.times import iso, iso_or_none
+from fleet.store import queries as q
+from fleet.verbs.agents.listing import agents
+from fleet.verbs.jobs.abandoned import left_by_runners
+from fleet.verbs.sweep import trash
+from fleet.verbs.tasks import review
+from fleet.verbs.views.obstacles import hindrances
+from fleet.verbs.views.overview import overview
+from fleet.verbs.views.recap import questions
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row, Rows
+    from fleet.verbs.context import Ground
+
+Document = dict[str, Any]
+MOST = 200
+# What an agent waits for a person in, besides a question that it put by its hook.
+_WAITS = frozenset({"asks", "dialog", "idle", "stopped, no report"})
+
+
+def status(ground: Ground) -> Document:
+    """Needs you, what is in the way, to review, failed, parked, being merged, working, held back; then the projects."""
+    seen_at = iso(ground.world.clock.now())
+    at_work = [agent | {"state_at": agent["state_at"] or seen_at} for agent in agents(ground)]
+    here = {"host": ground.world.host.id, "home": ground.world.record.id, "socket": ground.world.tmux.socket}
+    found = ground.store.read(lambda rows: _known(rows, ground.world.clock.now(), here))
+    found["reclaim"] += [f"job {each.job}: {each.in_words()}" for each in left_by_runners(ground) if not each.foreign]
+    on_hand, asked, unmerged = found.pop("on_hand"), found.pop("asked"), found.pop("unmerged")
+    return {
+        "needs_you": [*(_asks(each) for each in asked), *_silent(at_work, {each["dispatch"] for each in asked})],
+        "in_the_way": hindrances(ground, found["projects"]),
+        **found,
+        "reclaim": [*found["reclaim"], *trash.expiring(ground)],
+        "merging": [
+            *(_merging(row) for row in on_hand if row["stage"] == "finisher" and not row["attempted"]),
+            *(_merging(row) for row in unmerged),
+        ],
+        "working": _working(on_hand, at_work),
+    }
+
+
+def _known(rows: Rows, now: int, here: dict[str, str]) -> Document:
+    """What the store knows, in one snapshot."""
+    parked = rows.all(q.PARKED_TASKS, now=now, most=MOST)
+    held = rows.all(q.ALL_HOLDS)
+    return {
+        "review": review.waiting(rows),
+        "failed": [_at(row, "changed_at") for row in rows.all(q.FAILED_TASKS, most=MOST)],
+        "parked": [_at(row, "changed_at") | {"not_before": iso_or_none(row["not_before"])} for row in parked],
+        "holds": [_at(row, "since") | {"until": iso_or_none(row["until"])} for row in held],
+        **overview(rows, now),
+        "elsewhere": [_in_words(row, here) for row in rows.all(q.CLAIMS_ELSEWHERE, **here)],
+        "on_hand": rows.all(q.TASKS_ON_HAND, most=MOST),
+        "unmerged": rows.all(q.UNMERGED_TASKS, most=MOST),
+        "asked": questions(rows),
+    }
+
+
+def _at(row: Row, name: str) -> Document:
+    return {**row, name: iso(row[name])}
+
+
+def _asks(each: Document) -> Document:
+    """A question that an agent put."""
+    keep = ("project", "slug", "dispatch", "kind", "text", "command")
+    return {name: each[name] for name in keep} | {"question": each["id"], "since": each["asked_at"], "source": "hook"}
+
+
+def _silent(at_work: list[Document], asked: set[str]) -> list[Document]:
+    """Agents that wait for somebody without having put a question."""
+    return [
+        {
+            "project": agent["project"],
+            "slug": agent["task"],
+            "dispatch": agent["id"],
+            "kind": agent["state"],
+            "text": agent["detail"] or f"it is {agent['state']}",
+            "command": None,
+            "question": None,
+            "since": agent["state_at"],
+            "source": agent["source"],
+        }
+        for agent in at_work
+        if agent["state"] in _WAITS and agent["id"] not in asked
+    ]
+
+
+def _merging(row: Row) -> Document:
+    keep = ("project", "slug", "title", "pull_request")
+    return {name: row[name] for name in keep} | {"since": iso(row["changed_at"])}
+
+
+def _working(on_hand: list[Row], at_work: list[Document]) -> list[Document]:
+    """Agents, coordinators too, with what they work on; and tasks that somebody claimed by name."""
+    titles = {(row["project"], row["slug"]): row["title"] for row in on_hand}
+    taken = {(agent["project"], agent["task"]) for agent in at_work}
+    claimed = [
+        row
+        for row in on_hand
+        if (row["project"], row["slug"]) not in taken
+        and (row["attempted"] or row["stage"] not in {"review", "finisher"})
+    ]
+    return [_agent(agent, titles.get((agent["project"], agent["task"]))) for agent in at_work] + [
+        {
+            **{name: row[name] for name in ("project", "slug", "title")},
+            "who": row["assignee"],
+            "kind": None,
+            "state": "claimed",
+            "source": "store",
+            "detail": "",
+            "since": iso(row["started_at"] or row["changed_at"]),
+            "started_at": iso(row["started_at"] or row["changed_at"]),
+        }
+        for row in claimed
+    ]
+
+
+def _agent(agent: Document, title: str | None) -> Document:
+    keep = ("project", "kind", "state", "source", "detail", "started_at")
+    return {name: agent[name] for name in keep} | {
+        "slug": agent["task"],
+        "title": title or ("coordinates" if agent["kind"] == "coord" else ""),
+        "who": agent["id"],
+        "since": agent["state_at"],
+    }
+
+
+def _in_words(row: Row, here: dict[str, str]) -> str:
+    count = f"{row['n']} claim{'' if row['n'] == 1 else 's'}"
+    ways = "if that is no more, `fleet dispatches disown` gives up what it had"
+    if row["home"] not in {None, here["home"]}:
+        whose = (
+            f"{row['path']} on {row['name']}, host {row['host']}"
+            if row["path"]
+            else f"{row['home']}, host {row['host']}"
+        )
+        return f"{count} of another home ({whose}): only that home can release what it made; {ways}"
+    if row["host"] != here["host"]:
+        return f"{count} of another host ({row['host']}): only that host can release what it made; {ways}"
+    return f"{count} of another tmux socket ({row['tmux_socket']}): only its fleet home can look at them"

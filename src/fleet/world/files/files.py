@@ -1,0 +1,126 @@
+"""Files of the fleet home: written whole or not at all, synced, private, never through a symlink."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet.errors import WriteFailed
+from fleet.world.files import folders, unfinished
+
+if TYPE_CHECKING:
+    from fleet.world.funnel import Funnel
+
+
+# What agents write, and what was thrown away.
+_NOT_OURS = frozenset({"worktrees", "merges", "trash"})
+
+
+class Files:
+    """The files below one directory."""
+
+    def __init__(self, root: str, funnel: Funnel) -> None:
+        self.root = root
+        self._funnel = funnel
+
+    def publish(self, name: str, content: bytes) -> str:
+        """Write a file so that a reader sees the old one or the new one, whole; durable when this returns."""
+        path = f"{self.root}/{name}"
+        self._funnel.through(f"publish {name}", lambda: _publish(path, content))
+        return path
+
+    def read(self, name: str) -> bytes:
+        """The content of a file."""
+        handle = os.open(f"{self.root}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with os.fdopen(handle, "rb") as file:
+            return file.read()
+
+    def unlink(self, name: str) -> None:
+        """Remove a file. Safe when it is gone."""
+        self._funnel.through(f"unlink {name}", lambda: _unlink(f"{self.root}/{name}"))
+
+    def move(self, name: str, to: str) -> None:
+        """Give a file another name, durably. Safe when it was moved already."""
+        self._funnel.through(f"move {name}", lambda: _move(f"{self.root}/{name}", f"{self.root}/{to}"))
+
+    def abandoned(self) -> list[str]:
+        """Files that somebody who is dead was writing, by their paths; worktrees are not looked into."""
+        found = []
+        for folder, inner, names in os.walk(self.root):
+            inner[:] = [name for name in inner if name not in _NOT_OURS]
+            found += [f"{folder}/{name}" for name in names if unfinished.is_building(name)]
+        return unfinished.abandoned(found)
+
+    def discard_abandoned(self, path: str) -> None:
+        """Remove one of those, if it still is one."""
+        self._funnel.through(f"discard {os.path.basename(path)}", lambda: unfinished.discard_abandoned(path))
+
+    def names(self, folder: str) -> list[str]:
+        """The names in a folder, sorted; none when it is missing."""
+        try:
+            return sorted(os.listdir(f"{self.root}/{folder}"))
+        except FileNotFoundError:
+            return []
+
+
+def move_into_place(made: str, path: str) -> None:
+    """Give a finished file its name; durable when this returns."""
+    handle = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    os.rename(made, path)
+    _sync(os.path.dirname(path))
+
+
+def _unlink(path: str) -> None:
+    _discard(path)
+    if os.path.isdir(os.path.dirname(path)):
+        _sync(os.path.dirname(path))
+
+
+def _move(path: str, to: str) -> None:
+    if not os.path.lexists(path):
+        return
+    folders.make(os.path.dirname(to))
+    os.rename(path, to)
+    _sync(os.path.dirname(to))
+
+
+def _publish(path: str, content: bytes) -> None:
+    try:
+        folders.make(os.path.dirname(path))
+        _replace(path, content)
+    except OSError as error:
+        raise WriteFailed(path=path, why=str(error.strerror).lower()) from error
+
+
+def _replace(path: str, content: bytes) -> None:
+    """Write it beside its path, and give it its name; nothing is left of it when that fails."""
+    name, handle = unfinished.begin(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+            os.rename(name, path)  # still locked: nobody takes it for abandoned
+        _sync(os.path.dirname(path))
+    except BaseException:
+        _discard(name)
+        raise
+
+
+def _sync(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _discard(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return

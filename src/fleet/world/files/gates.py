@@ -1,0 +1,170 @@
+"""Gates: named exclusive locks that know who holds them.
+
+Kernel locks on files that are never unlinked: freed by the kernel when the holder dies, held by no child, exclusive among the
+threads of one process too, because each has a file description of its own. After locking, path and descriptor must be the
+same inode, else the file was replaced under us and we try again. The text in the file is for people: it is emptied before
+release and decides nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.errors import GateHeld, WriteFailed
+from fleet.model.identity import Identity
+from fleet.model.text.times import iso
+from fleet.world.files import folders
+from fleet.world.files.locks import is_same_file
+from fleet.world.process import ps
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from fleet.world.clock import Clock
+    from fleet.world.host import Host
+
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_MODE = 0o600
+_LOOK_AGAIN = 0.01
+_HOLDER_BYTES = 2_000
+_REPLACED_OFTEN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who holds a gate, as its file says. A gate of a piece of work also says which, and who exactly: host id, boot, start."""
+
+    pid: int
+    host: str
+    since: str
+    id: str = ""
+    host_id: str = ""
+    boot: str = ""
+    start: str = ""
+
+    def __str__(self) -> str:
+        """For people."""
+        return f"pid={self.pid} on {self.host}, since {self.since}"
+
+    @property
+    def who(self) -> Identity:
+        """The process, for all time."""
+        return Identity(host=self.host_id, boot=self.boot, pid=self.pid, start=self.start)
+
+
+class Gate:
+    """One gate. Not re-entrant: a second object on the same path is a contender like any other."""
+
+    def __init__(self, path: str, *, clock: Clock, host: Host, subject: str = "", who: Identity | None = None) -> None:
+        self.path = path
+        self._clock = clock
+        self._host = host
+        self._subject = subject
+        self._who = who
+        self._fd = -1
+
+    def take(self, *, wait: float = 0) -> None:
+        """Hold the gate, or GateHeld after so many seconds."""
+        if self._fd >= 0:
+            raise GateHeld(gate=os.path.basename(self.path), holder=self.holder() or "this process")
+        deadline = self._clock.ticks() + wait
+        for _ in range(_REPLACED_OFTEN):
+            if self._taken(deadline):
+                return
+        raise GateHeld(gate=os.path.basename(self.path), holder="someone who keeps replacing its file")
+
+    def give(self) -> None:
+        """Let go. Safe when it is not held."""
+        if self._fd < 0:
+            return
+        fd, self._fd = self._fd, -1
+        _held.discard(self)
+        os.ftruncate(fd, 0)
+        os.close(fd)
+
+    def holder(self) -> Holder | None:
+        """Who holds it, as far as the file says."""
+        try:
+            with open(self.path, "rb") as file:
+                return Holder(**json.loads(file.read(_HOLDER_BYTES)))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def is_open_in(self, pid: int) -> bool | None:
+        """Whether a process has the gate's file open; None where the system does not say."""
+        found = ps.holders(self.path)
+        return None if found is None else pid in found
+
+    def __enter__(self) -> Self:
+        """Take it without waiting."""
+        self.take()
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        """Let go."""
+        self.give()
+
+    def _taken(self, deadline: float) -> bool:
+        """False when the file was replaced meanwhile."""
+        try:
+            folders.make(os.path.dirname(self.path))
+            fd = os.open(self.path, _FLAGS, _MODE)
+        except OSError as error:
+            raise WriteFailed(path=self.path, why=str(error.strerror or error).lower()) from error
+        try:
+            self._lock(fd, deadline)
+            if not is_same_file(self.path, fd):
+                os.close(fd)
+                return False
+            self._write_holder(fd)
+        except BaseException:
+            os.close(fd)
+            raise
+        self._fd = fd
+        _held.add(self)
+        return True
+
+    def _lock(self, fd: int, deadline: float) -> None:
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if self._clock.ticks() >= deadline:
+                    holder = self.holder() or "an unknown process"
+                    raise GateHeld(gate=os.path.basename(self.path), holder=holder) from None
+                self._clock.wait(_LOOK_AGAIN)
+            else:
+                return
+
+    def forget(self) -> None:
+        """In a forked child: the gate is its parent's."""
+        with contextlib.suppress(OSError):
+            os.close(self._fd)
+        self._fd = -1
+
+    def _write_holder(self, descriptor: int) -> None:
+        who = self._who
+        told = {"pid": os.getpid(), "host": self._host.name, "since": iso(self._clock.now()), "id": self._subject}
+        if who is not None:
+            told |= {"host_id": who.host, "boot": who.boot, "start": who.start}
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(told).encode(), 0)
+
+
+_held: set[Gate] = set()
+
+
+def _forget_all() -> None:
+    while _held:
+        _held.pop().forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)

@@ -1,0 +1,1 @@
+"""git and its files. The user's own checkout is never touched."""

@@ -1,0 +1,115 @@
+"""Who has a branch in hand: the checkouts and worktrees of a repository, and the operations that are in progress in them.
+
+`git worktree list` does not show all of it. During a rebase or a bisect HEAD is detached, and a main checkout whose `core.bare` is
+wrong is listed as bare. A branch that is moved then breaks what its person is doing.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.world.git.git import git_dir
+
+if TYPE_CHECKING:
+    from fleet.world.git.git import Git
+
+# What git leaves in a worktree's own directory while an operation waits there for its person.
+_OPERATIONS = {
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "sequencer": "a cherry-pick or revert",
+    "BISECT_START": "a bisect",
+}
+_NAMED_IN = ("rebase-merge/head-name", "rebase-apply/head-name", "rebase-merge/update-refs", "BISECT_START")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A worktree that has a branch in hand. Its operation is empty when the branch is just checked out there."""
+
+    path: str
+    operation: str = ""
+    # core.bare says that there is no checkout here, but there is one.
+    called_bare: bool = False
+
+    def __str__(self) -> str:
+        """For people."""
+        if self.operation:
+            return f"{self.operation} is in progress in {self.path}"
+        return f"checked out in {self.path}" + (
+            " (core.bare is true there, which is wrong)" if self.called_bare else ""
+        )
+
+
+def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
+    """Every worktree that has the branch in hand; None when git or the file system does not say."""
+    trees = git.worktrees(repository)
+    if trees is None:
+        return None
+    common, found = git_dir(repository), []
+    places = [(common, trees[0].path if trees else repository), *_linked(common)]
+    try:
+        for place, path in places:
+            operation = operation_in(place)
+            listed = any(_is_same(tree.path, path) and tree.branch == branch for tree in trees)
+            bare = place == common and _is_called_bare(git, repository, branch, bare=bool(trees) and trees[0].bare)
+            if listed or bare or _is_named_in(place, branch):
+                found.append(Holder(path=path, operation=operation, called_bare=bare))
+    except OSError:
+        return None
+    known = {os.path.realpath(each.path) for each in found}
+    rest = [tree for tree in trees if tree.branch == branch and os.path.realpath(tree.path) not in known]
+    return [*found, *(Holder(path=tree.path) for tree in rest)]
+
+
+def branch_in_hand(git: Git, repository: str, branch: str) -> str:
+    """Why a branch must not be moved or deleted; empty when nobody has it in hand."""
+    found = holders(git, repository, branch)
+    if found is None:
+        return f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
+    if not found:
+        return ""
+    return f"{branch} is in use: {found[0]}" if found[0].operation else f"{branch} is {found[0]}"
+
+
+def operation_in(place: str) -> str:
+    """The operation that is in progress in a worktree, by the directory that git keeps for it; empty when there is none."""
+    return next((said for name, said in _OPERATIONS.items() if os.path.lexists(f"{place}/{name}")), "")
+
+
+def _is_named_in(place: str, branch: str) -> bool:
+    """Whether a rebase or a bisect will come back to this branch."""
+    named = {line.strip() for name in _NAMED_IN for line in _text(f"{place}/{name}").splitlines()}
+    return bool(named & {branch, f"refs/heads/{branch}"})
+
+
+def _is_called_bare(git: Git, repository: str, branch: str, *, bare: bool) -> bool:
+    """Whether core.bare is wrong and the main checkout is on this branch. A repository that is bare has no index."""
+    return bare and os.path.exists(f"{git_dir(repository)}/index") and git.head_branch(repository) == branch
+
+
+def _linked(common: str) -> list[tuple[str, str]]:
+    """The directories of linked worktrees, each with the path of its tree."""
+    try:
+        names = sorted(os.listdir(f"{common}/worktrees"))
+    except FileNotFoundError:
+        return []
+    places = [f"{common}/worktrees/{name}" for name in names]
+    return [(place, os.path.dirname(_text(f"{place}/gitdir").strip())) for place in places if os.path.isdir(place)]
+
+
+def _is_same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""

@@ -1,0 +1,79 @@
+"""Which checkout a place belongs to, asked of git without touching it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet.errors import BadText, GitRefused, NotARepository
+
+if TYPE_CHECKING:
+    from fleet.world.git.git import Git
+    from fleet.world.process.programs import Programs
+
+_LIMIT = 60.0
+
+
+def main_checkout(programs: Programs, path: str) -> str:
+    """The top of the repository's main checkout, wherever in the repository (or a worktree of it) the path is."""
+    found = _ask(programs, path, "--absolute-git-dir", "--git-common-dir", "--is-bare-repository")
+    if found is None:
+        raise NotARepository(path=path)
+    own, common, bare = found
+    return _text(os.path.realpath(common if bare == "true" else _top(programs, path, own, common)))
+
+
+def top_of(programs: Programs, path: str) -> str | None:
+    """The top of the checkout or worktree that a path lies in; None when it lies in none."""
+    found = _ask(programs, path, "--show-toplevel")
+    return os.path.realpath(found[0]) if found else None
+
+
+def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
+    """The directories outside a linked worktree that a commit in it writes to.
+
+    Configuration and hooks are not among them. All branches are: git removes the directory of a few of them when it packs refs.
+    """
+    words = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
+    done = git.run_in("rev-parse", path, *words)
+    if done.status is None:
+        raise GitRefused(what="answer", why=done.err)
+    found = done.out.splitlines() if done.ok else None
+    if found is None or os.path.realpath(found[0]) == os.path.realpath(found[1]):
+        return ()
+    own, common = found
+    places = [own, *(f"{common}/{name}" for name in ("objects", "refs/heads", "logs/refs/heads", "reftable"))]
+    return tuple(place for place in places if os.path.isdir(place))
+
+
+def committer(git: Git, path: str) -> dict[str, str]:
+    """Who commits there, as variables; none when git has not been told."""
+    done = git.run_in("config", path, "config", "--get-regexp", r"^user\.(name|email)$")
+    told = dict(line.partition(" ")[::2] for line in done.out.splitlines())
+    if not (told.get("user.name") and told.get("user.email")):
+        return {}
+    roles = ("AUTHOR", "COMMITTER")
+    return {f"GIT_{role}_{part.upper()}": told[f"user.{part}"] for role in roles for part in ("name", "email")}
+
+
+def _top(programs: Programs, path: str, own: str, common: str) -> str:
+    # From a worktree the repository itself is asked: a submodule's knows its checkout, another's lies inside it.
+    place = path if os.path.realpath(own) == os.path.realpath(common) else common
+    found = _ask(programs, place, "--show-toplevel")
+    return found[0] if found else os.path.dirname(common)
+
+
+def _ask(programs: Programs, path: str, *questions: str) -> list[str] | None:
+    asked = ["git", "-C", path, "rev-parse", "--path-format=absolute", *questions]
+    done = programs.run("git rev-parse", asked, limit=_LIMIT)
+    if done.status is None:
+        raise GitRefused(what="answer", why=done.err)
+    return done.out.splitlines() if done.ok else None
+
+
+def _text(path: str) -> str:
+    """The path, unless it has bytes that are no UTF-8: what git said was read with signs in their place."""
+    if "\N{REPLACEMENT CHARACTER}" in path and not os.path.lexists(path):
+        advice = "give the directory another name"
+        raise BadText(what=f"path {path!r}", why="is not valid UTF-8", advice=advice)
+    return path

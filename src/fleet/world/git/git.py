@@ -1,0 +1,477 @@
+"""git, asked without ever working in the user's own checkout: no index, stash, hook or branch of theirs is touched."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.errors import GitRefused
+from fleet.model.text.secrets import hidden
+from fleet.world.git import locks, pointers, refs, worktree_status
+from fleet.world.process.programs import Done
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fleet.world.process.programs import Programs
+
+    Meanwhile = Callable[[], None] | None
+
+_FOLLOWED = "refs/fleet/target"
+# By its whole path: PATH may be anything.
+_ENV = "/usr/bin/env"
+_LIMIT = 60.0
+# For what takes the longer the larger a tree is; killed half-way it would leave half of it.
+_LONG = 3_600.0
+# No hook of the user's runs, nothing asks for a passphrase or opens an editor, and a question never locks the index.
+_QUIET = (
+    "--no-optional-locks",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "commit.gpgsign=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "core.fsmonitor=false",
+)
+# Files are checked out by as many workers as there are processors.
+_MANY = ("-c", "checkout.workers=0")
+# A tree and its entry point to each other by whole paths, wherever whoever reads them is.
+_ADD = (*_MANY, "-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--lock")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worktree:
+    """A worktree as git lists it."""
+
+    path: str
+    branch: str | None
+    head: str
+    locked: str | None
+    prunable: bool
+    bare: bool = False
+
+
+class Git:
+    """The program git."""
+
+    def __init__(self, programs: Programs, sees_everyone: Callable[[], bool] = lambda: False, home: str = "") -> None:
+        self._programs = programs
+        self._home = home
+        # The repositories of all projects, asked for when a worktree points to one that is not known yet. None: any will do.
+        self.repositories: Callable[[], Iterable[str]] | None = None
+        self._known: frozenset[str] = frozenset()
+        # Whether whoever may hold one of git's locks can be seen from here.
+        self._sees_everyone = sees_everyone
+
+    def worktrees(self, repository: str) -> list[Worktree] | None:
+        """Every worktree git knows of; None when it does not say."""
+        done = self.run("worktree list", repository, "worktree", "list", "--porcelain", "-z")
+        if not done.ok:
+            return None
+        return [_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")]
+
+    def resolve(self, repository: str, name: str) -> str | None:
+        """The commit that a name stands for; None when it stands for none."""
+        done = self.run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        return _answer(done, f"say what {name} of {repository} is")
+
+    def branches(self, repository: str, *names: str) -> dict[str, str]:
+        """Those of the named branches that are there, with their commits."""
+        known = refs.branches(git_dir(repository), names)
+        if known is not None:
+            return known
+        asked = [f"refs/heads/{name}" for name in names]
+        done = self.run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *asked)
+        if not done.ok:
+            raise GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=said(done))
+        pairs = (line.split(" ") for line in done.out.splitlines())
+        return {ref.removeprefix("refs/heads/"): commit for ref, commit in pairs if ref in asked}
+
+    def resolve_in(self, path: str, name: str) -> str | None:
+        """The commit that a name stands for in a worktree of fleet's."""
+        done = self.run_in("rev-parse", path, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        return done.out.strip() if done.ok else None
+
+    def titles(self, repository: str, since: str, until: str, *, merges: bool = False) -> list[str]:
+        """The first lines of the commits of one and not of the other, newest first; of merges only if wanted."""
+        which = [] if merges else ["--no-merges"]
+        done = self.run("log", repository, "log", "--no-color", *which, "--format=%h %s", f"{since}..{until}")
+        return [line for line in done.out.split("\n") if line]
+
+    def changed_files(self, repository: str, since: str, until: str) -> list[str]:
+        """Which files one has changed since it left the other, each with how."""
+        done = self.run("diff", repository, "diff", "--name-status", "--no-renames", f"{since}...{until}")
+        return [line.replace("\t", " ", 1) for line in done.out.splitlines()]
+
+    def head_branch(self, repository: str) -> str | None:
+        """The branch that the main checkout is on. Asked in full: beside a tag of its name git would call main heads/main."""
+        done = self.run("symbolic-ref", repository, "symbolic-ref", "--quiet", "HEAD")
+        said = _answer(done, f"say which branch of {repository} is checked out")
+        return None if said is None else said.removeprefix("refs/heads/")
+
+    def why_not_made(self, repository: str, branch: str) -> str:
+        """Why git could not make a branch, in git's words: another branch's name is a folder of it, or it of others. Empty: it could."""
+        parts = branch.split("/")
+        taken = self.branches(repository, *("/".join(parts[:end]) for end in range(1, len(parts))))
+        words = ["for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", f"refs/heads/{branch}/"]
+        inside = self.run("for-each-ref", repository, *words).out.strip()
+        other = next(iter(taken), inside)
+        return f"'refs/heads/{other}' exists; cannot create 'refs/heads/{branch}'" if other else ""
+
+    def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
+        """Compare and set of a branch of fleet's; an empty old means it must not exist, of zeros the same."""
+        # Zeros are as many as a hash is long, which differs; git takes an empty text for them.
+        words = ["update-ref", f"refs/heads/{branch}", new, old.strip("0") and old]
+        return self._past(lambda: self.run("update-ref", repository, *words), repository).ok
+
+    def note_followed(self, repository: str, branch: str) -> None:
+        """Remember, in a ref of fleet's own, which branch the integration branch is made from."""
+        self.run("symbolic-ref", repository, "symbolic-ref", _FOLLOWED, f"refs/heads/{branch}")
+
+    def followed(self, repository: str) -> str:
+        """That branch; empty when nothing is remembered."""
+        try:
+            with open(f"{git_dir(repository)}/{_FOLLOWED}", encoding="utf-8") as file:
+                return file.read().removeprefix("ref: refs/heads/").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def set_ref(self, repository: str, ref: str, new: str) -> bool:
+        """Make a ref that is not there yet."""
+        return self.run("update-ref", repository, "update-ref", ref, new, "").ok
+
+    def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
+        """Delete a branch, if it still is where it was."""
+        words = ["update-ref", "-d", f"refs/heads/{branch}", old]
+        return self._past(lambda: self.run("update-ref -d", repository, *words), repository).ok
+
+    def contains(self, repository: str, branch: str, commit: str) -> bool | None:
+        """Whether a commit is merged into a branch; None when git does not say."""
+        return self.is_in(repository, commit, f"refs/heads/{branch}")
+
+    def commits(self, repository: str, since: str, until: str) -> list[str] | None:
+        """The commits of one and not of the other, newest first."""
+        done = self.run("rev-list", repository, "rev-list", f"{since}..{until}")
+        return done.out.split() if done.ok else None
+
+    def diff(self, repository: str, since: str, until: str, *, stat: bool = False) -> str:
+        """What one branch has changed since it left the other; nothing when it is not there."""
+        flags = ["--no-color", *(["--stat"] if stat else [])]
+        between = f"refs/heads/{since}...refs/heads/{until}"  # in full: a tag of that name would come first
+        done = self.run("diff", repository, "diff", *flags, between, "--")
+        if not done.ok and until in self.branches(repository, until):
+            raise GitRefused(what=f"compare {until} with {since}", why=said(done))
+        return done.out
+
+    def file_at(self, repository: str, commit: str, path: str) -> str | None:
+        """What a file holds at a commit; None when it is not there."""
+        done = self.run("show", repository, "show", f"{commit}:{path}")
+        return done.out if done.ok else None
+
+    def is_in(self, repository: str, commit: str, later: str) -> bool | None:
+        """Whether one commit is among the ancestors of another; None when git does not say."""
+        done = self.run("merge-base", repository, "merge-base", "--is-ancestor", commit, later)
+        return {0: True, 1: False}.get(done.status if done.status is not None else -1)
+
+    def add_worktree(
+        self, repository: str, path: str, branch: str, *, reason: str, limit: float, lock: int, meanwhile: Meanwhile
+    ) -> None:
+        """A worktree on a branch that is there. Locked from its first moment on, like each: known as ours if git is killed."""
+        words = [*_ADD, "--reason", reason, path, branch]
+        self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
+
+    def add_detached(
+        self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int, meanwhile: Meanwhile
+    ) -> None:
+        """A worktree on no branch, still without its files."""
+        words = [*_ADD, "--no-checkout", "--reason", reason, "--detach", path, commit]
+        self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
+
+    def add_scratch(self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int) -> None:
+        """A worktree on no branch, with its files."""
+        words = [*_ADD, "--reason", reason, "--detach", path, commit]
+        self._must("worktree add", repository, *words, limit=limit, lock=lock)
+
+    def begin_branch(self, path: str, branch: str, *, maker: str, limit: float, lock: int) -> None:
+        """Make a new branch at the commit of a worktree, and its files. Refused when there is one of that name.
+
+        The branch's reflog begins with the maker's name, so that whoever finds the branch knows who made it.
+        """
+        words = [*_MANY, "-c", "core.logAllRefUpdates=true", "checkout", "--quiet", "-b", branch]
+        self._write(path, *words, limit=limit, lock=lock, committer=maker)
+
+    def switch(self, path: str, branch: str, *, limit: float, lock: int) -> None:
+        """Put a worktree that nobody has worked in yet on a branch."""
+        self._write(path, *_MANY, "checkout", "--quiet", branch, "--", limit=limit, lock=lock)
+
+    def fill_worktree(self, path: str, *, limit: float, lock: int) -> None:
+        """Check out the files of a worktree that nobody has worked in yet."""
+        self._write(path, *_MANY, "reset", "--hard", "--quiet", limit=limit, lock=lock)
+
+    def start_over(self, path: str, commit: str) -> None:
+        """Put a worktree of fleet's at a commit. What was there has been kept before."""
+        self._write(path, "reset", "--hard", "--quiet", commit, limit=_LONG, lock=None)
+
+    def _write(
+        self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
+    ) -> None:
+        """In a worktree of fleet's, past the locks that a killed git has left."""
+        done = self._past(lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path)
+        if not done.ok:
+            raise GitRefused(what=f"git {effect}", why=said(done))
+
+    def _past(self, run: Callable[[], Done], near: str) -> Done:
+        return locks.past(run, near, self._sees_everyone)
+
+    def status(self, path: str) -> worktree_status.Status | None:
+        """What a worktree has that its branch does not have; None when git does not say."""
+        return worktree_status.read(self._exactly, path)
+
+    def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
+        """Whether a worktree has uncommitted work, files that are missing left out if wanted; None when git does not say."""
+        found = self.status(path)
+        if found is None:
+            return None
+        return bool(found.hidden) or any(not (but_missing and code == " D") for code, _name in found.changed)
+
+    def uncommitted(self, path: str) -> list[str]:
+        """The files of a worktree that have uncommitted work, as git's short status lists them."""
+        found = self.status(path)
+        lines = [*found.changed, *((" M", name) for name in found.hidden)] if found else []
+        return [shown(f"{code} {name}") for code, name in lines]
+
+    def place_of(self, path: str) -> tuple[str, str] | None:
+        """The top of the worktree at a path and the directory of its repository, as git says there; None when it does not."""
+        done = self._exactly("rev-parse", path, "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+        top, _, common = done.out.rstrip("\n").partition("\n")
+        return (os.path.realpath(top), os.path.realpath(common)) if done.ok and common else None
+
+    def ask_foreign(self, effect: str, path: str, /, *words: str, given: str | None = None, index: str = "") -> Done:
+        """Ask git about a repository that is not ours. git runs no hook, watcher or transport that its configuration names.
+
+        It would run filters: whoever compares files there has to see first that it names none.
+        """
+        first = [_ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
+        place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
+        asked = [*first, "git", *_QUIET, "-c", "protocol.allow=never", *place, effect, *words]
+        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
+
+    def repair_worktree(self, repository: str, path: str) -> str:
+        """Tell git where a worktree is that was moved. Why it is not known there afterwards; empty when it is."""
+        done = self.run("worktree repair", repository, "worktree", "repair", path)
+        known = self.worktrees(repository)
+        if known is not None and any(os.path.realpath(each.path) == os.path.realpath(path) for each in known):
+            return ""
+        return said(done) or "git does not know it"
+
+    def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
+        """Remove a clean worktree. Never forced: git itself refuses while there is uncommitted work."""
+        self.run("worktree unlock", repository, "worktree", "unlock", path)
+        done = self.run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
+        if not done.ok:
+            self.run("worktree lock", repository, "worktree", "lock", "--reason", reason, path)
+            raise GitRefused(what=f"remove {path}", why=said(done))
+
+    def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
+        """Remove a worktree in which only git and a verify command ever wrote."""
+        self.run("worktree unlock", repository, "worktree", "unlock", path)
+        words = ["worktree", "remove", "--force", path]
+        done = self.run("worktree remove", repository, *words, limit=_LONG, lock=lock)
+        if not done.ok:
+            raise GitRefused(what=f"remove {path}", why=said(done))
+
+    def forget(self, repository: str, path: str) -> None:
+        """Forget one worktree whose directory is gone. Others, on a disk that is not there just now, stay."""
+        self.run("worktree unlock", repository, "worktree", "unlock", path)
+        self.run("worktree forget", repository, "worktree", "remove", path)
+
+    def restore_missing(self, path: str) -> None:
+        """Bring back the files that a removal which did not come to its end has deleted. What is there is not touched."""
+        done = self._exactly("ls-files", path, "--deleted", "-z")
+        if done.ok and done.out:
+            done = self._exactly("checkout-index", path, "-z", "--stdin", given=done.out)
+        if not done.ok:
+            raise GitRefused(what=f"restore {path}", why=said(done))
+
+    def _exactly(self, effect: str, path: str, *words: str, given: str | None = None, index: str = "") -> Done:
+        """In a worktree of fleet's, with names of files that may be in no known writing; with another index if one is named."""
+        first = self._begin(path, *([f"GIT_INDEX_FILE={index}"] if index else []))
+        if first is None:
+            return Done(status=None, out="", err=pointers.REMADE)
+        asked = [*first, effect, *words]
+        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
+
+    def keep_dirty(self, repository: str, path: str, slug: str) -> str:
+        """Commit everything in a worktree of fleet's to a ref of its own, then make the tree clean. Its branch is not moved."""
+        number = 1
+        while self.resolve(repository, f"refs/fleet/kept/{slug}/{number}") is not None:
+            number += 1
+        ref = f"refs/fleet/kept/{slug}/{number}"
+        self._refuse_repositories(path)
+        hidden = worktree_status.hidden_edits(self._exactly, path)
+        if hidden is None or (hidden and not worktree_status.clear_flags(self._exactly, path, hidden)):
+            raise GitRefused(what=f"keep the work in {path}", why="git does not say which edits are hidden from it")
+        self._write(path, "add", "--all", effect="add", limit=_LONG, lock=None)
+        tree = self.run_in("write-tree", path, "write-tree").out.strip()
+        words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
+        commit = self.run_in("commit-tree", path, *words).out.strip()
+        if not commit or not self.set_ref(repository, ref, commit):
+            raise GitRefused(what=f"keep the work in {path}", why="no commit was made")
+        self._write(path, "reset", "--hard", "--quiet", effect="reset", limit=_LONG, lock=None)
+        return ref
+
+    def _refuse_repositories(self, path: str) -> None:
+        """Refuse to commit a repository inside a worktree: of that a commit would have nothing but the name of a commit."""
+        found = self.status(path)
+        if found is None or worktree_status.repositories_among(found, path):
+            why = "git does not say what is in it" if found is None else "there is another repository in it"
+            raise GitRefused(what=f"keep the work in {path}", why=why)
+
+    def fast_forward(self, checkout: str, commit: str) -> str:
+        """Move the branch of a person's checkout, and its files, as that person asked for. Empty: done; else why git refused.
+
+        Nothing of the person's is overwritten: no local change, staged or not, and no untracked or ignored file.
+        """
+        words = ["merge", "--ff-only", "--no-overwrite-ignore", "--quiet", commit]
+        done = self.run_in("merge --ff-only", checkout, *words, limit=_LONG)
+        return "" if done.ok else said(done)
+
+    def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
+        """Merge into a worktree of fleet's own. None: merged. Else the files in conflict, and nothing half-merged is left."""
+        words = ["merge", "--no-ff", "--no-edit", "--quiet", "-m", message, commit]
+        done = self.run_in("merge", path, *words, limit=_LONG, lock=lock)
+        if done.ok:
+            return None
+        files = self.run_in("diff", path, "diff", "--name-only", "--diff-filter=U", worktree_status.NOT_INTO).out.split(
+            "\n"
+        )
+        self.run_in("merge --abort", path, "merge", "--abort")
+        if not any(files):
+            raise GitRefused(what=f"merge {commit[:12]}", why=said(done))
+        return [name for name in files if name]
+
+    def _must(
+        self,
+        effect: str,
+        repository: str,
+        *words: str,
+        limit: float,
+        lock: int | None,
+        meanwhile: Meanwhile = None,
+    ) -> None:
+        done = self.run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
+        if not done.ok:
+            raise GitRefused(what=f"git {effect}", why=said(done))
+
+    def run(
+        self,
+        effect: str,
+        repository: str,
+        *words: str,
+        limit: float = _LIMIT,
+        lock: int | None = None,
+        meanwhile: Meanwhile = None,
+        given: str | None = None,
+    ) -> Done:
+        """Run git on the repository itself, not in its checkout. `given` is its standard input."""
+        asked = ["git", *_QUIET, f"--git-dir={git_dir(repository)}", *words]
+        return self._programs.run(
+            f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_env(), meanwhile=meanwhile, given=given
+        )
+
+    def write_refs(self, repository: str, commands: str) -> Done:
+        """Change several refs together or none of them, past the locks that a killed git has left."""
+        words = ["update-ref", "--stdin"]
+        return self._past(lambda: self.run("update-ref", repository, *words, given=commands), repository)
+
+    def run_in(
+        self,
+        effect: str,
+        path: str,
+        *words: str,
+        limit: float = _LIMIT,
+        lock: int | None = None,
+        committer: str = "",
+    ) -> Done:
+        """Run git in a worktree of fleet's. `committer` is whom its reflogs name, if that is to be somebody of fleet's."""
+        first = self._begin(path)
+        if first is None:
+            return Done(status=None, out="", err=pointers.REMADE)
+        asked = [*first, *words]
+        named = {"GIT_COMMITTER_NAME": committer, "GIT_COMMITTER_EMAIL": "fleet@localhost"} if committer else {}
+        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_env(path) | named)
+
+    def is_remade(self, path: str) -> bool:
+        """Whether the `.git` of a worktree of fleet's is not the one that git made there."""
+        tree = pointers.tree_of(self._home, path)
+        return bool(tree) and pointers.read(tree, self._knows) is None
+
+    def _begin(self, path: str, *variables: str) -> list[str] | None:
+        """The first words of a git command in a checkout; None when it is a worktree of fleet's whose `.git` is not to be believed.
+
+        git is told where such a tree's repository is, so that it does not read the `.git` again, which may have changed by then.
+        """
+        tree = pointers.tree_of(self._home, path)
+        if not tree:
+            return [*([_ENV, *variables] if variables else []), "git", *_QUIET, "-C", path]
+        place = pointers.read(tree, self._knows)
+        if place is None:
+            return None
+        told = [_ENV, f"GIT_COMMON_DIR={place.common}", *variables]
+        return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
+
+    def _knows(self, common: str) -> bool:
+        if self.repositories is not None and common not in self._known:
+            self._known = frozenset(os.path.realpath(git_dir(each)) for each in self.repositories())
+        return self.repositories is None or common in self._known
+
+
+def _env(tree: str = "") -> dict[str, str]:
+    """Ours, but that git speaks English: some of what it says decides. A tree that has lost its pointer is no part of what is around it."""
+    above = {"GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(tree))} if tree else {}
+    return {**os.environ, "LANGUAGE": "en", **above}
+
+
+def shown(name: str) -> str:
+    """The name of a file for people, with a sign for each byte that is no UTF-8."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def git_dir(repository: str) -> str:
+    """Where a repository keeps what git knows of it; for a project that is itself a worktree, the one it belongs to."""
+    own = f"{repository}/.git"
+    if not os.path.lexists(own) and os.path.isdir(f"{repository}/objects"):
+        return repository
+    if not os.path.isfile(own):
+        return own
+    with open(own, encoding="utf-8") as pointer:
+        entry = os.path.join(repository, pointer.read().removeprefix("gitdir:").strip())
+    return os.path.realpath(f"{entry}/../..") if os.path.exists(f"{entry}/commondir") else entry
+
+
+def _answer(done: Done, what: str) -> str | None:
+    """What it said; None when it said no. A git that could not even look has not said so."""
+    if done.status not in {0, 1}:
+        raise GitRefused(what=what, why=said(done))
+    return done.out.strip() if done.ok else None
+
+
+def said(done: Done) -> str:
+    """Return what git said on standard error, in one line."""
+    return hidden(" ".join(done.err.split())) or "no answer"
+
+
+def _worktree(lines: list[str]) -> Worktree:
+    fields = dict([*line.split(" ", 1), ""][:2] for line in lines if line)
+    branch = fields.get("branch")
+    return Worktree(
+        path=fields["worktree"],
+        branch=branch.removeprefix("refs/heads/") if branch else None,
+        head=fields.get("HEAD", ""),
+        locked=fields.get("locked"),
+        prunable="prunable" in fields,
+        bare="bare" in fields,
+    )

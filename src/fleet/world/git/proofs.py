@@ -1,0 +1,172 @@
+"""What git can prove: whose a branch is, what a commit contains, and whether a tree is still the one that was merged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fleet.errors import GitRefused
+from fleet.world.git.worktree_status import NOT_INTO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fleet.world.git.git import Git
+    from fleet.world.process.programs import Done
+
+_MARK, _LEFT = "fleet", "fleetLeft"
+_CREATED = "branch: Created from "
+_ENTRY_START = 3  # "XY " before the path in git's short status
+# `git ls-files -v`: a small letter is assume-unchanged, S is skip-worktree.
+_SKIPPED = "S"
+
+
+class Joined(NamedTuple):
+    """Two commits merged without a worktree: the new commit, or the files in conflict."""
+
+    commit: str
+    conflicts: tuple[str, ...] = ()
+
+
+class Birth(NamedTuple):
+    """The making of a branch: who made it, when (seconds), at which commit."""
+
+    maker: str
+    at: str
+    commit: str
+
+
+class GitProofs:
+    """Proofs from one git."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    # whose a branch is ------------------------------------------------------------------------------------------------
+    def mark_branch(self, repository: str, branch: str, mark: str) -> None:
+        """Write a mark into the branch's own configuration. `git branch -d` deletes it together with the branch."""
+        done = self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_MARK}", mark)
+        _must(done, f"mark the branch {branch}")
+
+    def branch_mark(self, repository: str, branch: str) -> str:
+        """Return the branch's mark; empty when it has none."""
+        done = self._git.run("config --get", repository, "config", "--get", f"branch.{branch}.{_MARK}")
+        return done.out.strip() if done.ok else ""
+
+    def note_left(self, repository: str, branch: str, commit: str) -> None:
+        """Write down where a marked branch is left, when its worktree goes and it stays."""
+        self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_LEFT}", commit)
+
+    def branch_left(self, repository: str, branch: str) -> str:
+        """Return where fleet left a branch; empty when that is not known."""
+        done = self._git.run("config --get", repository, "config", "--get", f"branch.{branch}.{_LEFT}")
+        return done.out.strip() if done.ok else ""
+
+    def branch_birth(self, repository: str, branch: str) -> Birth:
+        """Return how the branch began, as its reflog says; empty when it does not say so any more. git deletes it with the branch."""
+        words = ["--walk-reflogs", "--date=unix", "--format=%gn%x00%gs%x00%gd%x00%H", f"refs/heads/{branch}", "--"]
+        entries = self._git.run("log", repository, "log", *words).out.splitlines()
+        maker, what, at, commit = (entries or ["\0\0\0"])[-1].split("\0")
+        if not what.startswith(_CREATED):
+            return Birth("", "", "")
+        return Birth(maker, at.rpartition("{")[2].rstrip("}"), commit)
+
+    def unmark_branch(self, repository: str, branch: str) -> None:
+        """Remove the configuration of a branch that was deleted by `update-ref`, as `git branch -d` would."""
+        self._git.run("config --remove-section", repository, "config", "--remove-section", f"branch.{branch}")
+
+    # what a commit contains -------------------------------------------------------------------------------------------
+    def parents(self, repository: str, commit: str) -> list[str]:
+        """Return the parents of a commit, first parent first; none when git does not know the commit."""
+        done = self._git.run("rev-list", repository, "rev-list", "--no-walk", "--parents", commit)
+        return done.out.split()[1:] if done.ok else []
+
+    def missing_from(self, repository: str, commits: Iterable[str], refs: Iterable[str]) -> set[str]:
+        """Return those of the commits that none of the refs contains, also when their objects are gone."""
+        wanted = list(dict.fromkeys(commits))
+        asked = "".join(f"{each}\n" for each in [*wanted, *(f"^{ref}" for ref in refs)])
+        known = self._git.run("cat-file", repository, "cat-file", "--batch-check", given="\n".join(wanted) + "\n")
+        gone = {line.split()[0] for line in known.out.splitlines() if line.endswith(" missing")}
+        done = self._git.run("rev-list", repository, "rev-list", "--ignore-missing", "--stdin", given=asked)
+        _must(done, f"say which commits {', '.join(refs)} contains")
+        return (set(wanted) & set(done.out.split())) | (gone & set(wanted))
+
+    # what a worktree of fleet's shows ---------------------------------------------------------------------------------
+    def hidden_files(self, path: str) -> set[str]:
+        """Return the tracked files whose changes git was told not to look at."""
+        done = self._git.run_in("ls-files", path, "ls-files", "-v", "-z")
+        _must(done, f"list the files of {path}")
+        entries = (entry for entry in done.out.split("\0") if entry)
+        return {entry[2:] for entry in entries if entry[0].islower() or entry[0] == _SKIPPED}
+
+    def changed_files(self, path: str) -> list[str]:
+        """Return the tracked files that are not as HEAD has them."""
+        words = ["status", "--porcelain", "--untracked-files=no", "--no-renames", "-z", NOT_INTO]
+        done = self._git.run_in("status", path, *words)
+        _must(done, f"say what changed in {path}")
+        return [entry[_ENTRY_START:] for entry in done.out.split("\0") if entry]
+
+    def is_detached_at(self, path: str, commit: str) -> bool:
+        """Whether a worktree is on no branch, at this commit."""
+        on_a_branch = self._git.run_in("symbolic-ref", path, "symbolic-ref", "--quiet", "HEAD").ok
+        return not on_a_branch and self._git.resolve_in(path, "HEAD") == commit
+
+    # moving and joining -----------------------------------------------------------------------------------------------
+    def move_and_keep(self, repository: str, branch: str, *, new: str, old: str) -> bool:
+        """Compare and set of the integration branch; in the same step, a ref of fleet's own keeps its new tip from git's gc."""
+        words = f"update refs/heads/{branch} {new} {old}\nupdate {kept_ref(branch)} {new}\n"
+        return self._git.write_refs(repository, words).ok
+
+    def create_and_keep(self, repository: str, branch: str, new: str) -> bool:
+        """Make the integration branch anew, if it is not there; keep its tip from git's gc."""
+        words = f"create refs/heads/{branch} {new}\nupdate {kept_ref(branch)} {new}\n"
+        return self._git.write_refs(repository, words).ok
+
+    def keep(self, repository: str, branch: str, tip: str) -> None:
+        """Keep a commit of the integration branch from git's gc."""
+        self._git.write_refs(repository, f"update {kept_ref(branch)} {tip}\n")
+
+    def join(self, repository: str, onto: str, other: str, message: str) -> Joined:
+        """Merge two commits into a new one, without a worktree. Needs git 2.38."""
+        done = self._git.run("merge-tree", repository, "merge-tree", "--write-tree", "--name-only", "-z", onto, other)
+        if done.status not in {0, 1}:
+            raise GitRefused(what=f"merge {other[:12]} into {onto[:12]}", why=" ".join(done.err.split()) or "no answer")
+        tree, *rest = done.out.split("\0")
+        if not done.ok:
+            return Joined("", tuple(rest[: rest.index("")]) if "" in rest else tuple(rest))
+        words = ["commit-tree", tree, "-p", onto, "-p", other, "-m", message]
+        made = self._git.run("commit-tree", repository, *words)
+        _must(made, f"commit the merge of {other[:12]}")
+        return Joined(made.out.strip())
+
+    def work_diff(self, repository: str, onto: str, commit: str, *, stat: bool = False) -> str:
+        """Return what a commit has changed since it left `onto`."""
+        flags = ["--no-color", *(["--stat"] if stat else [])]
+        done = self._git.run("diff", repository, "diff", *flags, f"{onto}...{commit}", "--")
+        _must(done, f"compare {commit[:12]} with {onto}")
+        return done.out
+
+    def difference(self, repository: str, onto: str, old: str, new: str, *, stat: bool = False) -> str:
+        """Return what differs between two states of one piece of work, each as it would be merged into `onto`.
+
+        So what came in from elsewhere by a rebase is not shown. Before git 2.38 the two commits are compared as they are.
+        """
+        trees = [self._tree_merged(repository, onto, each) or each for each in (old, new)]
+        flags = ["--no-color", *(["--stat"] if stat else [])]
+        done = self._git.run("diff", repository, "diff", *flags, *trees, "--")
+        _must(done, f"compare {old[:12]} with {new[:12]}")
+        return done.out
+
+    def _tree_merged(self, repository: str, onto: str, commit: str) -> str:
+        """Return the tree of a merge, with conflicts written into it; empty when this git cannot make one."""
+        done = self._git.run("merge-tree", repository, "merge-tree", "--write-tree", "--name-only", onto, commit)
+        return done.out.partition("\n")[0] if done.status in {0, 1} else ""
+
+
+def kept_ref(branch: str) -> str:
+    """Return the ref that keeps the newest recorded merge of an integration branch, and so all before it."""
+    return f"refs/fleet/merged/{branch}"
+
+
+def _must(done: Done, what: str) -> None:
+    if not done.ok:
+        raise GitRefused(what=what, why=" ".join(done.err.split()) or "no answer")

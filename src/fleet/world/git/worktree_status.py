@@ -1,0 +1,100 @@
+"""What a worktree has that its branch does not have: changes, edits hidden from git by index flags, ignored files."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from fleet.world.process.programs import Done
+
+# Which commit a repository in the tree is at counts; git does not look at its files, by a configuration that is not ours.
+NOT_INTO = "--ignore-submodules=dirty"
+_EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching", NOT_INTO)
+
+
+class Ask(Protocol):
+    """Runs a git command in a worktree, with another index than its own if one is named."""
+
+    def __call__(self, command: str, path: str, /, *words: str, given: str | None = None, index: str = "") -> Done:
+        """How the command ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Files of a worktree, by path below it. Folders that are ignored as a whole end with a slash."""
+
+    # Each with the two letters of git's short status.
+    changed: tuple[tuple[str, str], ...]
+    hidden: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+def read(ask: Ask, path: str) -> Status | None:
+    """The state of a worktree; None when git does not say."""
+    done, hidden = ask("status", path, *_EVERYTHING), hidden_edits(ask, path)
+    if not done.ok or hidden is None:
+        return None
+    found = _entries(done.out)
+    changed = tuple((code, name) for code, name in found if code != "!!")
+    return Status(changed=changed, hidden=tuple(hidden), ignored=tuple(name for code, name in found if code == "!!"))
+
+
+def repositories_among(found: Status, path: str) -> list[str]:
+    """Those of the changed entries of a worktree that are repositories of their own."""
+    return [name.rstrip("/") for _code, name in found.changed if os.path.lexists(f"{path}/{name.rstrip('/')}/.git")]
+
+
+def hidden_edits(ask: Ask, path: str) -> list[str] | None:
+    """Files that differ from the index although it is flagged to say that they do not; None when git does not say.
+
+    Such flags are assume-unchanged and skip-worktree. A flagged file that is absent, as in a sparse checkout, is no edit.
+    """
+    done = ask("ls-files", path, "-v", "-z")
+    if not done.ok:
+        return None
+    flagged = [line[2:] for line in done.out.split("\0") if line[:1].islower() or line[:1] == "S"]
+    there = [name for name in flagged if os.path.lexists(f"{path}/{name}")]
+    return _differing(ask, path, there) if there else []
+
+
+def _differing(ask: Ask, path: str, names: list[str]) -> list[str] | None:
+    """Those of the named files that differ from the index, found with a copy of the index that has no flags."""
+    asked = ask("rev-parse", path, "--path-format=absolute", "--git-path", "index")
+    if not asked.ok:
+        return None
+    own = asked.out.rstrip("\n")
+    copy = f"{own}.{secrets.token_hex(4)}.fleet"
+    try:
+        shutil.copyfile(own, copy)
+        if not clear_flags(ask, path, names, index=copy):
+            return None
+        done = ask("status", path, "--porcelain", "-z", "--untracked-files=no", NOT_INTO, index=copy)
+    except OSError:
+        return None
+    finally:
+        if os.path.lexists(copy):
+            os.unlink(copy)
+    found = {name for _code, name in _entries(done.out)}
+    return [name for name in names if name in found] if done.ok else None
+
+
+def clear_flags(ask: Ask, path: str, names: list[str], *, index: str = "") -> bool:
+    """Let git look at files again that it was told not to look at. Says whether it did."""
+    given = "".join(f"{name}\0" for name in names)
+    flags = ("--no-assume-unchanged", "--no-skip-worktree")  # git obeys one a call
+    return all(ask("update-index", path, flag, "-z", "--stdin", given=given, index=index).ok for flag in flags)
+
+
+def _entries(text: str) -> list[tuple[str, str]]:
+    """The two letters and the path of each entry of a short status. Of a rename the new path."""
+    parts, found = iter(text.split("\0")), []
+    for part in parts:
+        if part:
+            found.append((part[:2], part[3:]))
+        if part[:1] in {"R", "C"}:
+            next(parts, None)
+    return found

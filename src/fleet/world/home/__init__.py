@@ -1,0 +1,1 @@
+"""The fleet home on disk."""

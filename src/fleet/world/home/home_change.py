@@ -1,0 +1,132 @@
+"""Writing home.json and its copy: made once, by whoever is first; changed behind a gate, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+from fleet.errors import FleetError, HomeCopied, HomeMoved, HomeUnusable, WriteFailed
+from fleet.model.text import jsontext
+from fleet.world.clock import Clock
+from fleet.world.files import folders
+from fleet.world.files.files import Files, move_into_place
+from fleet.world.files.gates import Gate
+from fleet.world.home import home_record
+from fleet.world.home.home_record import COPY, FILE, HomeRecord
+from fleet.world.host import Host
+
+if TYPE_CHECKING:
+    from fleet.errors import Refused
+    from fleet.world.funnel import Funnel
+
+_ID_BYTES = 6
+_WAIT = 10.0
+# What only a home that was used has, whatever its store is.
+_TRACES = ("fleet.db", "projects", "inbox", "dispatches", "locks")
+
+
+def id_of_path(home: str) -> str:
+    """The id that a home had before homes remembered theirs; sockets with short names still use it."""
+    return hashlib.sha256(os.path.realpath(home).encode()).hexdigest()[: 2 * _ID_BYTES]
+
+
+def is_in_use(home: str) -> bool:
+    """Whether a home without a record was used by an older fleet: its stamps and git's lock reasons carry the old id."""
+    return any(os.path.lexists(f"{home}/{name}") for name in _TRACES)
+
+
+def unsaved(home: str) -> HomeRecord:
+    """The record of a home that has none yet."""
+    machine = Host().machine
+    return HomeRecord(id=id_of_path(home), host=machine, machine=machine, path=os.path.realpath(home), database="")
+
+
+def remember(home: str, *, database: str, is_old: bool) -> HomeRecord:
+    """Write a home's record if it has none, and which database it has. Raced: one is written, and both use that one."""
+    found = home_record.read(home)
+    if found is None:
+        new = unsaved(home)
+        new.id = new.id if is_old else secrets.token_hex(_ID_BYTES)
+        new.database = database
+        _create(f"{home}/{FILE}", new)
+        found = home_record.read(home)
+    if found is None:
+        raise HomeUnusable(path=home, why=f"{FILE} was removed meanwhile")
+    return found if found.database == database else change(home, None, database=database)
+
+
+def keep_copy(home: str, record: HomeRecord) -> None:
+    """Write the copy of a record if there is none. Nothing depends on it today: when it cannot be written, the next one tries."""
+    with contextlib.suppress(OSError, WriteFailed):
+        folders.make(os.path.dirname(f"{home}/{COPY}"))
+        _create(f"{home}/{COPY}", record)
+
+
+def restore(home: str) -> None:
+    """Write a home.json that was lost from its copy. When it cannot be written, the copy serves."""
+    with contextlib.suppress(OSError, FleetError):
+        change(home, None)
+
+
+def _create(path: str, record: HomeRecord) -> None:
+    """Linked into place: unlike a rename, that never replaces what somebody else was faster to write."""
+    building = f"{path}.{secrets.token_hex(4)}.new"
+    try:
+        handle = os.open(building, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(jsontext.dumps(record.as_document()) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(building, path)
+    except OSError as error:
+        raise WriteFailed(path=path, why=str(error.strerror or error).lower()) from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(building)
+
+
+def change(home: str, funnel: Funnel | None, **values: str) -> HomeRecord:
+    """Change some of what the home remembers."""
+    with contextlib.ExitStack() as stack:
+        gate = Gate(f"{home}/locks/home.lock", clock=Clock(), host=Host())
+        gate.take(wait=_WAIT)
+        stack.callback(gate.give)
+        found = home_record.read(home) or unsaved(home)
+        now = HomeRecord(**(found.as_document() | values))
+        content = (jsontext.dumps(now.as_document()) + "\n").encode()
+        for name in (FILE, COPY):
+            if funnel is not None:
+                Files(home, funnel).publish(name, content)
+            else:
+                _replace(f"{home}/{name}", content)
+    return now
+
+
+def _replace(path: str, content: bytes) -> None:
+    building = f"{path}.{secrets.token_hex(4)}.new"
+    try:
+        handle = os.open(building, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        move_into_place(building, path)
+    except OSError as error:
+        raise WriteFailed(path=path, why=str(error.strerror or error).lower()) from error
+
+
+def why_elsewhere(record: HomeRecord, home: str) -> Refused | None:
+    """The refusal for a home that is not where it remembers to be: moved, copied, or called by another name. None: it is there."""
+    here = os.path.realpath(home)
+    if record.path == here:
+        return None
+    with contextlib.suppress(OSError):
+        if os.path.samefile(record.path, here):
+            return HomeCopied(path=here, was=record.path, how="another name of")
+    with contextlib.suppress(HomeUnusable):
+        there = home_record.read(record.path)
+        if there is not None and there.id == record.id:
+            return HomeCopied(path=here, was=record.path, how="a copy of")
+    return HomeMoved(path=here, was=record.path)

@@ -1,0 +1,80 @@
+"""What a home remembers of itself, in home.json. Read by every command, so with next to no imports; home_change writes it."""
+
+from __future__ import annotations
+
+import os
+
+from fleet.errors import HomeUnusable
+from fleet.model.text import jsontext
+
+FILE = "home.json"
+COPY = "locks/home.json"  # read when the first is missing or damaged
+_MOST = 65_536
+_NAMES = ("id", "host", "machine", "path", "database")
+
+
+class HomeRecord:
+    """One home: its id, the host id it keeps, the machine it was last seen on, its real path, and which database it has."""
+
+    __slots__ = ("database", "host", "id", "is_copy", "machine", "path")
+
+    def __init__(self, *, id: str, host: str, machine: str, path: str, database: str) -> None:  # noqa: A002
+        self.id = id
+        self.host = host
+        self.machine = machine
+        self.path = path
+        self.database = database
+        self.is_copy = False
+
+    def as_document(self) -> dict[str, str]:
+        """As the file and `fleet home show` have it."""
+        return {name: getattr(self, name) for name in _NAMES}
+
+
+def read(home: str) -> HomeRecord | None:
+    """What the home remembers, from the copy when the file is missing or damaged; None when it has neither.
+
+    A file that cannot be understood, without a copy, is an error, never a new home.
+    """
+    try:
+        found = _read(home, FILE)
+    except HomeUnusable:
+        copy = _copy(home)
+        if copy is None:
+            raise
+        return copy
+    return found or _copy(home)
+
+
+def _copy(home: str) -> HomeRecord | None:
+    try:
+        found = _read(home, COPY)
+    except HomeUnusable:
+        return None
+    if found is not None:
+        found.is_copy = True
+    return found
+
+
+def _read(home: str, name: str) -> HomeRecord | None:
+    path = f"{home}/{name}"
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise HomeUnusable(path=home, why=f"{name}: {error.strerror}".lower()) from None
+    try:
+        return _understood(os.read(handle, _MOST).decode("utf-8").strip())
+    except (ValueError, TypeError, StopIteration, OSError):
+        raise HomeUnusable(path=home, why=f"{path} cannot be understood; put it back from a backup") from None
+    finally:
+        os.close(handle)
+
+
+def _understood(text: str) -> HomeRecord:
+    found = jsontext.loads(text)
+    if not isinstance(found, dict):
+        raise TypeError
+    named = {name: value for name, value in found.items() if name in _NAMES and isinstance(value, str)}
+    return HomeRecord(**named)  # one that is missing is a TypeError

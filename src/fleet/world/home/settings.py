@@ -1,0 +1,31 @@
+"""The files that hold settings. Reading TOML is loaded only when there is a file to read."""
+
+from __future__ import annotations
+
+import os
+
+from fleet.model.settings.table import HOME_FILE, PROJECT_FILE, Value, merged
+
+
+def settings_of(home: str, repository: str | None) -> dict[str, Value]:
+    """Every setting as it is written: in config.toml, in a repository's fleet.toml, or by default."""
+    files = [(f"{home}/{HOME_FILE}", HOME_FILE)]
+    if repository is not None:
+        files.append((f"{repository}/{PROJECT_FILE}", PROJECT_FILE))
+    there = [(path, file) for path, file in files if os.path.lexists(path)]
+    if not there:
+        return merged()
+    from fleet.world.home.settings_file import read_file
+
+    return merged(*(read_file(path, file) for path, file in there))
+
+
+def trusted_settings(home: str, project: str, repository: str) -> dict[str, Value]:
+    """The same as they count: what a repository runs or frees only as far as a person has trusted it."""
+    from fleet.model.settings.trust import counted
+    from fleet.world.home.trust import trusted_values
+
+    written = settings_of(home, repository)
+    return (
+        written if written["trust"].value == "always" else counted(written, trusted_values(home, project, repository))
+    )

@@ -1,0 +1,50 @@
+"""One file of settings, read and checked."""
+
+from __future__ import annotations
+
+import os
+import stat
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fleet.errors import BadSetting
+from fleet.model.settings import document
+
+if TYPE_CHECKING:
+    from fleet.model.settings.table import Value
+
+_MOST = 1_000_000
+
+
+def read_file(path: str, file: str) -> dict[str, Value]:
+    """What the file says. A text that was read before is not parsed again."""
+    return _parsed(path, text_of(path), file)
+
+
+@lru_cache(maxsize=8)
+def _parsed(path: str, text: str, file: str) -> dict[str, Value]:
+    return document.read(path, text, file)
+
+
+def text_of(path: str) -> str:
+    """What is written in it. Only a regular file of a moderate size is read: a repository's may be anything, and is nobody's promise."""
+    try:
+        return _read(path).decode().replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        raise BadSetting(file=path, line=1, why="it is not UTF-8", advice="save it as UTF-8") from None
+    except OSError as error:
+        raise BadSetting(file=path, line=1, why=str(error.strerror).lower(), advice="mend its permissions") from None
+
+
+def _read(path: str) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise BadSetting(file=path, line=1, why="it is not a regular file", advice="put a file of settings there")
+        with open(fd, "rb", closefd=False) as file:
+            found = file.read(_MOST + 1)
+    finally:
+        os.close(fd)
+    if len(found) > _MOST:
+        raise BadSetting(file=path, line=1, why="it is larger than 1 MB", advice="leave only settings in it")
+    return found

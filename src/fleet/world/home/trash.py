@@ -1,0 +1,101 @@
+"""The trash of a home: what was put aside instead of being deleted. Files are moved by renaming, never copied."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from typing import TYPE_CHECKING
+
+from fleet.errors import Refused
+from fleet.world.files import folders
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.world.world import World
+
+FOLDER = "trash"
+
+
+def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> None:
+    """Move files and folders of a tree into a folder of the trash. Safe to repeat. OSError: some may have been moved."""
+    for name in names:
+        world.funnel.through("put aside", lambda: _move(f"{tree}/{name}", f"{world.home}/{folder}/{name}"))  # noqa: B023
+    _sync(f"{world.home}/{folder}")
+
+
+def put_back(world: World, tree: str, folder: str) -> bool:
+    """Move everything back that does not stand in the way of something newer. Says whether all went back. Safe to repeat."""
+    path = f"{world.home}/{folder}"
+    if os.path.isdir(path) and os.path.isdir(tree):
+        world.funnel.through("put back", lambda: _merge_back(path, tree))
+    return not os.path.lexists(path)
+
+
+def is_there(world: World, folder: str) -> bool:
+    """Whether there is anything in a folder of the trash."""
+    path = f"{world.home}/{folder}"
+    return os.path.isdir(path) and bool(os.listdir(path))
+
+
+def count(world: World, folder: str) -> tuple[int, int]:
+    """How many files are in a folder of the trash, and how many bytes they have. What cannot be read is not counted."""
+    found = [
+        os.lstat(f"{here}/{name}")
+        for here, folders, files in os.walk(f"{world.home}/{folder}")
+        for name in (*folders, *files)
+    ]
+    kept = [each.st_size for each in found if stat.S_ISREG(each.st_mode) or stat.S_ISLNK(each.st_mode)]
+    return len(kept), sum(kept)
+
+
+def delete(world: World, folder: str) -> None:
+    """Delete a folder of the trash for good. Safe when it is gone; refused when it is not directly below the home's trash."""
+    path = f"{world.home}/{folder}"
+    if os.path.realpath(path) != f"{os.path.realpath(world.home)}/{FOLDER}/{os.path.basename(folder)}":
+        raise Refused(what=f"{path} is not in the trash of this home; it is left alone")
+    if os.path.isdir(path):
+        world.funnel.through("delete trash", lambda: _delete(path))
+
+
+def _move(path: str, to: str) -> None:
+    if not os.path.lexists(path):
+        return
+    folders.make(os.path.dirname(to))
+    os.rename(path, _free(to))
+
+
+def _free(path: str) -> str:
+    """The path, or one like it where nothing is."""
+    number, found = 2, path
+    while os.path.lexists(found):
+        found, number = f"{path}.{number}", number + 1
+    return found
+
+
+def _merge_back(path: str, tree: str) -> None:
+    for name in os.listdir(path):
+        here, there = f"{path}/{name}", f"{tree}/{name}"
+        if not os.path.lexists(there):
+            os.rename(here, there)
+        elif os.path.isdir(here) and not os.path.islink(here) and os.path.isdir(there) and not os.path.islink(there):
+            _merge_back(here, there)
+    if not os.listdir(path):
+        os.rmdir(path)
+
+
+def _delete(path: str) -> None:
+    for here, names, _files in os.walk(path):
+        for each in (here, *(f"{here}/{name}" for name in names)):
+            if not os.path.islink(each):
+                os.chmod(each, stat.S_IRWXU)  # a folder that may not be written to cannot be emptied
+    shutil.rmtree(path)
+
+
+def _sync(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,1 @@
+"""Processes: who they are, whether they live, and programs that fleet starts."""

@@ -1,0 +1,108 @@
+"""Recording: what a program prints, kept by its beginning and its end, however much it is. Memory and disk stay bounded."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+from time import monotonic
+
+from fleet.world.files import folders
+
+HEAD = 8_000_000
+TAIL = 1_000_000
+_SHOWN = 32_000
+_CHUNK = 65_536
+_A_WHILE = 0.5
+_FILE = 0o600
+
+
+class Recording:
+    """The output of one program. With a path, the beginning is written there as it comes, and the end when it is closed."""
+
+    def __init__(self, path: str = "", *, head: int = HEAD, tail: int = TAIL) -> None:
+        self.path = path
+        self.size = 0
+        self._head = head
+        self._tail = tail
+        self._first = bytearray()
+        self._end = bytearray()
+        self._behind = bytearray()
+        self._file = _created(path) if path else -1
+
+    def take(self, chunk: bytes) -> None:
+        """What was printed next."""
+        room = max(self._head - self.size, 0)
+        self._write(chunk[:room])
+        self._behind += chunk[room:]
+        del self._behind[: -self._tail]
+        self._first += chunk[: _SHOWN - len(self._first)]
+        self._end += chunk
+        del self._end[:-_SHOWN]
+        self.size += len(chunk)
+
+    def close(self) -> None:
+        """Write the end, behind how much was left out before it."""
+        left = self.size - self._head - len(self._behind)
+        if left > 0:
+            self._write(f"\n[fleet: {left:,} bytes left out here]\n".encode())
+        self._write(bytes(self._behind))
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def text(self, most: int) -> str:
+        """All of it if it is no longer than that; else its beginning and its end, and how much is between them."""
+        if self.size <= most <= _SHOWN:
+            return self._first.decode("utf-8", "replace")
+        half = most // 2
+        where = f": {self.path}" if self.path else ""
+        between = f"\n[{self.size - 2 * half:,} bytes left out here{where}]\n"
+        return self._first[:half].decode("utf-8", "replace") + between + self._end[-half:].decode("utf-8", "replace")
+
+    def _write(self, chunk: bytes) -> None:
+        """To the file, as far as the disk takes it: a full disk is no reason to call the program failed."""
+        with contextlib.suppress(OSError):
+            while chunk and self._file >= 0:
+                chunk = chunk[os.write(self._file, chunk) :]
+
+
+def listen(child: subprocess.Popen[bytes], recording: Recording, *, limit: float) -> bool:
+    """Record all that a child prints until it has ended. False: it has not within so many seconds.
+
+    What it left behind in the background may hold its pipe for ever; that is not waited for.
+    """
+    until = monotonic() + limit
+    pipe = child.stdout.fileno() if child.stdout else -1
+    waiting = select.poll()
+    waiting.register(pipe, select.POLLIN)
+    while True:
+        ended = child.poll() is not None  # then all that it said is there to be read
+        more = bool(waiting.poll(1000 * (0 if ended else max(min(_A_WHILE, until - monotonic()), 0))))
+        chunk = os.read(pipe, _CHUNK) if more else b""
+        recording.take(chunk)
+        if more and not chunk:
+            return _ends(child, until - monotonic())
+        if ended and (not more or monotonic() >= until):
+            return True
+        if not ended and monotonic() >= until:
+            return False
+
+
+def _ends(child: subprocess.Popen[bytes], left: float) -> bool:
+    """Whether a child that prints no more ends in time."""
+    try:
+        child.wait(max(left, 0))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _created(path: str) -> int:
+    """A new private file; -1 when the disk does not take one."""
+    try:
+        folders.make(os.path.dirname(path))
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
+    except OSError:
+        return -1

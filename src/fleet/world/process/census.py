@@ -1,0 +1,176 @@
+"""A census: every process of this machine, read from the kernel once and asked about many times."""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import clock_gettime
+from typing import TYPE_CHECKING
+
+from fleet.model.identity import Identity
+from fleet.world.process import ps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fleet.world.process.ps import Entry
+
+if sys.platform == "linux":
+    from time import CLOCK_BOOTTIME
+
+_MARK = b"FLEET_DISPATCH_ID="
+_HINT = " settle --hint fleet-"
+_FIRST = 1
+# Programs that let a person in. What they start is a person's, also without a terminal.
+_LOGINS = frozenset({"sshd", "sshd-session", "login", "mosh-server"})
+_USER_MANAGER = "systemd"
+# Programs in which people have their shells; the kernel cuts a name off after fifteen characters. `script` is none of them:
+# it gives a terminal to whatever an agent leaves behind.
+_WINDOWS = (
+    "gnome-terminal- kgx ptyxis ptyxis-agent konsole yakuake xfce4-terminal mate-terminal lxterminal terminator tilix "
+    "xterm urxvt rxvt st alacritty kitty wezterm-gui foot ghostty code codium emacs"
+)
+_TERMINALS = frozenset({"tmux: server", "screen", "zellij", *_WINDOWS.split()})
+
+
+class Census:
+    """All processes that lived at one moment. Take it after an agent's death is proven, else a child may be missing."""
+
+    def __init__(self, *, host: str, boot: str, home: bytes) -> None:
+        self._host = host
+        self._boot = boot
+        self._home = home
+        self._environments: dict[int, frozenset[bytes]] = {}
+        self.entries = {entry.pid: entry for entry in ps.everyone()}
+        self._below: dict[int, list[int]] = {}
+        for entry in self.entries.values():
+            self._below.setdefault(entry.parent, []).append(entry.pid)
+
+    def identity(self, pid: int) -> Identity:
+        """Who has a pid of the census."""
+        return Identity(host=self._host, boot=self._boot, pid=pid, start=self.entries[pid].start)
+
+    def has(self, who: Identity) -> bool:
+        """Whether this very process was alive."""
+        return who.pid in self.entries and self.identity(who.pid) == who
+
+    def age(self, pid: int) -> float:
+        """For how many seconds a process has lived; endless where the kernel does not say."""
+        start = self.entries[pid].start
+        if sys.platform != "linux" or not start.isdigit():
+            return float("inf")
+        return clock_gettime(CLOCK_BOOTTIME) - int(start) / os.sysconf("SC_CLK_TCK")
+
+    def environment(self, pid: int) -> frozenset[bytes]:
+        """What a process of this user was started with; empty where that cannot be read."""
+        if pid not in self._environments:
+            self._environments[pid] = ps.environment(pid)
+        return self._environments[pid]
+
+    def mark(self, pid: int) -> str:
+        """The dispatch of this home whose mark a process carries, or empty. The hint of the dispatch's own death carries none."""
+        told = self.environment(pid)
+        if self._home not in told:
+            return ""
+        found = next((entry for entry in told if entry.startswith(_MARK)), _MARK)
+        dispatch = found[len(_MARK) :].decode("ascii", "replace")
+        return "" if dispatch and f"{_HINT}{dispatch}" in ps.command(pid) else dispatch
+
+    def is_fleets(self, pid: int) -> bool:
+        """Whether a process is a fleet of this home, or what such a one runs: no dispatch's mark is on any of them.
+
+        The variables alone prove nothing: an agent can start a program without its mark.
+        """
+        for each in (self.entries[pid], *self._ancestors(pid)):
+            told = self.environment(each.pid)
+            if self._home not in told or any(entry.startswith(_MARK) for entry in told):
+                return False
+            if _runs_fleet(ps.command(each.pid)):
+                return True
+        return False
+
+    def marked(self, dispatch: str) -> set[int]:
+        """Those that carry the mark of a dispatch."""
+        return {pid for pid in self.entries if pid != os.getpid() and self.mark(pid) == dispatch}
+
+    def in_session(self, leader: Identity) -> set[int]:
+        """Those in the session that a process led. None when somebody else has its pid: then its session was gone before."""
+        if leader.pid in self.entries and not self.has(leader):
+            return set()
+        since = int(leader.start) if leader.start.isdigit() else 0
+        return {entry.pid for entry in self.entries.values() if entry.session == leader.pid and entry.is_since(since)}
+
+    def with_descendants(self, pids: Iterable[int]) -> list[int]:
+        """They and all that descend from them, deepest first."""
+        found = list(dict.fromkeys(pids))
+        for pid in found:
+            found.extend(each for each in self._below.get(pid, ()) if each not in found)
+        return sorted(found, key=lambda pid: -len(self._ancestors(pid)))
+
+    def _ancestors(self, pid: int) -> list[Entry]:
+        """Its parent, that one's parent, and so on."""
+        found: list[Entry] = []
+        entry = self.entries.get(pid)
+        while entry is not None and (above := self.entries.get(entry.parent)) is not None and above not in found:
+            found.append(above)
+            entry = above
+        return found
+
+    def working_in(self, folder: str, *, since: Identity, server: Identity | None) -> tuple[list[int], list[int]]:
+        """Processes that began since, are no person's, and work below a folder; and such as cannot be looked into.
+
+        To work there is to have its directory there, or a file open for writing.
+        """
+        if not since.start.isdigit():
+            return [], []  # macOS tells neither
+        reapers = self._reapers(server)
+        are_known = server is not None and self.has(server)
+        mine = self.with_descendants([os.getpid()])
+        young = [entry for entry in self.entries.values() if entry.is_since(int(since.start)) and entry.pid not in mine]
+        found: list[int] = []
+        closed: list[int] = []
+        for entry in young:
+            if not ps.is_own(entry.pid) or self._is_a_persons(entry, int(since.start), reapers, are_known=are_known):
+                continue
+            works = ps.works_in(entry.pid, folder)
+            if works is None:
+                closed.append(entry.pid)
+            elif works and not self.is_fleets(entry.pid):
+                found.append(entry.pid)
+        return found, closed
+
+    def _reapers(self, server: Identity | None) -> set[int]:
+        """Who inherits the children of an agent that dies: whoever is above its tmux server, and the managers of this user."""
+        managers = {pid for pid in self.entries if ps.program(pid) == _USER_MANAGER}
+        above = (
+            {entry.pid for entry in self._ancestors(server.pid)} if server is not None and self.has(server) else set()
+        )
+        return {_FIRST} | managers | above
+
+    def _is_a_persons(self, entry: Entry, since: int, reapers: set[int], *, are_known: bool) -> bool:
+        """Whether it descends from a login, a terminal's window, or a program that was there before the agent and is no reaper.
+
+        To have a terminal proves nothing: an agent can give one to what it starts. Once the tmux server is gone, not all reapers
+        are known: an older program may have inherited its child, unless that one is in the session of the program.
+        """
+        below = entry
+        for each in (entry, *self._ancestors(entry.pid)):
+            if each.pid in reapers:
+                return False
+            if ps.program(each.pid) in _LOGINS | _TERMINALS or _is_from_outside(each):
+                return True
+            if not each.is_since(since):
+                return are_known or below.session == each.session
+            below = each
+        return False
+
+
+def _is_from_outside(entry: Entry) -> bool:
+    """Whether somebody outside this container started it here (docker exec): no child of an agent's gets such a parent."""
+    return entry.parent == 0 and entry.pid != _FIRST
+
+
+def _runs_fleet(command: str) -> bool:
+    """Whether these are the words of the command `fleet`: by itself, behind its interpreter, or behind the shell of a hint."""
+    words = command.split(" ")
+    return any(os.path.basename(word) == "fleet" for word in words[:2]) or _HINT in command

@@ -1,0 +1,136 @@
+"""Children: programs that run beside us for a while, their output going straight into files.
+
+Each leads a session of its own, and whatever it leaves in it is killed before it is reaped: until then the kernel gives its
+number to nobody else. They inherit a lock, so that a runner that follows a dead one can tell whether any of them still lives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from fleet.world.files import folders
+from fleet.world.process.programs import cleaned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fleet.world.funnel import Funnel
+
+_GRACE = 2.0
+_FILE = 0o600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a child ended. No status: it was not there to be started, or was killed when its time was over."""
+
+    status: int | None
+    why: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """It ended by itself, and said all is well."""
+        return self.status == 0
+
+
+class Child:
+    """One program at work."""
+
+    def __init__(self, process: subprocess.Popen[bytes], limit: float) -> None:
+        self._process = process
+        self._limit = limit
+        self._until = monotonic() + limit
+        self._asked: float | None = None
+
+    @property
+    def pid(self) -> int:
+        """Its process id. The kernel gives it to nobody else until `look` or `kill` has reaped it."""
+        return self._process.pid
+
+    def look(self) -> Ended | None:
+        """How it ended; None while it lives. One whose time is over is asked to end, then killed."""
+        if self._is_over():
+            return self._reaped()
+        now = monotonic()
+        if self._asked is None and now >= self._until:
+            self._asked = now
+            _signal_all(self._process.pid, signal.SIGTERM)
+        elif self._asked is not None and now >= self._asked + _GRACE:
+            _signal_all(self._process.pid, signal.SIGKILL)
+        return None
+
+    def kill(self) -> None:
+        """End it now, with all it started in its session."""
+        _signal_all(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def _is_over(self) -> bool:
+        """Without taking it off the kernel's list, where that can be asked."""
+        if not hasattr(os, "waitid"):
+            return self._process.poll() is not None
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def _reaped(self) -> Ended:
+        if self._process.returncode is None:
+            _signal_all(self._process.pid, signal.SIGKILL)  # what it left behind
+        status = self._process.wait()
+        if self._asked is not None:
+            return Ended(status=None, why=f"it took longer than {self._limit:g} s and was ended")
+        return Ended(status=status if status >= 0 else 128 - status)
+
+
+class Children:
+    """Starts them."""
+
+    def __init__(self, funnel: Funnel) -> None:
+        self._funnel = funnel
+
+    def start(
+        self,
+        effect: str,
+        words: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str,
+        output: str,
+        errors: str | None = None,
+        limit: float,
+        lock: int | None = None,
+    ) -> Child | Ended:
+        """Start one; what it prints goes behind what is in the files already."""
+
+        def act() -> Child | Ended:
+            with contextlib.ExitStack() as files:
+                out = files.enter_context(_appending(output))
+                err = files.enter_context(_appending(errors)) if errors else subprocess.STDOUT
+                held = () if lock is None else (lock,)
+                try:
+                    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=cleaned(env),
+                                               cwd=cwd, pass_fds=held, start_new_session=True)  # fmt: skip
+                except OSError as error:
+                    return Ended(status=None, why=f"{error.filename or words[0]}: {str(error.strerror).lower()}")
+            self._funnel.during(effect, process.pid)
+            return Child(process, limit)
+
+        return self._funnel.through(effect, act)
+
+
+@contextlib.contextmanager
+def _appending(path: str) -> Iterator[int]:
+    folders.make(os.path.dirname(path))
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _signal_all(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)

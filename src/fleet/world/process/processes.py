@@ -1,0 +1,256 @@
+"""Processes: who they are, whether they live, and how they are ended.
+
+Dead is proven or it is not dead: the kernel says there is no such pid, or another process has it now, or it is a zombie, or the
+machine has booted since. Anything that cannot be read is unknown, and so is what contradicts itself: another boot, and yet the same
+pid with the same start time. A signal goes through a pidfd where there is one, and the
+identity is compared after the pidfd was opened, so no other process can be hit.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+from fleet.model.identity import Identity
+from fleet.world.process import pid_namespaces, ps
+from fleet.world.process.census import Census
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fleet.model.identity import Life
+    from fleet.world.funnel import Funnel
+    from fleet.world.host import Host
+
+_LOOK_AGAIN = 0.01
+_MARK = "FLEET_DISPATCH_ID="
+_RUNNER = "FLEET_RUNNER_OF="
+
+
+class Processes:
+    """The processes of this machine."""
+
+    def __init__(self, host: Host, funnel: Funnel, home: str, socket: str) -> None:
+        self._home = f"FLEET_HOME={home}".encode()
+        self._rooms = pid_namespaces.Rooms(home, host.boot, socket)
+        self._socket = socket
+        self._host = host.machine
+        self._boot = host.boot
+        self._funnel = funnel
+        self._me: Identity | None = None
+        # Those of other boots and rooms that are proven dead: that is for ever.
+        self._dead: set[Identity] = set()
+
+    def me(self) -> Identity:
+        """The process that asks. Looked up once; a fork is another one."""
+        if self._me is None or self._me.pid != os.getpid():
+            self._me = self.identify(os.getpid()) if self._boot else None
+        if self._me is None or self._me.pid != os.getpid():  # /proc does not show it, or shows somebody else
+            self._me = Identity(host=self._host, boot="", pid=os.getpid(), start="unseen")
+        return self._me
+
+    def identify(self, pid: int) -> Identity | None:
+        """The process that has a pid now; None when nobody has it or it cannot be told."""
+        found = _status(pid)
+        if found is None or not found.start:
+            return None
+        return Identity(host=self._host, boot=self._boot, pid=pid, start=found.start)
+
+    def life(self, who: Identity | None) -> Life:
+        """Alive, dead or unknown."""
+        if who is None or who.host != self._host or not who.boot or not self._boot:
+            return "unknown"
+        if who.boot == self._boot:
+            return _life(who.pid, who.start)
+        if who not in self._dead and self._is_dead_elsewhere(who):
+            self._dead.add(who)
+        return "dead" if who in self._dead else "unknown"
+
+    def may_live(self, who: Identity | None) -> bool:
+        """Whether it lives; or nobody can tell, and a process that began then has its pid here."""
+        found = self.life(who)
+        return who is not None and (found == "alive" or (found == "unknown" and ps.is_seen(who.pid, who.start)))
+
+    def _is_dead_elsewhere(self, who: Identity) -> bool:
+        """Whether a process of another boot or room is proven dead: nothing may speak against it."""
+        (then, _, room), (now, _, mine) = who.boot.partition("."), self._boot.partition(".")
+        if self._rooms.is_used(who.boot):
+            return False
+        if then == now:
+            return pid_namespaces.is_gone(room, self._socket)
+        if ps.is_seen(who.pid, who.start):
+            return False
+        # From within a room those of others are not seen.
+        return room == mine or not mine or pid_namespaces.is_gone(room, self._socket)
+
+    def tree(self, root: Identity) -> list[Identity]:
+        """The process and all its descendants, deepest first."""
+        below = self._children()
+        found, queue = [], [root.pid]
+        for pid in queue:
+            queue.extend(below.get(pid, ()))
+            found.append(self.identify(pid))
+        return [each for each in reversed(found) if each is not None]
+
+    def census(self) -> Census:
+        """Every process as it is now, to be asked about many dispatches."""
+        return Census(host=self._host, boot=self._boot, home=self._home)
+
+    def families(self, roots: Iterable[Identity]) -> list[Identity]:
+        """These processes and all their descendants, deepest first, but for this one.
+
+        Everybody is identified before it is asked who descends from whom: a pid that was given out again is not taken for another.
+        """
+        before, below = {who.pid: who for who in self._others()}, self._children()
+        found = dict.fromkeys(root for root in roots if before.get(root.pid) == root)
+        queue = list(found)
+        for who in queue:
+            more = [before[pid] for pid in below.get(who.pid, ()) if pid in before and before[pid] not in found]
+            found |= dict.fromkeys(more)
+            queue += more
+        return list(reversed(found))
+
+    def _children(self) -> dict[int, list[int]]:
+        below: dict[int, list[int]] = {}
+        for pid, parent in ps.parents().items():
+            below.setdefault(parent, []).append(pid)
+        return below
+
+    def marked(self, dispatch: str) -> list[Identity]:
+        """Processes of this user that carry this home and the dispatch's id in their environment, but for this one.
+
+        The hint that tmux gives at an agent's death carries them too, for a moment, and is none of the agent's.
+        """
+        census = self.census()
+        return self._living([census.identity(pid) for pid in census.marked(dispatch)])
+
+    def of_job(self, job: str) -> list[Identity]:
+        """Processes of this user that carry this home and the job's id: those that its runner started itself."""
+        return self._carrying(f"{_RUNNER}{job}")
+
+    def variable(self, who: Identity, name: str) -> str:
+        """What a process of this user has in its environment under a name; empty when that cannot be read."""
+        found = [each for each in ps.environment(who.pid) if each.startswith(f"{name}=".encode())]
+        return found[0].partition(b"=")[2].decode("utf-8", "replace") if found else ""
+
+    def inheriting(self, path: str) -> list[Identity]:
+        """Processes that hold the lock of a file, because they locked it or inherited it; but for this one."""
+        before = {who.pid: who for who in self._others()}
+        return [before[pid] for pid in ps.inheritors(path) if pid in before and self.life(before[pid]) == "alive"]
+
+    def of_dispatch(self, dispatch: str) -> list[Identity]:
+        """Processes of this user that carry the dispatch's id, of whatever home, but for this one."""
+        entry = f"{_MARK}{dispatch}".encode()
+        return [who for who in self._others() if entry in ps.environment(who.pid) and self.life(who) == "alive"]
+
+    def of_home(self, home: str) -> list[Identity]:
+        """Agents and commands of jobs, of this user, that carry another home."""
+        entry, marks = f"FLEET_HOME={home}".encode(), (_MARK.encode(), _RUNNER.encode())
+        found = []
+        for who in self._others():
+            told = ps.environment(who.pid)
+            if entry in told and any(each.startswith(marks) for each in told) and self.life(who) == "alive":
+                found.append(who)
+        return found
+
+    def _carrying(self, entry: str) -> list[Identity]:
+        both = {entry.encode(), self._home}
+        return [who for who in self._others() if both <= ps.environment(who.pid) and self.life(who) == "alive"]
+
+    def _others(self) -> list[Identity]:
+        """Everybody but this process; who somebody is has to be known before anything else is asked of a pid."""
+        whom = (self.identify(pid) for pid in ps.parents() if pid != os.getpid())
+        return [who for who in whom if who is not None]
+
+    def marks(self) -> dict[str, list[Identity]]:
+        """Every process of this user that carries this home and a dispatch's id, by id."""
+        census, found = self.census(), dict[str, list[Identity]]()
+        for pid in census.entries:
+            dispatch = census.mark(pid) if pid != os.getpid() else ""
+            if dispatch and self.life(census.identity(pid)) == "alive":
+                found.setdefault(dispatch, []).append(census.identity(pid))
+        return found
+
+    def marks_of_jobs(self) -> dict[str, list[Identity]]:
+        """Every process of this user that a runner of this home started itself, by job."""
+        found: dict[str, list[Identity]] = {}
+        for job, who in self._bearing(_RUNNER):
+            found.setdefault(job, []).append(who)
+        return found
+
+    def _bearing(self, name: str) -> Iterator[tuple[str, Identity]]:
+        """The value of a variable, for each process of this home that has it."""
+        for who in self._others():
+            told = ps.environment(who.pid)
+            for entry in told if self._home in told else ():
+                if entry.startswith(name.encode()) and self.life(who) == "alive":
+                    yield entry[len(name) :].decode("ascii", "replace"), who
+
+    def _living(self, whom: list[Identity]) -> list[Identity]:
+        """Those that still are who they were: what was read of a pid since may be another's."""
+        return [who for who in whom if self.life(who) == "alive"]
+
+    def signal(self, who: Identity, number: int) -> bool:
+        """Send a signal to this very process. Says whether it was there to get it."""
+        name = signal.Signals(number).name
+        return self._funnel.through(f"{name} to {who.pid}", lambda: self._signal(who, number))
+
+    def kill_all(self, whom: Iterable[Identity]) -> None:
+        """Kill them, in this order, each one only if it is still who it was."""
+        for who in whom:
+            self.signal(who, signal.SIGKILL)
+
+    def gone_within(self, whom: list[Identity], seconds: float) -> list[Identity]:
+        """Wait until they are dead, for at most so long. Those that are not."""
+        until = monotonic() + seconds
+        while True:
+            left = [who for who in whom if self.life(who) != "dead"]
+            if not left or monotonic() >= until:
+                return left
+            sleep(_LOOK_AGAIN)
+
+    def _signal(self, who: Identity, number: int) -> bool:
+        try:
+            handle = ps.handle_of(who.pid)
+        except OSError:
+            return False
+        try:
+            if self.life(who) != "alive":
+                return False
+            if handle is None:
+                os.kill(who.pid, number)
+            else:
+                signal.pidfd_send_signal(handle, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        finally:
+            if handle is not None:
+                os.close(handle)
+        return True
+
+
+def _status(pid: int) -> ps.Status | None:
+    try:
+        return ps.status(pid)
+    except ps.Unreadable:
+        return ps.Status(start="", zombie=False)
+
+
+def _life(pid: int, start: str) -> Life:
+    try:
+        found = ps.status(pid)
+    except ps.Unreadable:
+        return "unknown"
+    if found is None or found.zombie:
+        return "dead"
+    if not found.start:
+        return "unknown"
+    return "alive" if found.start == start else "dead"
+
+
+if sys.platform not in {"linux", "darwin"}:  # pragma: no cover
+    msg = f"fleet knows no processes on {sys.platform}"
+    raise ImportError(msg)
