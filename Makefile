@@ -17,7 +17,7 @@ test: check
 AGENTS ?= claude codex
 test-agents: ready
 	@sh checks/agents.sh $(AGENTS)
-	@$(BIN)/pytest --quiet -rs tests/agents
+	@$(BIN)/pytest --quiet -rs tests/real_agents
 
 check: ready
 	$(BIN)/ruff check --quiet
@@ -42,7 +42,7 @@ coverage: ready
 
 # Every death of every verb on both stores, of which the tests take a part. An hour.
 deaths: ready
-	@FLEET_EVERY_DEATH=1 $(BIN)/pytest --quiet tests/crash tests/coordination/test_every_death.py tests/resume/test_every_death.py
+	@FLEET_EVERY_DEATH=1 $(BIN)/pytest --quiet tests/crash tests/coord/test_every_death.py tests/resume/test_every_death.py
 
 # The lock of a resume: 100 000 acquisitions, every other holder killed while it holds it. A quarter of an hour.
 storm: ready

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from dispatch.stage import FLEET, answer
+from staging.stage import FLEET, answer
 
 from fleet.model.text.times import DAY, HOUR
 from fleet.testing.crash.scenarios import until

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from account import command_of
-from dispatch.stage import FLEET, HALTING, acted, answer, bundle_of, claim_of, is_alive, raw, standing, status_of
+from staging.stage import FLEET, HALTING, acted, answer, bundle_of, claim_of, is_alive, raw, standing, status_of
 
 from fleet.errors import Contested, FleetError, GitRefused, WorktreeRefused
 from fleet.store import queries as q

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from dispatch.stage import claim_of, is_alive
+from staging.stage import claim_of, is_alive
 
 from fleet.testing.scene import PROJECT
 from fleet.verbs.dispatch.acquire import release

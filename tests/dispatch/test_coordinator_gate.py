@@ -6,7 +6,7 @@ import signal
 from dataclasses import replace
 
 import pytest
-from dispatch.stage import FLEET, answer, is_alive, process_of
+from staging.stage import FLEET, answer, is_alive, process_of
 
 import fleet.world.tmux as tmux_module
 from fleet.errors import CoordinatorLives, CoordSpawnInProgress

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from dispatch.stage import claim_of, status_of
+from staging.stage import claim_of, status_of
 
 from fleet.errors import EngineMissing, FleetError, NotReady, TmuxRefused
 from fleet.verbs.dispatch.plan import Wanted

@@ -1,7 +1,7 @@
 """Wherever an agent is expected, a slug, a unique prefix or @last will do; several are listed."""
 
 import pytest
-from dispatch.stage import FLEET, Terminal, answer, status_of
+from staging.stage import FLEET, Terminal, answer, status_of
 
 from fleet.errors import Ambiguous, NoSuchDispatch
 from fleet.world.ids import Ids

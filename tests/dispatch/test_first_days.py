@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from dispatch.stage import FLEET, answer, status_of
+from staging.stage import FLEET, answer, status_of
 
 from fleet.errors import NotMergeable, Refused
 from fleet.testing.crash.scenarios import until

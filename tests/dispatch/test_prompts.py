@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from dispatch.stage import FLEET, acted, answer, claim_of, standing
+from staging.stage import FLEET, acted, answer, claim_of, standing
 
 from fleet.testing.crash.scenarios import until
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from dispatch.stage import FLEET, claim_of
+from staging.stage import FLEET, claim_of
 
 from fleet.testing.scene import PROJECT
 

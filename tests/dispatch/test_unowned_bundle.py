@@ -1,7 +1,7 @@
 """A dispatch that another program made: what it did not make is not called made by its launch."""
 
 import pytest
-from dispatch.stage import claim_of
+from staging.stage import claim_of
 
 from fleet.verbs.dispatch.plan import Wanted
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from dispatch.stage import Stage
+from staging.stage import Stage
 
 from fleet.api.jobs import Jobs
 from fleet.testing.scene import PROJECT

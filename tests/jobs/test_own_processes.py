@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dispatch.stage import FLEET, PATIENCE, acted, answer, is_alive, raw, standing
 from jobs.stage import states
+from staging.stage import FLEET, PATIENCE, acted, answer, is_alive, raw, standing
 
 from fleet.errors import OtherHost, ProjectInUse, Refused
 from fleet.model.dispatch.claim import Claim

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from dispatch.stage import FLEET, answer, raw
+from staging.stage import FLEET, answer, raw
 
 from fleet.surfaces.cli.ui import job_progress
 from fleet.testing.crash.scenarios import until

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from dispatch.stage import FLEET, PATIENCE, answer
-from e2e.commandline import CONFINED
+from cli.commandline import CONFINED
 from jobs.stage import states
+from staging.stage import FLEET, PATIENCE, answer
 
 from fleet.errors import NotResumable, ResumeInProgress
 from fleet.store import queries as q

@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from dispatch.stage import raw
 from jobs.stage import states
+from staging.stage import raw
 
 from fleet.errors import BadInput, BadWorkflow, EngineMissing, NoSuchJob, Refused
 from fleet.model.jobs.items import item_id

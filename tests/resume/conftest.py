@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from dispatch.conftest import Once
-from dispatch.stage import Stage
+from staging.fixtures import Once
+from staging.stage import Stage
 
 
 @pytest.fixture

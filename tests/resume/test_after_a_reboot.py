@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from dispatch.stage import bundle_of, process_of, raw, status_of
+from staging.stage import bundle_of, process_of, raw, status_of
 
 from fleet.errors import NotResumable
 from fleet.model.identity import Identity

@@ -6,7 +6,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from dispatch.stage import bundle_of, is_alive, process_of, raw, status_of
+from staging.stage import bundle_of, is_alive, process_of, raw, status_of
 
 from fleet.errors import BadInput, FleetError, LimitReached, NoSuchDispatch, NotResumable
 from fleet.testing.crash.scenarios import until

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from dispatch.stage import answer, is_alive
+from staging.stage import answer, is_alive
 
 from fleet.errors import ForceRefused, GateHeld, ResumeInProgress
 from fleet.testing.crash.scenarios import until
@@ -23,7 +23,7 @@ from fleet.world.world import World
 PROGRAM = str(Path(__file__).with_name("holding.py"))
 ROOT = str(Path(__file__).parents[2])
 STORM = str(Path(__file__).with_name("storm.py"))
-CONFINED = str(Path(__file__).parents[1] / "e2e" / "confined.py")
+CONFINED = str(Path(__file__).parents[1] / "cli" / "confined.py")
 RACERS = 16
 SLEEP = ("sleep", "1000")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")

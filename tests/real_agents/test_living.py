@@ -1,0 +1,102 @@
+"""Living with the real Claude Code: its hooks arrive, it is answered, told and woken, and nothing is typed."""
+
+import json
+import threading
+
+import pytest
+from real_agents.stage import until
+from staging.stage import raw
+
+from fleet.api.fleet import Fleet
+from fleet.store import queries as q
+from fleet.testing.scene import PROJECT
+
+SAY = {"say": "Done."}
+REPORT = {"run": "fleet done"}
+
+
+def reset_rest(fleet: Fleet, ident: str) -> None:
+    """As if the failed turn had rested long enough."""
+    raw(fleet, f"UPDATE agents SET state_at = state_at - 3600000 WHERE dispatch = '{ident}'")
+
+
+@pytest.mark.req("HOOK-1", "AGENT-1", "ENG-2")
+def test_its_hooks_arrive_with_context_and_conversation_and_its_own_status_line_is_shown(stage):
+    stage.prefer({"statusLine": {"type": "command", "command": "cat >/dev/null; echo a line of my own"}})
+    hold = threading.Event()
+    stage.play({"run": "true", "tokens": 450_000}, SAY | {"hold": hold, "tokens": 450_000})
+    ident = stage.full_screen("t", "full")
+    until(lambda: stage.agent(ident)["context"] == 45, lambda: str(stage.agent(ident)))
+    found = stage.agent(ident)
+    assert (found["state"], found["source"], found["tokens"]) == ("working", "hook", 450_000)
+    assert len(found["conversation"]) == 36
+    assert found["cost"] > 0
+    until(lambda: "a line of my own" in stage.screen(ident), lambda: stage.screen(ident))
+    assert stage.scene.git("status", "--porcelain", cwd=str(stage.worktree("t"))) == ""
+    assert sorted(path.name for path in (stage.person / ".claude").glob("settings*")) == ["settings.json"]
+    hold.set()
+    stage.until_state(ident, "stopped, no report")
+
+
+@pytest.mark.req("ASK-1", "HOOK-1")
+@pytest.mark.parametrize("verdict", ["approve", "deny"])
+def test_a_permission_is_answered_from_outside(stage, heard, verdict):
+    stage.play(stage.writes("t"), REPORT, SAY)
+    stage.prefer({"permissions": {"allow": ["Bash(fleet:*)"]}})
+    ident = stage.full_screen("t", "ask")
+    found = stage.until_state(ident, "asks")
+    assert (found["source"], "out.txt" in found["detail"]) == ("hook", True)
+    (asked,) = stage.program("questions", "--json").ok().json
+    assert json.loads(asked["command"])["content"] == "hello\n"
+    more = ["--reason", "not this file"] if verdict == "deny" else []
+    assert stage.program(verdict, asked["id"], *more, "--json").ok().json["taken"] is True
+    stage.until_state(ident, "reported done")
+    assert (stage.worktree("t") / "out.txt").exists() == (verdict == "approve")
+    assert ("not this file" in heard[-1]) == (verdict == "deny")
+    assert stage.program("approve", asked["id"]).code == 13
+
+
+@pytest.mark.req("MSG-1", "HOOK-1")
+@pytest.mark.parametrize("boundary", ["tool", "turn"])
+def test_a_message_is_given_at_the_next_boundary_and_obeyed_once(stage, heard, boundary):
+    hold = threading.Event()
+    middle = {"run": "true", "hold": hold} if boundary == "tool" else SAY | {"hold": hold}
+    stage.play({"run": "true"}, middle, REPORT, SAY)
+    ident = stage.full_screen("t", "full")
+    until(lambda: len(heard) == 2, lambda: str(len(heard)))
+    (sent,) = stage.program("message", ident, "mind the gap", "--json").ok().json
+    assert sent["delivered"] is False
+    hold.set()
+    until(lambda: any(sent["id"] in body for body in heard), lambda: stage.screen(ident))
+    with stage.scene.fleet() as fleet:
+        until(lambda: not fleet.store.read(lambda rows: rows.all(q.WAITING_MESSAGES, dispatch=ident)))
+    until(lambda: stage.agent(ident).get("state") in {"reported done", "stopped, no report", "idle"})
+    assert heard[-1].count(f"[fleet message {sent['id']}]") == 1
+
+
+@pytest.mark.req("MSG-1", "AGENT-8")
+def test_an_idle_one_is_woken_without_a_key_being_pressed(stage, heard):
+    stage.play(SAY)
+    ident = stage.full_screen("t", "full")
+    stage.until_state(ident, "stopped, no report")
+    assert sum("stopped without a report" in body for body in heard) == 1, "sent back once"
+    (sent,) = stage.program("message", ident, "go on, please", "--json").ok().json
+    assert (sent["delivered"], sent["how"]) == (True, "woken")
+    until(lambda: any(sent["id"] in body for body in heard), lambda: stage.screen(ident))
+    assert heard[-1].count(f"[fleet message {sent['id']}]") == 1
+
+
+@pytest.mark.req("ENG-7")
+def test_a_turn_that_the_api_failed_is_continued(stage, heard):
+    stage.prefer({"env": {"CLAUDE_CODE_MAX_RETRIES": "0"}})  # else it tries ten times by itself
+    stage.play({"error": 529, "headers": {"x-should-retry": "false"}, "times": 1}, REPORT, SAY)
+    ident = stage.full_screen("t", "full")
+    found = stage.until_state(ident, "failed_turn")
+    error = found["detail"].partition(":")[0]
+    assert (found["source"], error in {"overloaded", "server_error"}) == ("hook", True), found
+    with stage.scene.fleet() as fleet:
+        assert fleet.tend(PROJECT) == []
+        reset_rest(fleet, ident)
+        assert len(fleet.tend(PROJECT)) == 1
+    stage.until_state(ident, "reported done")
+    assert heard[-1].count(f"ended by an error of the API ({error})") == 1
