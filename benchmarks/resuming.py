@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.table import Table, at_most, ms, times
 from benchmarks.timing import taking_turns, timed
-from fleet.errors import GateHeld
+from fleet.errors.contested import GateHeld
 from fleet.world.funnel import Funnel
 from fleet.world.world import World
 

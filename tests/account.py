@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from fleet.api.fleet import Fleet
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 
 PATIENCE = 60.0
 

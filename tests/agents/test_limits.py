@@ -6,7 +6,7 @@ import pytest
 from staging.speaking import agent, hook, known, messages_of, scripted
 from staging.stage import FLEET, answer, raw
 
-from fleet.errors import EngineHeld
+from fleet.errors.refused import EngineHeld
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.agents.failed_turns import REST

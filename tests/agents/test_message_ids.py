@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.errors import Contested
+from fleet.errors.families import Contested
 from fleet.verbs.agents.messages import send
 
 

@@ -8,7 +8,7 @@ import pytest
 from staging.speaking import call, hook, known, messages_of, scripted, until_state
 from staging.stage import answer, raw
 
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.testing.crash.scenarios import until
 
 

@@ -7,7 +7,9 @@ from staging.speaking import agent, call, hook, scripted, until_state
 from staging.stage import FLEET, answer, raw
 
 from fleet.api.hooking import Hooking
-from fleet.errors import AnsweredBefore, CannotAnswer, NoSuchQuestion
+from fleet.errors.absent import NoSuchQuestion
+from fleet.errors.refused import CannotAnswer
+from fleet.errors.superseded import AnsweredBefore
 from fleet.model.agents.dialect import Dialect
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until

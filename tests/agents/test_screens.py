@@ -6,7 +6,7 @@ import pytest
 from staging.speaking import agent
 from staging.stage import raw
 
-from fleet.errors import EngineHeld
+from fleet.errors.refused import EngineHeld
 from fleet.model.agents.hook_events import MOST_FAILED_TURNS
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.agents import failed_turns

@@ -7,7 +7,7 @@ import pytest
 from coord.seats import on, replaced, rested, seat, seated, ticked, until
 from staging.stage import FLEET, answer
 
-from fleet.errors import WriteFailed
+from fleet.errors.store import WriteFailed
 from fleet.verbs.projects import remote_control
 
 

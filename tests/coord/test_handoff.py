@@ -11,7 +11,7 @@ from coord.seats import asked, newest, seated, speaking, ticked, until
 from staging.stage import FLEET, HALTING, answer, bundle_of, claim_of, is_alive, process_of, raw
 
 import fleet.world.tmux as tmux_module
-from fleet.errors import FleetError, Refused
+from fleet.errors.families import FleetError, Refused
 from fleet.verbs.dispatch.plan import Wanted
 
 TASK = {"project": "p", "slug": "t"}

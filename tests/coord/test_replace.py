@@ -27,15 +27,11 @@ from coord.seats import (
 from staging.stage import FLEET, answer, is_alive, process_of, raw, standing
 
 import fleet.world.tmux as tmux_module
-from fleet.errors import (
-    CoordinatorLives,
-    GateHeld,
-    NoCoordinator,
-    NotProven,
-    NotSeated,
-    ReplaceInProgress,
-    TmuxRefused,
-)
+from fleet.errors.absent import NoCoordinator
+from fleet.errors.contested import GateHeld, ReplaceInProgress
+from fleet.errors.refused import CoordinatorLives, NotProven
+from fleet.errors.superseded import NotSeated
+from fleet.errors.tools import TmuxRefused
 from fleet.model.dispatch.one_time_proof import hashed
 from fleet.verbs.coord import replace
 

@@ -12,7 +12,9 @@ import pytest
 from account import command_of
 from staging.stage import FLEET, HALTING, acted, answer, bundle_of, claim_of, is_alive, raw, standing, status_of
 
-from fleet.errors import Contested, FleetError, GitRefused, WorktreeRefused
+from fleet.errors.families import Contested, FleetError
+from fleet.errors.refused import WorktreeRefused
+from fleet.errors.tools import GitRefused
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch.acquire import release

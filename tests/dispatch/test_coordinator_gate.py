@@ -9,7 +9,8 @@ import pytest
 from staging.stage import FLEET, answer, is_alive, process_of
 
 import fleet.world.tmux as tmux_module
-from fleet.errors import CoordinatorLives, CoordSpawnInProgress
+from fleet.errors.contested import CoordSpawnInProgress
+from fleet.errors.refused import CoordinatorLives
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch.plan import Wanted

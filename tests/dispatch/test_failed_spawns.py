@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from staging.stage import claim_of, status_of
 
-from fleet.errors import EngineMissing, FleetError, NotReady, TmuxRefused
+from fleet.errors.families import FleetError
+from fleet.errors.refused import EngineMissing, NotReady
+from fleet.errors.tools import TmuxRefused
 from fleet.verbs.dispatch.plan import Wanted
 
 WANTED = Wanted(project="p", slug="t", engine="shell", command=("sleep", "1000"))

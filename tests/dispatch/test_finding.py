@@ -3,7 +3,8 @@
 import pytest
 from staging.stage import FLEET, Terminal, answer, status_of
 
-from fleet.errors import Ambiguous, NoSuchDispatch
+from fleet.errors.absent import NoSuchDispatch
+from fleet.errors.given import Ambiguous
 from fleet.world.ids import Ids
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from staging.stage import FLEET, answer, status_of
 
-from fleet.errors import NotMergeable, Refused
+from fleet.errors.families import Refused
+from fleet.errors.refused import NotMergeable
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import make_repository
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from staging.stage import acted, claim_of, is_alive, raw, standing, status_of
 
-from fleet.errors import CoordinatorLives, NotDisowned, NotResumable
+from fleet.errors.refused import CoordinatorLives, NotDisowned, NotResumable
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
 from fleet.verbs.dispatch.plan import Wanted

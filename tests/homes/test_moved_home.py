@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from staging.stage import claim_of, is_alive, status_of
 
-from fleet.errors import HomeCopied, HomeMoved, Refused
+from fleet.errors.families import Refused
+from fleet.errors.refused import HomeCopied, HomeMoved
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
 

@@ -11,7 +11,7 @@ import pytest
 from staging.stage import FLEET, answer, is_alive, process_of
 
 from fleet.api.fleet import Fleet
-from fleet.errors import StoreGone, StoreReplaced
+from fleet.errors.store import StoreGone, StoreReplaced
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
 from fleet.verbs.dispatch.plan import Wanted

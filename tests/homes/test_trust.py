@@ -10,7 +10,7 @@ import pytest
 from merge.test_merging import done_task
 from staging.stage import Stage, Terminal
 
-from fleet.errors import NotMergeable, NotTrusted
+from fleet.errors.refused import NotMergeable, NotTrusted
 from fleet.verbs.dispatch.plan import Wanted, check_start
 from fleet.verbs.views.operations import Which
 

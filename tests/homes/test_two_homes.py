@@ -11,7 +11,8 @@ from staging.stage import FLEET, Stage, acted, claim_of, is_alive, process_of, r
 
 from fleet.api.fleet import Fleet
 from fleet.api.jobs import Jobs
-from fleet.errors import CoordinatorLives, OtherHost, Refused
+from fleet.errors.families import Refused
+from fleet.errors.refused import CoordinatorLives, OtherHost
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
 from fleet.verbs.dispatch.acquire import release

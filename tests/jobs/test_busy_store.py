@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.errors import StoreBusy
+from fleet.errors.contested import StoreBusy
 
 TEXT = """
 name: short

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet.errors import BadWorkflow
+from fleet.errors.given import BadWorkflow
 from fleet.model.jobs import placeholders
 from fleet.model.jobs.items import item_id, signature
 from fleet.model.jobs.keys import schema

@@ -10,7 +10,8 @@ import pytest
 from jobs.stage import states
 from staging.stage import FLEET, PATIENCE, acted, answer, is_alive, raw, standing
 
-from fleet.errors import OtherHost, ProjectInUse, Refused
+from fleet.errors.families import Refused
+from fleet.errors.refused import OtherHost, ProjectInUse
 from fleet.model.dispatch.claim import Claim
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until

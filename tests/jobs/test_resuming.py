@@ -12,7 +12,8 @@ from cli.commandline import CONFINED
 from jobs.stage import states
 from staging.stage import FLEET, PATIENCE, answer
 
-from fleet.errors import NotResumable, ResumeInProgress
+from fleet.errors.contested import ResumeInProgress
+from fleet.errors.refused import NotResumable
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT

@@ -8,7 +8,10 @@ import pytest
 from jobs.stage import states
 from staging.stage import raw
 
-from fleet.errors import BadInput, BadWorkflow, EngineMissing, NoSuchJob, Refused
+from fleet.errors.absent import NoSuchJob
+from fleet.errors.families import BadInput, Refused
+from fleet.errors.given import BadWorkflow
+from fleet.errors.refused import EngineMissing
 from fleet.model.jobs.items import item_id
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.views.operations import Which

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from staging.stage import FLEET, answer
 
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.world.git.branch_in_use import branch_in_hand
 
 WORK = "write a.txt hello\ncommit Add t\ndone\n"

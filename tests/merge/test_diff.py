@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.errors import GitRefused
+from fleet.errors.tools import GitRefused
 
 TASK = {"project": "p", "slug": "t"}
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 
 
 @pytest.mark.req("MERGE-6")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fleet.errors import GitRefused, NotMergeable
+from fleet.errors.refused import NotMergeable
+from fleet.errors.tools import GitRefused
 from fleet.testing.crash.scenarios import until
 
 TASK = {"project": "p", "slug": "t"}

@@ -9,7 +9,9 @@ import pytest
 from account import command_of
 from staging.stage import FLEET, answer, is_alive, status_of
 
-from fleet.errors import FleetError, GateHeld, NotMergeable, Refused
+from fleet.errors.contested import GateHeld
+from fleet.errors.families import FleetError, Refused
+from fleet.errors.refused import NotMergeable
 from fleet.testing.crash.scenarios import until
 
 

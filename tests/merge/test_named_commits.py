@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from staging.stage import is_alive, raw, status_of
 
-from fleet.errors import MergesMissing, NotMergeable, Refused, WorkMoved, WorktreeRefused
+from fleet.errors.families import Refused
+from fleet.errors.refused import MergesMissing, NotMergeable, WorkMoved, WorktreeRefused
 from fleet.testing.crash.scenarios import until
 
 SCRIPT = "write {slug}.txt {slug}\ncommit Add {slug}\ndone\n"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fleet.errors import FleetError, IllegalStep, NotPulled, WorkMoved
+from fleet.errors.families import FleetError
+from fleet.errors.refused import IllegalStep, NotPulled, WorkMoved
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.merge import pull_requests

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from staging.stage import FLEET, answer, raw
 
-from fleet.errors import BadInput, Contested, IllegalStep
+from fleet.errors.families import BadInput, Contested
+from fleet.errors.refused import IllegalStep
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.tasks.review import ACCEPT, SEND_BACK

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from merge.test_merging import done_task
 
-from fleet.errors import NotMergeable
+from fleet.errors.refused import NotMergeable
 
 
 @pytest.mark.req("MERGE-2")

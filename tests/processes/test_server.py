@@ -9,7 +9,7 @@ import pytest
 from staging.stage import acted, claim_of, is_alive
 
 import fleet.world.tmux as tmux_module
-from fleet.errors import TmuxRefused
+from fleet.errors.tools import TmuxRefused
 from fleet.resources import KINDS
 from fleet.testing.crash.scenarios import until
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from staging.stage import FLEET, acted, answer, claim_of, is_alive, standing
 
-from fleet.errors import FleetError, TmuxRefused
+from fleet.errors.families import FleetError
+from fleet.errors.tools import TmuxRefused
 from fleet.resources import KINDS
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch import acquire

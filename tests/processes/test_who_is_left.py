@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from staging.stage import acted, claim_of, is_alive, standing
 
-from fleet.errors import WorktreeBusy
+from fleet.errors.contested import WorktreeBusy
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.coord import tend
 from fleet.verbs.dispatch import remaining

@@ -15,7 +15,8 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
-from fleet.errors import FleetError, ResumeInProgress
+from fleet.errors.contested import ResumeInProgress
+from fleet.errors.families import FleetError
 from fleet.verbs.resume import work_lock
 from fleet.world.funnel import Funnel
 from fleet.world.world import World

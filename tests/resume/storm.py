@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from fleet.errors import GateHeld
+from fleet.errors.contested import GateHeld
 from fleet.world.clock import Clock
 from fleet.world.files.gates import Gate
 from fleet.world.host import Host

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from staging.stage import bundle_of, process_of, raw, status_of
 
-from fleet.errors import NotResumable
+from fleet.errors.refused import NotResumable
 from fleet.model.identity import Identity
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.coord.tick import tick

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from staging.stage import bundle_of, is_alive, process_of, raw, status_of
 
-from fleet.errors import BadInput, FleetError, LimitReached, NoSuchDispatch, NotResumable
+from fleet.errors.absent import NoSuchDispatch
+from fleet.errors.families import BadInput, FleetError
+from fleet.errors.refused import LimitReached, NotResumable
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.resume import conversation

@@ -13,7 +13,8 @@ from types import SimpleNamespace
 import pytest
 from staging.stage import answer, is_alive
 
-from fleet.errors import ForceRefused, GateHeld, ResumeInProgress
+from fleet.errors.contested import GateHeld, ResumeInProgress
+from fleet.errors.refused import ForceRefused
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.resume import work_lock
 from fleet.verbs.views.operations import Which

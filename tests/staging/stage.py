@@ -14,7 +14,7 @@ from account import command_of, processes_of, survivors
 from cli.commandline import Answer
 
 from fleet.api.fleet import Fleet
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.model.dispatch.claim import Claim
 from fleet.model.identity import Identity
 from fleet.store import queries as q

@@ -3,7 +3,7 @@
 import pytest
 from staging.stage import claim_of, is_alive
 
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.world.host import Host
 
 

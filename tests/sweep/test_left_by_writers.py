@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from staging.stage import FLEET
 
-from fleet.errors import WriteFailed
+from fleet.errors.store import WriteFailed
 from fleet.testing.crash.scenarios import until
 from fleet.world.files import unfinished
 from fleet.world.files.user_file import replacing

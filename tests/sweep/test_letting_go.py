@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from staging.stage import answer, claim_of, is_alive, status_of
 
-from fleet.errors import Contested
+from fleet.errors.families import Contested
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.resume import work_lock
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from staging.stage import raw
 
-from fleet.errors import WorktreeRefused
+from fleet.errors.refused import WorktreeRefused
 from fleet.store import queries as q
 
 SCRIPT = "write {slug}.txt {slug}\ncommit Add {slug}\ndone\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from staging.stage import claim_of, standing
 
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.verbs.dispatch.plan import Wanted
 
 TASK = {"project": "p", "slug": "t"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from staging.stage import claim_of, standing, status_of
 
-from fleet.errors import GitRefused
+from fleet.errors.tools import GitRefused
 from fleet.verbs.dispatch.plan import Wanted
 
 TASK = {"project": "p", "slug": "t"}

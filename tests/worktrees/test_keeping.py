@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from staging.stage import answer, is_alive
 
-from fleet.errors import Absent, Contested, FleetError, GitRefused
+from fleet.errors.families import Absent, Contested, FleetError
+from fleet.errors.tools import GitRefused
 from fleet.testing.scene import PROJECT
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.resume import work_lock

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from staging.stage import status_of
 
-from fleet.errors import BranchBlocked, GitRefused
+from fleet.errors.refused import BranchBlocked
+from fleet.errors.tools import GitRefused
 
 
 def anew(scene, *options: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from staging.stage import raw, standing
 
-from fleet.errors import GitRefused
+from fleet.errors.tools import GitRefused
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.worktree_verdict import Aside, is_disposable
 from fleet.model.text.times import DAY

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import pwd
 
-from fleet.errors import NoProject, NoSuchProject, NoTask, NotInThisWorktree, OverrideIsForPeople
+from fleet.errors.absent import NoSuchProject
+from fleet.errors.given import NoProject, NoTask, NotInThisWorktree
+from fleet.errors.refused import OverrideIsForPeople
 from fleet.model import names
 from fleet.model.agents.actors import Caller, acting
 from fleet.store import queries as q
@@ -22,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Self
 
-    from fleet.errors import FleetError
+    from fleet.errors.families import FleetError
     from fleet.model.settings.table import Value
     from fleet.store.transaction import Change, Row, Store
     from fleet.world.home.home_record import HomeRecord

@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.running import Running
-from fleet.errors import Absent, NoCoordinator, Refused
+from fleet.errors.absent import NoCoordinator
+from fleet.errors.families import Absent, Refused
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.text import texts
 from fleet.store import queries as q

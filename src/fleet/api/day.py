@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from fleet.api.coordinating import ENGINE
 from fleet.api.permits import refuse_running
 from fleet.api.resuming import Resuming
-from fleet.errors import BadSetting, CoordinatorLives, NotTrusted
+from fleet.errors.given import BadSetting
+from fleet.errors.refused import CoordinatorLives, NotTrusted
 from fleet.model.agents.dialect import clean
 from fleet.model.tasks.comments import with_lines
 from fleet.verbs.dispatch.plan import Wanted

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.homes import Homes
-from fleet.errors import BadSetting, BranchBlocked
+from fleet.errors.given import BadSetting
+from fleet.errors.refused import BranchBlocked
 from fleet.model import names
 from fleet.model.tasks.slugs import slug_from
 from fleet.model.text.times import duration

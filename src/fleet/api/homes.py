@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.living import Living
-from fleet.errors import Refused, StoreGone
+from fleet.errors.families import Refused
+from fleet.errors.store import StoreGone
 from fleet.model import names
 from fleet.model.text import texts
 from fleet.store.registry import open_store

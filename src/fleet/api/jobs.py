@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
 from fleet.model.jobs.keys import schema
-from fleet.verbs.jobs import begin, cancel, listing, resume
+from fleet.verbs.jobs import begin, cancel, listing
 from fleet.verbs.jobs.items import dead_letters, session
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Jobs(Fleet):
     def resume_job(self, ident: str, tell: Tell, wanted: Wish = lambda: True, *, force: bool = False) -> Document:
         """Take a job up where it was left."""
         self.may("resume_job")
-        return resume.resume_job(self.ground, ident, tell, wanted, force=force)
+        return begin.resume_job(self.ground, ident, tell, wanted, force=force)
 
     def cancel_job(self, ident: str, reason: str) -> Document:
         """End a job for good."""

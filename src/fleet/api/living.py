@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.day import Day
-from fleet.errors import Ambiguous, BadInput, CannotAnswer, NoSuchDispatch, NoSuchQuestion, Refused
+from fleet.errors.absent import NoSuchDispatch, NoSuchQuestion
+from fleet.errors.families import BadInput, Refused
+from fleet.errors.given import Ambiguous
+from fleet.errors.refused import CannotAnswer
 from fleet.model import names
 from fleet.store import queries as q
 from fleet.verbs.agents import failed_turns as limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.acts import Acts
-from fleet.errors import NoSuchProject
+from fleet.errors.absent import NoSuchProject
 from fleet.model import names
 from fleet.store import queries as q
 from fleet.verbs.tasks import explain, show

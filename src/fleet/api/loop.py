@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
-from fleet.errors import HomeCopied, HomeMoved, NotSeated, StoreGone, StoreReplaced, TickInProgress
+from fleet.errors.contested import TickInProgress
+from fleet.errors.refused import HomeCopied, HomeMoved
+from fleet.errors.store import StoreGone, StoreReplaced
+from fleet.errors.superseded import NotSeated
 from fleet.model.text.times import SECOND, duration
 from fleet.world.clock import Clock
 

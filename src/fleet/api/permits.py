@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from fleet.errors import SpeakerEnded
+from fleet.errors.superseded import SpeakerEnded
 from fleet.model.agents import roles
 from fleet.store import queries as q
 from fleet.world.process.ancestry import marks_above

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.api.looking import Looking
 from fleet.api.permits import refuse_running
-from fleet.errors import NotTrusted
+from fleet.errors.refused import NotTrusted
 from fleet.model.agents import roles
 from fleet.model.text.times import duration
 from fleet.verbs.tasks import add, claim, edit, reopen, report

@@ -11,7 +11,9 @@ from fleet.api.permits import refuse_freer
 from fleet.api.planning import Planning
 from fleet.api.session import Session
 from fleet.engines import reader
-from fleet.errors import Absent, FleetError, NoSuchDispatch, WorktreeBusy
+from fleet.errors.absent import NoSuchDispatch
+from fleet.errors.contested import WorktreeBusy
+from fleet.errors.families import Absent, FleetError
 from fleet.model.dispatch.claim import Claim
 from fleet.model.text.times import iso_or_none
 from fleet.resources import KINDS, class_of

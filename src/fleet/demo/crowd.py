@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
-from fleet.errors import Contested, Refused
+from fleet.errors.families import Contested, Refused
 from fleet.world.clock import Clock
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
 from fleet.demo.show import leftovers
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.model.identity import Identity
 from fleet.testing.scene import make_repository
 from fleet.verbs.dispatch.plan import Wanted

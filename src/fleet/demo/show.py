@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.model.identity import Identity
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.tasks.edit import Edit

@@ -19,7 +19,7 @@ from fleet.engines.program_files import place, value_at
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.errors import BadSetting
+    from fleet.errors.given import BadSetting
 
 _WAYS = ("id", "directory", "begun")
 _LONGEST_LINE = 1_000_000

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.engines.reader import Engine
-    from fleet.errors import BadSetting
+    from fleet.errors.given import BadSetting
 
 # The mark of what `fleet hooks install` wrote: a comment that the shell leaves out.
 MARK = "# by fleet hooks install"

@@ -17,7 +17,8 @@ from fleet.engines.hooks import Hooks
 from fleet.engines.hooks import read as read_hooks
 from fleet.engines.status_file import StatusFile
 from fleet.engines.status_file import read as read_status_file
-from fleet.errors import Absent, BadSetting
+from fleet.errors.families import Absent
+from fleet.errors.given import BadSetting
 from fleet.model import names
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fleet.engines.program_files import place, value_at
 from fleet.engines.reader import python
-from fleet.errors import AutonomyRefused, EngineMissing, EngineNotReady
+from fleet.errors.refused import AutonomyRefused, EngineMissing, EngineNotReady
 from fleet.world.world import fleet_program
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from fleet.model.agents.hook_events import STATES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.errors import BadSetting
+    from fleet.errors.given import BadSetting
     from fleet.model.identity import Identity
 
 _TEXTS = ("file", "pid", "start", "state", "detail", "at")

@@ -5,7 +5,7 @@ A slug becomes a directory, a git branch and an argument; so it can hold nothing
 
 from __future__ import annotations
 
-from fleet.errors import BadId, BadName
+from fleet.errors.given import BadId, BadName
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.model.identity import Identity
 
 if TYPE_CHECKING:

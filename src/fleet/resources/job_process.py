@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Contested
+from fleet.errors.families import Contested
 from fleet.model.identity import Identity
 from fleet.world.process.programs import EffectLock
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import GitRefused, WorktreeRefused
+from fleet.errors.refused import WorktreeRefused
+from fleet.errors.tools import GitRefused
 from fleet.resources.worktree import half_made, half_removed
 from fleet.world.files import folders
 

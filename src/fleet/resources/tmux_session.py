@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import TmuxRefused
+from fleet.errors.tools import TmuxRefused
 from fleet.model.identity import Identity
 from fleet.resources.worktree.half_made import UNMADE
 

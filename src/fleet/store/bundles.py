@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors import BundleHeld, OtherHost, ThingHeld
+from fleet.errors.contested import BundleHeld, ThingHeld
+from fleet.errors.refused import OtherHost
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.text import jsontext

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, HomeUnusable, StoreBusy, StoreNewer, StoreUnreadable, WriteFailed
+from fleet.errors.contested import StoreBusy
+from fleet.errors.store import HomeUnusable, StoreNewer, StoreUnreadable, WriteFailed
 from fleet.model.version import VERSION
 from fleet.store.csqlite import _sqlite3
 from fleet.store.migrations import MIGRATIONS, Migration
@@ -13,6 +15,9 @@ from fleet.store.sqlite import BUSY, FILE, LOCK, MARK, connected, patiently
 from fleet.world.clock import Clock
 from fleet.world.files.files import move_into_place
 from fleet.world.files.locks import FileLock
+
+if TYPE_CHECKING:
+    from fleet.errors.families import FleetError
 
 _PRIVATE = 0o600
 _A_MOMENT = 0.1

@@ -12,17 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import psycopg
 from psycopg.rows import dict_row
 
-from fleet.errors import (
-    FleetError,
-    InvariantBroken,
-    OutcomeUnknown,
-    StoreBusy,
-    StoreError,
-    StoreGone,
-    StoreNewer,
-    StoreUnreachable,
-    WriteFailed,
-)
+from fleet.errors.contested import StoreBusy
+from fleet.errors.families import FleetError, StoreError
+from fleet.errors.store import InvariantBroken, OutcomeUnknown, StoreGone, StoreNewer, StoreUnreachable, WriteFailed
 from fleet.model.text import jsontext
 from fleet.model.version import VERSION
 from fleet.store import queries as q

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fleet.errors import DriverMissing, StoreGone
+from fleet.errors.store import DriverMissing, StoreGone
 from fleet.store.sqlite import FILE, MissingDatabase, OldDatabase, SqliteStore
 
 TYPE_CHECKING = False

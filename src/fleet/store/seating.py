@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fleet.errors import Contested, NotSeated, ReplaceInProgress
+from fleet.errors.contested import ReplaceInProgress
+from fleet.errors.families import Contested
+from fleet.errors.superseded import NotSeated
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q

@@ -10,11 +10,10 @@ import os
 import sys
 from time import monotonic
 
-from fleet.errors import (
-    FleetError,
+from fleet.errors.contested import StoreBusy
+from fleet.errors.store import (
     HomeUnusable,
     InvariantBroken,
-    StoreBusy,
     StoreForeign,
     StoreMixed,
     StoreNewer,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeVar
 
+    from fleet.errors.families import FleetError
     from fleet.model.agents.actors import Caller
     from fleet.store.query import Query
     from fleet.store.transaction import Row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors import NoSuchProject, NoSuchTask
+from fleet.errors.absent import NoSuchProject, NoSuchTask
 from fleet.model.tasks.steps import blockers_change
 from fleet.store import queries as q
 

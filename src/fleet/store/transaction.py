@@ -9,7 +9,8 @@ from __future__ import annotations
 from _blake2 import blake2s  # hashlib around it costs three milliseconds
 from os import getpid
 
-from fleet.errors import KeyReused, NotSeated, SpeakerEnded
+from fleet.errors.refused import KeyReused
+from fleet.errors.superseded import NotSeated, SpeakerEnded
 from fleet.model.text import jsontext
 from fleet.store import queries as q
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
-from fleet.errors import FleetError, Refused
+from fleet.errors.families import FleetError, Refused
 from fleet.testing.scene import make_repository
 from fleet.testing.stub_model import SPEAKERS, StubModel
 from fleet.world.process import ps

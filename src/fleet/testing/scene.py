@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from fleet.api.fleet import Fleet
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.funnel import Funnel
 from fleet.world.home import home_record

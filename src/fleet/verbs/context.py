@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import NoSuchDispatch, NoSuchProject, NotTrusted
+from fleet.errors.absent import NoSuchDispatch, NoSuchProject
+from fleet.errors.refused import NotTrusted
 from fleet.model import names
 from fleet.store import queries as q
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from _thread import get_ident
 
-from fleet.errors import EffectInTransaction
+from fleet.errors.store import EffectInTransaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from time import sleep
 from typing import TYPE_CHECKING
 
-from fleet.errors import TmuxRefused
+from fleet.errors.tools import TmuxRefused
 from fleet.world.home.home_change import id_of_path
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from cli.commands import COMMANDS, WITHOUT_JSON
 from cli.json_page import PLAIN, faults, read_page
 from staging.stage import raw
 
-from fleet import errors
 from fleet.api import living
 from fleet.api.fleet import Fleet
+from fleet.errors.families import BadInput, FleetError
 from fleet.testing.crash.scenarios import until
 
 SHAPES, ANSWERS = read_page()
@@ -299,7 +299,7 @@ def test_every_answer_about_coordinators_has_the_keys_and_types_of_the_page(staf
         wrong += [f"{command}: {fault}" for fault in faults(value, ANSWERS[command], SHAPES)]
     with Fleet.open() as opened:  # a handoff may still be under way: whoever works on it then goes
         for agent in opened.agents():
-            with contextlib.suppress(errors.FleetError):
+            with contextlib.suppress(FleetError):
                 opened.kill(agent["id"], "the test is over")
     assert wrong == [], "\n".join(wrong)
 
@@ -390,4 +390,4 @@ def test_an_error_is_an_object_with_its_facts(fleet):
 def test_a_mistake_in_the_words_is_such_an_object_too(fleet):
     answer = fleet("task", "show", "--json").refused(2, "SLUG", "--help")
     assert set(answer.error) == {"code", "kind", "name", "message", "hint"}
-    assert (answer.error["code"], answer.error["kind"]) == (errors.BadInput.code, errors.BadInput.kind)
+    assert (answer.error["code"], answer.error["kind"]) == (BadInput.code, BadInput.kind)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.errors import InvariantBroken
+from fleet.errors.store import InvariantBroken
 from fleet.model.agents.actors import Caller
 from fleet.model.dispatch.claim_steps import HELD, STATES
 from fleet.store import queries as q

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from contract.conftest import caller
 
-from fleet.errors import OutcomeUnknown, StoreUnreachable
+from fleet.errors.store import OutcomeUnknown, StoreUnreachable
 from fleet.store import queries as q
 
 pytestmark = pytest.mark.parametrize("store_url_kind", ["postgres"])

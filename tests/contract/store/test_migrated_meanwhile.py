@@ -8,7 +8,8 @@ from contract.conftest import caller
 from contract.store.test_lost_connections import until
 from contract.store.test_migrations import NEXT, OnPostgres, OnSqlite
 
-from fleet.errors import StoreBusy, StoreNewer, WriteFailed
+from fleet.errors.contested import StoreBusy
+from fleet.errors.store import StoreNewer, WriteFailed
 from fleet.store import queries as q
 
 on_postgres = pytest.mark.parametrize("store_url_kind", ["postgres"])

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from fleet.errors import StoreNewer
+from fleet.errors.store import StoreNewer
 from fleet.model.agents.actors import Caller
 from fleet.model.version import VERSION
 from fleet.store import queries as q

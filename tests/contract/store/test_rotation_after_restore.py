@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.store import queries as q
 from fleet.store.query import Query
 from fleet.store.transaction import Change

@@ -4,7 +4,9 @@ import threading
 
 import pytest
 
-from fleet.errors import EffectInTransaction, InvariantBroken, KeyReused, NoSuchTask
+from fleet.errors.absent import NoSuchTask
+from fleet.errors.refused import KeyReused
+from fleet.errors.store import EffectInTransaction, InvariantBroken
 from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 from fleet.world.files.files import Files

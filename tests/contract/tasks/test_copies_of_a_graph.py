@@ -5,7 +5,7 @@ import json
 import pytest
 from contract.conftest import add_project, caller
 
-from fleet.errors import Contested
+from fleet.errors.families import Contested
 from fleet.store import queries as q
 from fleet.verbs.projects import register
 from fleet.verbs.tasks import export

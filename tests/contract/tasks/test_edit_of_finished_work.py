@@ -3,7 +3,7 @@
 import pytest
 from contract.conftest import caller
 
-from fleet.errors import NeedsOverride
+from fleet.errors.refused import NeedsOverride
 from fleet.store.query import Query
 from fleet.verbs.tasks.edit import Edit
 

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fleet.errors import DependencyCycle, FleetError, NoSuchTask, NotReady, TaskHeld
+from fleet.errors.absent import NoSuchTask
+from fleet.errors.contested import TaskHeld
+from fleet.errors.families import FleetError
+from fleet.errors.refused import DependencyCycle, NotReady
 from fleet.model.tasks import graph
 from fleet.model.tasks.steps import SATISFIED
 from fleet.store import queries as q

@@ -6,7 +6,8 @@ import pytest
 
 from fleet.engines import hooks, status_file
 from fleet.engines.reader import all_engines, engine, read
-from fleet.errors import BadInput, BadSetting
+from fleet.errors.families import BadInput
+from fleet.errors.given import BadSetting
 from fleet.model.agents import questions
 from fleet.model.agents.dialect import FIELDS, MEANINGS, Dialect, clean
 from fleet.model.agents.hook_events import BEAT, COLUMNS, SILENCE, STATES, Heard, is_silent, weighed

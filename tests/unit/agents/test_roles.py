@@ -10,7 +10,7 @@ import textwrap
 import pytest
 
 from fleet.api.jobs import Jobs
-from fleet.errors import NotAllowed
+from fleet.errors.refused import NotAllowed
 from fleet.model.agents import roles
 from fleet.world.process.ancestry import marks_above
 
@@ -41,7 +41,7 @@ def acts_checked(function) -> set[str]:
 @pytest.mark.req("SEC-1")
 def test_every_method_is_a_read_or_an_act_of_the_table():
     methods = {name for name, each in public().items() if callable(each) or isinstance(each, property)}
-    assert methods - READS - MACHINERY - set(roles.ACTS) == set(), "say in model/roles.py who may do it"
+    assert methods - READS - MACHINERY - set(roles.ACTS) == set(), "say in model/agents/roles.py who may do it"
     assert set(roles.ACTS) - methods == set(), "the table speaks of what is not there"
 
 

@@ -4,7 +4,8 @@ import itertools
 
 import pytest
 
-from fleet.errors import BadId, BadName, IllegalStep
+from fleet.errors.given import BadId, BadName
+from fleet.errors.refused import IllegalStep
 from fleet.model import names
 from fleet.model.dispatch import claim_steps
 from fleet.model.dispatch import steps as dispatches

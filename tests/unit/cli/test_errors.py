@@ -1,6 +1,8 @@
 """The tree of errors: drawn, coded, worded; and raised with the facts that its words need."""
 
 import ast
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 from string import Formatter
@@ -9,7 +11,7 @@ import pytest
 
 import fleet
 from fleet import errors
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.surfaces.cli.table import GROUPS
 
 SOURCE = Path(fleet.__file__).parent
@@ -22,7 +24,10 @@ def walk(kind: type[FleetError]) -> list[type[FleetError]]:
     return [kind, *(each for child in kind.__subclasses__() for each in walk(child))]
 
 
-ALL = [kind for kind in walk(FleetError) if kind.__module__ == errors.__name__]
+for family in pkgutil.iter_modules(errors.__path__):
+    importlib.import_module(f"{errors.__name__}.{family.name}")
+ALL = [kind for kind in walk(FleetError) if kind.__module__.startswith(f"{errors.__name__}.")]
+KINDS = {kind.__name__: kind for kind in ALL}
 every_error = pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
 
 
@@ -119,7 +124,7 @@ def raised() -> list[tuple[str, str, set[str] | None]]:
 def test_wherever_an_error_is_made_it_gets_the_facts_that_its_words_need():
     wrong = []
     for place, name, given in raised():
-        kind = getattr(errors, name)
+        kind = KINDS[name]
         if given is not None and not set(needed(kind.says, kind.hint)) <= given:
             wrong.append(f"{place}: {name} needs {sorted(needed(kind.says, kind.hint))}, got {sorted(given)}")
     assert wrong == []

@@ -15,7 +15,7 @@ from cli.json_page import faults, read_page
 
 from fleet.api.fleet import Fleet
 from fleet.engines.reader import Engine, engine, read
-from fleet.errors import BadSetting
+from fleet.errors.given import BadSetting
 from fleet.surfaces.cli.entry import run
 from fleet.testing.engine_trial import COMMANDS, MESSAGE, Verdict, clear, try_out
 from fleet.testing.stub_model import LAST_WORDS, messages, responses

@@ -9,7 +9,7 @@ import pytest
 from fleet.engines import conversations
 from fleet.engines.conversations import Kept
 from fleet.engines.reader import BUILT_IN, engine, read
-from fleet.errors import BadSetting
+from fleet.errors.given import BadSetting
 
 BEGAN, ENDED = 1_794_736_000_000, 1_794_739_600_000
 WITHIN = "2026-11-15T10:00:00.250Z"

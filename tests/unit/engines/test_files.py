@@ -3,7 +3,7 @@
 import pytest
 
 from fleet.engines.reader import engine
-from fleet.errors import BadSetting
+from fleet.errors.given import BadSetting
 
 
 @pytest.mark.req("ENG-1")

@@ -10,7 +10,8 @@ import pytest
 
 from fleet.engines.command import LONGEST_ARGUMENT, Filling, environment, words
 from fleet.engines.reader import AUTONOMIES, BUILT_IN, STATES, all_engines, engine, read, state_of
-from fleet.errors import Absent, BadName, BadSetting
+from fleet.errors.families import Absent
+from fleet.errors.given import BadName, BadSetting
 
 SCREENS = Path(__file__).parents[2] / "data" / "screens"
 RECORDED = sorted(SCREENS.glob("*/*.txt"))

@@ -8,7 +8,7 @@ import pytest
 
 from fleet.engines import readiness
 from fleet.engines.reader import BUILT_IN, Before, Engine, read
-from fleet.errors import AutonomyRefused, EngineMissing, EngineNotReady
+from fleet.errors.refused import AutonomyRefused, EngineMissing, EngineNotReady
 
 ENGINE = Engine(
     name="e",

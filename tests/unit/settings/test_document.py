@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet.errors import BadSetting
+from fleet.errors.given import BadSetting
 from fleet.model.settings.document import read
 from fleet.model.settings.table import HOME_FILE, PROJECT_FILE, SETTINGS, merged
 

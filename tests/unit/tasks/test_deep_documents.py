@@ -5,7 +5,8 @@ import json
 import pytest
 
 from fleet.engines import reader
-from fleet.errors import BadSetting, FleetError
+from fleet.errors.families import FleetError
+from fleet.errors.given import BadSetting
 from fleet.model.jobs import items, yaml_tree
 from fleet.model.settings import document
 from fleet.model.settings.table import PROJECT_FILE

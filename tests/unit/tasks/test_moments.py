@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.errors import BadTime
+from fleet.errors.given import BadTime
 from fleet.model.text.moments import moment
 from fleet.model.text.times import age, duration, iso, iso_or_none
 

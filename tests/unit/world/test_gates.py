@@ -9,7 +9,7 @@ import threading
 import pytest
 
 import fleet.world.files.gates as module
-from fleet.errors import GateHeld
+from fleet.errors.contested import GateHeld
 from fleet.world.clock import Clock
 from fleet.world.files.gates import Gate
 from fleet.world.host import Host

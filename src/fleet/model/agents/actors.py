@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors import ActorIsGiven
+from fleet.errors.given import ActorIsGiven
 from fleet.model import names
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors import BadInput
+from fleet.errors.families import BadInput
 from fleet.model.agents.dialect import clean
 from fleet.model.text import jsontext
 

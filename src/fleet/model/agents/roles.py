@@ -6,7 +6,7 @@ environment says. An agent reports, logs, asks and hands off for itself; it does
 
 from __future__ import annotations
 
-from fleet.errors import NotAllowed
+from fleet.errors.refused import NotAllowed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

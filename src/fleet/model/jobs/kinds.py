@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fleet.errors import BadName, BadTime
+from fleet.errors.given import BadName, BadTime
 from fleet.model import names
 from fleet.model.text.times import duration
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jmespath
 from jmespath.exceptions import JMESPathError
 
-from fleet.errors import BadWorkflow
+from fleet.errors.given import BadWorkflow
 from fleet.model.jobs import placeholders
 from fleet.model.jobs.keys import JOB, MAP, RETRY, STEP
 from fleet.model.jobs.yaml_tree import Unreadable, parse

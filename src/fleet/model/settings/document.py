@@ -7,7 +7,7 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import BadSetting
+from fleet.errors.given import BadSetting
 from fleet.model.settings.table import SETTINGS, Setting, Value
 from fleet.model.text import secrets
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import BadName, BadTime
+from fleet.errors.given import BadName, BadTime
 from fleet.model import names
-from fleet.model.settings.disposable import DISPOSABLE
 from fleet.model.text.sizes import size
 from fleet.model.text.times import duration
 
@@ -22,6 +21,28 @@ _LONGEST_WAIT = 3_600
 _PRIORITIES = range(-1_000, 1_001)
 _COUNTS = range(1, 1_001)
 _PERCENT = range(1, 101)
+
+
+# Ignored folders and files that a build, a package manager or a desktop makes again.
+DISPOSABLE = (
+    *("node_modules", "bower_components", ".pnpm-store", ".next", ".nuxt", ".svelte-kit", ".parcel-cache", ".turbo"),
+    *(".venv", "venv", "__pycache__", "*.pyc", "*.pyo", "*.egg-info", ".eggs", ".tox", ".nox", ".hypothesis"),
+    *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".import_linter_cache", ".coverage", "htmlcov", "coverage"),
+    *(
+        "target",
+        "dist",
+        "build",
+        "_build",
+        ".build",
+        "cmake-build-*",
+        "CMakeFiles",
+        ".gradle",
+        ".stack-work",
+        ".dart_tool",
+    ),
+    *("*.o", "*.obj", "*.class", "*.a", "*.so", "*.dylib", "zig-cache", ".zig-cache", "DerivedData", "Pods"),
+    *(".cache", ".sass-cache", ".DS_Store", "Thumbs.db"),
+)
 
 
 class Setting:

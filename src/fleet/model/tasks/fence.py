@@ -6,7 +6,8 @@ attempt only by saying so.
 
 from __future__ import annotations
 
-from fleet.errors import NeedsOverride, Superseded
+from fleet.errors.families import Superseded
+from fleet.errors.refused import NeedsOverride
 from fleet.model.tasks import steps
 from fleet.model.text import times
 

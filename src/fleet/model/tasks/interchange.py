@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.model import names
 from fleet.model.tasks import graph, steps
 from fleet.model.text import texts

@@ -5,7 +5,7 @@ Ready and waiting are computed, archived is a flag; neither is a status.
 
 from __future__ import annotations
 
-from fleet.errors import IllegalStep
+from fleet.errors.refused import IllegalStep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

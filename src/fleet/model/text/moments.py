@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from fleet.errors import BadTime
+from fleet.errors.given import BadTime
 from fleet.model.text.times import LAST, SECOND, duration
 
 _DURATION = re.compile(r"(\d{1,6})([smhdw])", re.ASCII)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors import BadText
+from fleet.errors.given import BadText
 
 TITLE = 500
 LINE = 2_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import gmtime, strftime
 
-from fleet.errors import BadTime
+from fleet.errors.given import BadTime
 
 SECOND = 1_000
 MINUTE = 60 * SECOND

@@ -10,7 +10,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import GitRefused, WorktreeRefused
+from fleet.errors.refused import WorktreeRefused
+from fleet.errors.tools import GitRefused
 from fleet.model.dispatch.worktree_verdict import Aside, Keep
 from fleet.resources.worktree import half_made, half_removed
 from fleet.resources.worktree.branch_ownership import is_made_by, is_ordered, maker_of, mark_late, may_drop

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.model.version import VERSION
 from fleet.surfaces.cli.table import GROUPS, HIDDEN, SECTIONS
 from fleet.surfaces.cli.ui import streams

@@ -9,7 +9,8 @@ import gc
 import os
 import sys
 
-from fleet.errors import BadText, FleetError
+from fleet.errors.families import FleetError
+from fleet.errors.given import BadText
 from fleet.surfaces.cli.hot import table
 from fleet.surfaces.cli.ui import streams
 

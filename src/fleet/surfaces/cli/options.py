@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.api.looking import Looking
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.surfaces.cli.hot.table import COMMON
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, NotResumable
+from fleet.errors.families import FleetError
+from fleet.errors.refused import NotResumable
 from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs.dispatch.plan import Wanted
 

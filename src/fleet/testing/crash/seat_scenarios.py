@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet.api.fleet import Fleet
-from fleet.errors import CoordinatorLives, FleetError, GateHeld
+from fleet.errors.contested import GateHeld
+from fleet.errors.families import FleetError
+from fleet.errors.refused import CoordinatorLives
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.identity import Identity
 from fleet.store import queries as q

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import has_box, state_of
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.model.agents.hook_events import QUIET
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import EngineHeld
+from fleet.errors.refused import EngineHeld
 from fleet.model.agents.hook_events import MOST_FAILED_TURNS
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.text.times import MINUTE, SECOND, iso, iso_or_none

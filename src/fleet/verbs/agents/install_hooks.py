@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet.engines import hooks
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.verbs.agents.inject_hooks import keep_dialect
 
 if TYPE_CHECKING:

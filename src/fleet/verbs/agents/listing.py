@@ -14,7 +14,7 @@ from fleet.engines import status_file
 from fleet.engines.hooks import untold
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.model.agents.hook_events import is_silent
 from fleet.model.identity import Identity
 from fleet.model.text.times import age, iso, iso_or_none

@@ -6,7 +6,7 @@ that died in between is followed, a minute later, by another with the same id, a
 
 from __future__ import annotations
 
-from fleet.errors import Contested, Refused
+from fleet.errors.families import Contested, Refused
 from fleet.model.text import texts
 from fleet.model.text.times import MINUTE
 from fleet.store import queries as q

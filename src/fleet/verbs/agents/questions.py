@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fleet.errors import AnsweredBefore, NoSuchQuestion
+from fleet.errors.absent import NoSuchQuestion
+from fleet.errors.superseded import AnsweredBefore
 from fleet.model.agents import questions
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.text import jsontext

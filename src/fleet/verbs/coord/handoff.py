@@ -10,7 +10,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Absent, FleetError, GateHeld, NotSeated, Refused, StoreReplaced
+from fleet.errors.contested import GateHeld
+from fleet.errors.families import Absent, FleetError, Refused
+from fleet.errors.store import StoreReplaced
+from fleet.errors.superseded import NotSeated
 from fleet.model.dispatch.settling import HANDED_OFF
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.text.times import iso, iso_or_none

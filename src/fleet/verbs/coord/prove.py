@@ -9,11 +9,10 @@ from fleet.model.agents.actors import Caller
 from fleet.model.dispatch import one_time_proof
 from fleet.store import queries as q
 from fleet.store import seating
-from fleet.verbs.welcome import welcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Store, Tx
+    from fleet.store.transaction import Row, Rows, Store, Tx
     from fleet.world.clock import Clock
     from fleet.world.ids import Ids
 
@@ -23,7 +22,7 @@ def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, cloc
     before = store.read(lambda rows: seating.seat(rows, project))
     if before["candidate"] != ident:
         return False
-    resume, message = welcome(store, home, project, before["holder"]), ids.dispatch()
+    resume, message = _welcome(store, home, project, before["holder"]), ids.dispatch()
 
     def work(tx: Tx) -> Row:
         tx.about(project)
@@ -36,3 +35,28 @@ def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, cloc
     # Not as the dispatch that it is: the fence lets nobody act as a coordinator who is not in the seat yet.
     by = Caller(actor=ident, at=clock.now(), key=ids.key())
     return bool(store.transact(f"{ident} takes the seat of {project}", work, by)["seated"])
+
+
+def _welcome(store: Store, home: str, project: str, old: str | None) -> str:
+    """The resume prompt of a new coordinator: how the project stands, and the handoff of its predecessor if there is one."""
+    entry = store.read(lambda rows: rows.one(q.QUEUED_HANDOFF_OF, dispatch=old or ""))
+    stands = store.read(lambda rows: _stands(rows, project))
+    head = f"You coordinate {project} now{f', after {old}' if old else ''}. {stands}"
+    if entry is None:
+        return head
+    try:
+        with open(f"{home}/{entry['document']}", encoding="utf-8", errors="replace") as file:
+            left = file.read()
+    except OSError:
+        return head
+    return f"{head}\n\nWhat your predecessor left:\n\n{left}"
+
+
+def _stands(rows: Rows, project: str) -> str:
+    counts = {
+        row["status"]: row["n"]
+        for row in rows.all(q.PROJECT_COUNTS)
+        if row["project"] == project and not row["archived"]
+    }
+    told = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in sorted(counts.items()))
+    return f"Its tasks: {told or 'none'}."

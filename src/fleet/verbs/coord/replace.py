@@ -12,7 +12,9 @@ from dataclasses import replace as changed
 from typing import TYPE_CHECKING, Any
 
 from fleet.engines.reader import engine as read_engine
-from fleet.errors import FleetError, NotProven, Refused, ReplaceInProgress
+from fleet.errors.contested import ReplaceInProgress
+from fleet.errors.families import FleetError, Refused
+from fleet.errors.refused import NotProven
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import BadInput, CoordinatorLives, CoordSpawnInProgress, GateHeld, NoCoordinator
+from fleet.errors.absent import NoCoordinator
+from fleet.errors.contested import CoordSpawnInProgress, GateHeld
+from fleet.errors.families import BadInput
+from fleet.errors.refused import CoordinatorLives
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.identity import Identity
 from fleet.model.text.times import iso_or_none

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import EngineHeld, FleetError, LimitReached, NotSeated, StoreReplaced
+from fleet.errors.families import FleetError
+from fleet.errors.refused import EngineHeld, LimitReached
+from fleet.errors.store import StoreReplaced
+from fleet.errors.superseded import NotSeated
 from fleet.model.tasks.pipeline import KIND_AT, MENDING
 from fleet.store import queries as q
 from fleet.verbs.dispatch import dispatch as dispatching

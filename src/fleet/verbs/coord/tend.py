@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, NotSeated, StoreReplaced, WorktreeBusy
+from fleet.errors.contested import WorktreeBusy
+from fleet.errors.families import FleetError
+from fleet.errors.store import StoreReplaced
+from fleet.errors.superseded import NotSeated
 from fleet.model.identity import Identity
 from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q

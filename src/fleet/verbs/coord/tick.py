@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import FleetError, GateHeld, NotSeated, StoreReplaced, TickInProgress
+from fleet.errors.contested import GateHeld, TickInProgress
+from fleet.errors.families import FleetError
+from fleet.errors.store import StoreReplaced
+from fleet.errors.superseded import NotSeated
 from fleet.model.identity import Identity
 from fleet.store import seating
 from fleet.verbs.agents import failed_turns, screens

@@ -10,7 +10,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fleet.errors import Contested, FleetError
+from fleet.errors.families import Contested, FleetError
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.text.times import HOUR

@@ -9,15 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import (
-    BundleHeld,
-    Contested,
-    FleetError,
-    LimitReached,
-    NotReady,
-    TaskHeld,
-    WorktreeRefused,
-)
+from fleet.errors.contested import BundleHeld, TaskHeld
+from fleet.errors.families import Contested, FleetError
+from fleet.errors.refused import LimitReached, NotReady, WorktreeRefused
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import owner
 from fleet.model.tasks import fence

@@ -6,7 +6,8 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from fleet.engines.reader import engine as read_engine
-from fleet.errors import FleetError, NoSuchDispatch, Refused
+from fleet.errors.absent import NoSuchDispatch
+from fleet.errors.families import FleetError, Refused
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.identity import Identity
 from fleet.model.text.times import SECOND, duration

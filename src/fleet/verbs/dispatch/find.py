@@ -6,7 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Ambiguous, NoSuchDispatch
+from fleet.errors.absent import NoSuchDispatch
+from fleet.errors.given import Ambiguous
 from fleet.model import names
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.store import queries as q

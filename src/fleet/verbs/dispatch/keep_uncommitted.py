@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Absent, GitRefused
+from fleet.errors.families import Absent
+from fleet.errors.tools import GitRefused
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.worktree_verdict import Keep
 from fleet.resources.worktree import half_removed

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.errors import FleetError, Superseded, TmuxRefused
+from fleet.errors.families import FleetError, Superseded
+from fleet.errors.tools import TmuxRefused
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.one_time_proof import VARIABLE, hashed
 from fleet.model.identity import Identity

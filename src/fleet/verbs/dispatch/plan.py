@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.engines import prompt, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.errors import BadInput, NoSuchTask, NotReady, NotTrusted
+from fleet.errors.absent import NoSuchTask
+from fleet.errors.families import BadInput
+from fleet.errors.refused import NotReady, NotTrusted
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
 from fleet.model.tasks.pipeline import KIND_AT

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Absent, BadInput, BundleHeld, Contested, NotOwned, OtherHost, Refused, Superseded
+from fleet.errors.contested import BundleHeld
+from fleet.errors.families import Absent, BadInput, Contested, NotOwned, Refused, Superseded
+from fleet.errors.refused import OtherHost
 from fleet.model import names
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS

@@ -7,7 +7,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
-from fleet.errors import GateHeld, NotTrusted
+from fleet.errors.contested import GateHeld
+from fleet.errors.refused import NotTrusted
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import HANDED_OFF

@@ -6,7 +6,8 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import GitRefused, NoSuchDispatch
+from fleet.errors.absent import NoSuchDispatch
+from fleet.errors.tools import GitRefused
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED, Evidence, Outcome, outcome
 from fleet.model.dispatch.steps import UNFINISHED

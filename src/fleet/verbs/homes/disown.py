@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Contested, NotDisowned
+from fleet.errors.families import Contested
+from fleet.errors.refused import NotDisowned
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import INTERRUPTED, Outcome
 from fleet.model.dispatch.steps import UNFINISHED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import OtherHost
+from fleet.errors.refused import OtherHost
 from fleet.model.dispatch.claim import Claim
 from fleet.store import queries as q
 from fleet.world.home import home_change

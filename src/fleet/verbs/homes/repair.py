@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import HomeMoved, Refused
+from fleet.errors.families import Refused
+from fleet.errors.refused import HomeMoved
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.identity import Identity
@@ -23,7 +24,7 @@ from fleet.world.home import home_change
 from fleet.world.tmux import socket_path
 
 if TYPE_CHECKING:
-    from fleet.errors import FleetError
+    from fleet.errors.families import FleetError
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Ground
 

@@ -12,7 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.views.operations import FOREVER

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import BadInput, Refused
+from fleet.errors.families import BadInput, Refused
 from fleet.model import names
 from fleet.model.jobs.workflow import Workflow, faults, read
 from fleet.store import queries as q
@@ -121,5 +121,16 @@ def run_job(ground: Ground, asked: Asked, environment: Mapping[str, str], tell: 
         change = records.create if known is None else records.renew
         ground.commit(change(new, parts_of(workflow)))
         return carry_on(ground, new.id, tell, wanted)
+    finally:
+        gate.give()
+
+
+def resume_job(ground: Ground, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> dict[str, Any]:
+    """Take a job up where it was left, behind its gate; with force, whoever holds that is stopped first."""
+    refuse_foreign(ground, f"job {ident}", ground.store.read(lambda rows: records.job_of(rows, ident)))
+    gate = gate_of(ground, ident)
+    stopped = taken_to_resume(ground, gate, ident, force=force)
+    try:
+        return carry_on(ground, ident, tell, wanted) | {"stopped": str(stopped) if stopped else None}
     finally:
         gate.give()

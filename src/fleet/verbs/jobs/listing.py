@@ -6,7 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Ambiguous, NoSuchItem, NoSuchJob
+from fleet.errors.absent import NoSuchItem, NoSuchJob
+from fleet.errors.given import Ambiguous
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import read
 from fleet.model.text.secrets import HIDDEN

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Contested, NoSuchJob, Refused
+from fleet.errors.absent import NoSuchJob
+from fleet.errors.families import Contested, Refused
 from fleet.model.jobs import items as kinds
 from fleet.store import queries as q
 from fleet.store.transaction import Change

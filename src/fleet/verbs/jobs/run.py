@@ -8,7 +8,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import FleetError, GitRefused, JobFailed, NotMergeable, Refused, StoreBusy, StoreError
+from fleet.errors.contested import StoreBusy
+from fleet.errors.families import FleetError, JobFailed, Refused, StoreError
+from fleet.errors.refused import NotMergeable
+from fleet.errors.tools import GitRefused
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import read
 from fleet.model.text.times import SECOND

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import GateHeld
+from fleet.errors.contested import GateHeld
 from fleet.store import queries as q
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs.abandoned import Left, left_by_runners, left_without_claim

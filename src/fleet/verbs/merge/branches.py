@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import GateHeld, GitRefused, Refused
+from fleet.errors.contested import GateHeld
+from fleet.errors.families import Refused
+from fleet.errors.tools import GitRefused
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.world.git.branch_in_use import branch_in_hand
 

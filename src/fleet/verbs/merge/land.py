@@ -6,7 +6,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.verbs.merge.branches import integration_branch, target_branch
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.world.git.branch_in_use import holders

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Contested, FleetError, GitRefused, IllegalStep, NotMergeable, NotTrusted, Refused, WorkMoved
+from fleet.errors.families import Contested, FleetError, Refused
+from fleet.errors.refused import IllegalStep, NotMergeable, NotTrusted, WorkMoved
+from fleet.errors.tools import GitRefused
 from fleet.model.dispatch.steps import owner
 from fleet.model.text.times import HOUR, SECOND, duration
 from fleet.resources import KINDS

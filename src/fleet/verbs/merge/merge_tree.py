@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, NotMergeable
+from fleet.errors.families import FleetError
+from fleet.errors.refused import NotMergeable
 
 if TYPE_CHECKING:
     from fleet.resources.kind import Order

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import BadInput, WorkMoved
+from fleet.errors.families import BadInput
+from fleet.errors.refused import WorkMoved
 from fleet.model import names
 from fleet.store import queries as q
 from fleet.store import tasks

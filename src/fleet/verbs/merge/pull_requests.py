@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Contested, FleetError, IllegalStep, NotPulled, WorkMoved
+from fleet.errors.families import Contested, FleetError
+from fleet.errors.refused import IllegalStep, NotPulled, WorkMoved
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store import tasks

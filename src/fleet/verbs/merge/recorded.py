@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import FleetError, GitRefused, MergesMissing
+from fleet.errors.families import FleetError
+from fleet.errors.refused import MergesMissing
+from fleet.errors.tools import GitRefused
 from fleet.model.text import texts
 from fleet.model.text.times import iso
 from fleet.store import queries as q

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import FleetError, NotMergeable
+from fleet.errors.families import FleetError
+from fleet.errors.refused import NotMergeable
 from fleet.resources import KINDS
 from fleet.verbs.dispatch.acquire import acquire, intent
 from fleet.verbs.dispatch.reclaim import reclaim

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.store.transaction import Change
 from fleet.verbs.merge.branches import refuse_checked_out
 from fleet.verbs.merge.recorded import missing_merges

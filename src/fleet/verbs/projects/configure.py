@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors import BadSetting
+from fleet.errors.given import BadSetting
 from fleet.model.settings import document
 from fleet.model.settings.edit import with_value
 from fleet.model.settings.table import PROJECT_FILE

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import Contested, NoSuchProject, ProjectInUse, ProjectTaken
+from fleet.errors.absent import NoSuchProject
+from fleet.errors.families import Contested
+from fleet.errors.refused import ProjectInUse, ProjectTaken
 from fleet.model import names
 from fleet.store import queries as q
 from fleet.store.transaction import Change

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, NoSuchProject
+from fleet.errors.absent import NoSuchProject
+from fleet.errors.families import FleetError
 from fleet.model import names
 from fleet.store import queries as q
 from fleet.store.transaction import Change

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.engines import prompt
 from fleet.engines.reader import engine as read_engine
-from fleet.errors import NoSuchDispatch, NotResumable
+from fleet.errors.absent import NoSuchDispatch
+from fleet.errors.refused import NotResumable
 from fleet.model import names
 from fleet.model.dispatch import resumption
 from fleet.model.dispatch.steps import UNFINISHED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.engines.reader import engine as read_engine
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 from fleet.model.dispatch import resumption
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.store import queries as q

@@ -11,7 +11,8 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from fleet.errors import ForceRefused, GateHeld, ResumeInProgress, TaskHeld
+from fleet.errors.contested import GateHeld, ResumeInProgress, TaskHeld
+from fleet.errors.refused import ForceRefused
 from fleet.model.text.times import iso, utc
 from fleet.store import queries as q
 from fleet.store.transaction import Change

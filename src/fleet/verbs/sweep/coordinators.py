@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors import BadInput
+from fleet.errors.families import BadInput
 from fleet.model.text.times import DAY, iso
 from fleet.store import queries as q
 from fleet.store import seating

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import FleetError
+from fleet.errors.families import FleetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from fleet.errors import GateHeld
+from fleet.errors.contested import GateHeld
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.text.times import HOUR

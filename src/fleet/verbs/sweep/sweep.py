@@ -10,7 +10,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, GateHeld
+from fleet.errors.contested import GateHeld
+from fleet.errors.families import FleetError
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import HANDED_OFF
 from fleet.model.dispatch.steps import UNFINISHED

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import GateHeld
+from fleet.errors.contested import GateHeld
 from fleet.model.dispatch.claim import Claim
 from fleet.model.text.sizes import shown_size
 from fleet.model.text.times import DAY, age, duration, iso, utc

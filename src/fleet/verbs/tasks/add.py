@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fleet.errors import DependencyCycle, NoSuchProject, NoSuchTask, SlugTaken
+from fleet.errors.absent import NoSuchProject, NoSuchTask
+from fleet.errors.refused import DependencyCycle, SlugTaken
 from fleet.model import names
 from fleet.model.tasks import graph, slugs
 from fleet.model.text import texts

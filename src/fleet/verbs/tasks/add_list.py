@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, ImportRefused, NoSuchProject
+from fleet.errors.absent import NoSuchProject
+from fleet.errors.families import FleetError
+from fleet.errors.refused import ImportRefused
 from fleet.model import names
 from fleet.model.tasks import interchange, slugs
 from fleet.store import queries as q

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fleet.errors import NotAllowed, NotReady, TaskHeld
+from fleet.errors.contested import TaskHeld
+from fleet.errors.refused import NotAllowed, NotReady
 from fleet.model import names
 from fleet.model.tasks import fence
 from fleet.model.text import times

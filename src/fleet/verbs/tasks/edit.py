@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fleet.errors import DependencyCycle
+from fleet.errors.refused import DependencyCycle
 from fleet.model import names
 from fleet.model.tasks import fence, graph
 from fleet.model.text import texts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import ImportRefused
+from fleet.errors.refused import ImportRefused
 from fleet.model import names
 from fleet.model.tasks import interchange
 from fleet.store import queries as q

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import IllegalStep
+from fleet.errors.refused import IllegalStep
 from fleet.model import names
 from fleet.model.tasks import fence
 from fleet.model.tasks import steps as life

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors import Superseded
+from fleet.errors.families import Superseded
 from fleet.model import names
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.tasks import fence

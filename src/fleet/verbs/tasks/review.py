@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import BadInput, Contested, IllegalStep, Superseded
+from fleet.errors.families import BadInput, Contested, Superseded
+from fleet.errors.refused import IllegalStep
 from fleet.model import names
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.tasks import fence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fleet.errors import NoSuchProject
+from fleet.errors.absent import NoSuchProject
 from fleet.model import names
 from fleet.model.tasks import fence
 from fleet.model.text.times import iso, iso_or_none

@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors import BadSetting, NotTrusted
+from fleet.errors.given import BadSetting
+from fleet.errors.refused import NotTrusted
 from fleet.store import queries as q
 from fleet.world.home.settings import trusted_settings
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import BadSetting, FleetError
+from fleet.errors.families import FleetError
+from fleet.errors.given import BadSetting
 from fleet.verbs.coord import seat
 from fleet.verbs.dispatch.plan import Wanted, check_start
 from fleet.verbs.merge.recorded import describe_missing

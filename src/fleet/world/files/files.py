@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors import WriteFailed
+from fleet.errors.store import WriteFailed
 from fleet.world.files import folders, unfinished
 
 if TYPE_CHECKING:

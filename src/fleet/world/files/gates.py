@@ -15,7 +15,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors import GateHeld, WriteFailed
+from fleet.errors.contested import GateHeld
+from fleet.errors.store import WriteFailed
 from fleet.model.identity import Identity
 from fleet.model.text.times import iso
 from fleet.world.files import folders

@@ -9,7 +9,7 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from fleet.errors import WriteFailed
+from fleet.errors.store import WriteFailed
 from fleet.world.files import unfinished
 
 if TYPE_CHECKING:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors import BadText, GitRefused, NotARepository
+from fleet.errors.given import BadText
+from fleet.errors.refused import NotARepository
+from fleet.errors.tools import GitRefused
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors import GitRefused
+from fleet.errors.tools import GitRefused
 from fleet.model.text.secrets import hidden
 from fleet.world.git import locks, pointers, refs, worktree_status
 from fleet.world.process.programs import Done

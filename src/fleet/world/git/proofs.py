@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fleet.errors import GitRefused
+from fleet.errors.tools import GitRefused
 from fleet.world.git.worktree_status import NOT_INTO
 
 if TYPE_CHECKING:

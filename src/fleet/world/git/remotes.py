@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import GitRefused
+from fleet.errors.tools import GitRefused
 from fleet.world.git.git import said
 
 if TYPE_CHECKING:

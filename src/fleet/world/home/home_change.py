@@ -8,7 +8,9 @@ import os
 import secrets
 from typing import TYPE_CHECKING
 
-from fleet.errors import FleetError, HomeCopied, HomeMoved, HomeUnusable, WriteFailed
+from fleet.errors.families import FleetError
+from fleet.errors.refused import HomeCopied, HomeMoved
+from fleet.errors.store import HomeUnusable, WriteFailed
 from fleet.model.text import jsontext
 from fleet.world.clock import Clock
 from fleet.world.files import folders
@@ -19,7 +21,7 @@ from fleet.world.home.home_record import COPY, FILE, HomeRecord
 from fleet.world.host import Host
 
 if TYPE_CHECKING:
-    from fleet.errors import Refused
+    from fleet.errors.families import Refused
     from fleet.world.funnel import Funnel
 
 _ID_BYTES = 6

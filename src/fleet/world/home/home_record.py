@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fleet.errors import HomeUnusable
+from fleet.errors.store import HomeUnusable
 from fleet.model.text import jsontext
 
 FILE = "home.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fleet.errors import HomeUnusable
+from fleet.errors.store import HomeUnusable
 
 _PRIVATE = 0o700
 

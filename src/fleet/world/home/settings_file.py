@@ -7,7 +7,7 @@ import stat
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fleet.errors import BadSetting
+from fleet.errors.given import BadSetting
 from fleet.model.settings import document
 
 if TYPE_CHECKING:

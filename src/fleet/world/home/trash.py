@@ -7,7 +7,7 @@ import shutil
 import stat
 from typing import TYPE_CHECKING
 
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.world.files import folders
 
 if TYPE_CHECKING:

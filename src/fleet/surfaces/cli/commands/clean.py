@@ -10,7 +10,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.api.running import PHASES
-from fleet.errors import BadInput
+from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
 

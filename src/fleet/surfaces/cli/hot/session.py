@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from fleet.api.session import Session
-from fleet.errors import Superseded
+from fleet.errors.families import Superseded
 from fleet.model.names import DispatchId
 from fleet.model.text import escapes
 from fleet.world.process.programs import detached

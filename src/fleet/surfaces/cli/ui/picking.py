@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleet.errors import BadInput
+from fleet.errors.families import BadInput
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import Contested, FleetError, LimitReached, StoreError
+from fleet.errors.families import Contested, FleetError, StoreError
+from fleet.errors.refused import LimitReached
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED
 from fleet.model.identity import Identity
 from fleet.model.jobs import items

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.homes.ownership import refuse_foreign

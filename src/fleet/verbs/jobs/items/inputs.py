@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jmespath
 from jmespath.exceptions import JMESPathError
 
-from fleet.errors import JobFailed
+from fleet.errors.families import JobFailed
 from fleet.model.jobs import items, placeholders
 from fleet.model.text import escapes as shown
 from fleet.verbs.jobs.items import run_step

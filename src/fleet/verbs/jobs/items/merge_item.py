@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import Absent, FleetError, GateHeld, GitRefused, NotMergeable, Refused
+from fleet.errors.contested import GateHeld
+from fleet.errors.families import Absent, FleetError, Refused
+from fleet.errors.refused import NotMergeable
+from fleet.errors.tools import GitRefused
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.jobs import items
 from fleet.resources import KINDS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import Contested
+from fleet.errors.families import Contested
 from fleet.model.dispatch.claim import Claim
 from fleet.model.text import jsontext
 from fleet.resources import KINDS

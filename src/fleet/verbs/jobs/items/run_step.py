@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.engines import command, prompt, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.errors import BadInput, EngineMissing, FleetError
+from fleet.errors.families import BadInput, FleetError
+from fleet.errors.refused import EngineMissing
 from fleet.model.jobs import placeholders
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q

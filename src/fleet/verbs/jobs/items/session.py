@@ -6,7 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors import NoSuchItem, Superseded
+from fleet.errors.absent import NoSuchItem
+from fleet.errors.families import Superseded
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import read
 from fleet.store import queries as q

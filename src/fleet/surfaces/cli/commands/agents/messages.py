@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import BadInput
+from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import from_stdin, json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 

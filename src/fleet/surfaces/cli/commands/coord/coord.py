@@ -11,7 +11,8 @@ import click
 from fleet.api.coordinating import ENGINE
 from fleet.api.fleet import Fleet
 from fleet.api.loop import Loop
-from fleet.errors import BadInput, NoCoordinator
+from fleet.errors.absent import NoCoordinator
+from fleet.errors.families import BadInput
 from fleet.model.text.times import iso
 from fleet.surfaces.cli.options import acting, reading
 from fleet.surfaces.cli.ui import terminal

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import BadText, FleetError
+from fleet.errors.families import FleetError
+from fleet.errors.given import BadText
 from fleet.model.dispatch.claim_steps import CLASSES
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal

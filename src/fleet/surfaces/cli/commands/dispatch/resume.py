@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import BadInput
+from fleet.errors.families import BadInput
 from fleet.surfaces.cli.commands.jobs.jobs import resume_job
 from fleet.surfaces.cli.options import ProjectName, unkeyed
 from fleet.surfaces.cli.ui import terminal

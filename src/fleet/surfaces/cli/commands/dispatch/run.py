@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import BadInput, FleetError
+from fleet.errors.families import BadInput, FleetError
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.hot import session
 from fleet.surfaces.cli.options import Slug, acting, from_stdin, unkeyed

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fleet.api.jobs import Jobs, job_schema, validate_job
-from fleet.errors import BadInput
+from fleet.errors.families import BadInput
 from fleet.surfaces.cli.commands.jobs.dead_letters import dlq
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import job_progress, terminal

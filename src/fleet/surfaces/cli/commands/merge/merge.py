@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import Refused
+from fleet.errors.families import Refused
 from fleet.surfaces.cli.options import Slug, acting
 from fleet.surfaces.cli.ui import terminal
 from fleet.world.home.location import here

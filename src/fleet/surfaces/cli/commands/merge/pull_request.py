@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import BadInput
+from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import Slug, project_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 

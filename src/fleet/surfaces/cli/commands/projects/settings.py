@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fleet.api.planning import Planning
-from fleet.errors import NoProject
+from fleet.errors.given import NoProject
 from fleet.model.settings.table import Value
 from fleet.model.text import secrets
 from fleet.surfaces.cli.options import reading

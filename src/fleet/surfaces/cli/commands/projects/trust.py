@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import NotTrusted
+from fleet.errors.refused import NotTrusted
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import BadInput, NotTrusted
+from fleet.errors.families import BadInput
+from fleet.errors.refused import NotTrusted
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import BadInput, BadText
+from fleet.errors.families import BadInput
+from fleet.errors.given import BadText
 from fleet.model.tasks.markdown_list import Item, Reading, read_list
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
 from fleet.surfaces.cli.ui import drawing, terminal

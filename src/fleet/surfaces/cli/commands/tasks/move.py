@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fleet.api.planning import Planning
-from fleet.errors import BadInput
+from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import Slug, override_option, slug_argument, writing
 from fleet.surfaces.cli.ui import terminal
 

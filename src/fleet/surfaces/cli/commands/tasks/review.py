@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.errors import BadInput, FleetError, Refused
+from fleet.errors.families import BadInput, FleetError, Refused
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
 from fleet.surfaces.cli.ui import drawing, streams, terminal
 from fleet.verbs.tasks.review import ACCEPT, SEND_BACK

@@ -1,0 +1,19 @@
+"""Another program failed."""
+
+from __future__ import annotations
+
+from fleet.errors.families import ToolError
+
+
+class TmuxRefused(ToolError):
+    """tmux did not do it, or did not answer."""
+
+    says = "tmux did not {what}: {why}"
+    hint = "`fleet doctor` looks at tmux"
+
+
+class GitRefused(ToolError):
+    """git did not do it, or did not answer."""
+
+    says = "git did not {what}: {why}"
+    hint = "look at the repository with git itself"
