@@ -42,11 +42,11 @@ coverage: ready
 
 # Every death of every verb on both stores, of which the tests take a part. An hour.
 deaths: ready
-	@FLEET_EVERY_DEATH=1 $(BIN)/pytest --quiet tests/crash tests/coord/test_every_death.py tests/resume/test_every_death.py
+	@FLEET_EVERY_DEATH=1 $(BIN)/pytest --quiet tests/crash
 
 # The lock of a resume: 100 000 acquisitions, every other holder killed while it holds it. A quarter of an hour.
 storm: ready
-	@$(BIN)/python tests/resume/storm.py 100000
+	@$(BIN)/python tests/live/resume/storm.py 100000
 
 bench: ready
 	@$(BIN)/python -m benchmarks

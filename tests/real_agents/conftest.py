@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from real_agents.stage import Model, Stage, needs
+from real_agents.staging.stage import Model, Stage, needs
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from real_agents.stage import until
+from real_agents.staging.stage import until
 
 from fleet.engines.reader import BUILT_IN
 from fleet.testing.scene import PROJECT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli.commandline import FLEET
-from real_agents.stage import BIN, needs
+from real_agents.staging.stage import BIN, needs
 
 from fleet.engines.reader import BUILT_IN
 from fleet.testing.engine_trial import clear

@@ -5,7 +5,7 @@ import signal
 import threading
 
 import pytest
-from real_agents.stage import until
+from real_agents.staging.stage import until
 
 from fleet.testing.scene import PROJECT
 

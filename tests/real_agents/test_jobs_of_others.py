@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from real_agents.others import OTHERS, Others
-from real_agents.stage import needs
+from real_agents.staging.others import OTHERS, Others
+from real_agents.staging.stage import needs
 
 from fleet.testing.scene import PROJECT
 

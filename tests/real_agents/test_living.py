@@ -4,7 +4,7 @@ import json
 import threading
 
 import pytest
-from real_agents.stage import until
+from real_agents.staging.stage import until
 from staging.stage import raw
 
 from fleet.api.fleet import Fleet

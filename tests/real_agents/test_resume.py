@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from real_agents.stage import until
-from real_agents.stub_messages_api import Script, results_in
+from real_agents.staging.stage import until
+from real_agents.staging.stub_messages_api import Script, results_in
 
 from fleet.testing.scene import PROJECT
 

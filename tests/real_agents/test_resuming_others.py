@@ -7,8 +7,8 @@ import os
 import signal
 
 import pytest
-from real_agents.others import OTHERS, Others
-from real_agents.stage import needs, until
+from real_agents.staging.others import OTHERS, Others
+from real_agents.staging.stage import needs, until
 
 # At full the hooks of Codex would tell its conversation.
 FREEDOM = {"codex": "allowlist", "gemini": "full", "opencode": "full"}
