@@ -15,7 +15,7 @@ from fleet.store.registry import open_store
 from fleet.verbs.tasks import claim, note, report
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
-from fleet.world.git.head import head_commit
+from fleet.world.git.refs import head_commit
 from fleet.world.home import home_record
 from fleet.world.home.location import checkout_of, here, home_path, ready_home, worktree_at
 from fleet.world.ids import Ids

@@ -1,11 +1,11 @@
-"""Branches, read from a repository's files as git itself reads them: no process is started for it."""
+"""Branches and HEAD, read from a repository's files as git itself reads them. Starts no process; a hot command calls it."""
 
 from __future__ import annotations
 
 import os
-import re
 
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_LENGTHS = frozenset((40, 64))
+_HEX = frozenset("0123456789abcdef")
 
 
 def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
@@ -19,7 +19,29 @@ def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
         return None
     known = {name: packed.get(f"refs/heads/{name}") if text is None else text for name, text in loose.items()}
     there = {name: commit.strip() for name, commit in known.items() if commit is not None}
-    return there if all(_COMMIT.fullmatch(commit) for commit in there.values()) else None
+    return there if all(map(_is_commit, there.values())) else None
+
+
+def head_commit(worktree: str) -> str | None:
+    """The commit of a linked worktree's HEAD; None when there is no worktree, or only git can tell."""
+    try:
+        entry = _text(f"{worktree}/.git") or ""
+        if not entry.startswith("gitdir:"):
+            return None
+        own = os.path.join(worktree, entry.removeprefix("gitdir:").strip())
+        head = (_text(f"{own}/HEAD") or "").strip()
+        if head.startswith("ref:"):
+            ref = head.removeprefix("ref:").strip()
+            common = os.path.join(own, (_text(f"{own}/commondir") or ".").strip())
+            loose = _text(f"{common}/{ref}")
+            head = (_packed(common).get(ref, "") if loose is None else loose).strip()
+    except (OSError, ValueError):
+        return None
+    return head if _is_commit(head) else None
+
+
+def _is_commit(text: str) -> bool:
+    return len(text) in _LENGTHS and _HEX.issuperset(text)
 
 
 def _packed(git_dir: str) -> dict[str, str]:
