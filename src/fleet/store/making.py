@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from fleet.errors.contested import StoreBusy
 from fleet.errors.store import HomeUnusable, StoreNewer, StoreUnreadable, WriteFailed
+from fleet.fast import sqlite
 from fleet.model.version import VERSION
-from fleet.store.csqlite import _sqlite3
 from fleet.store.migrations import MIGRATIONS, Migration
 from fleet.store.sqlite import BUSY, FILE, LOCK, MARK, connected, patiently
 from fleet.world.clock import Clock
@@ -33,7 +33,7 @@ def make_or_migrate(home: str, *, wait: float, migrations: tuple[Migration, ...]
         if not lock.take(wait):
             raise StoreBusy(holder=lock.holder(), seconds=wait)
         _make_or_migrate(home, wait, migrations)
-    except (_sqlite3.Error, OSError) as error:
+    except (sqlite.Error, OSError) as error:
         raise _translated(home, error) from error
     finally:
         lock.close()
@@ -74,7 +74,7 @@ def _set_aside(path: str) -> None:
             os.rename(left, f"{left}.{Clock().now()}")
 
 
-def _migrate(home: str, db: _sqlite3.Connection, wait: float, migrations: tuple[Migration, ...]) -> None:
+def _migrate(home: str, db: sqlite.Connection, wait: float, migrations: tuple[Migration, ...]) -> None:
     found: int = db.execute("PRAGMA user_version").fetchone()[0]
     known = migrations[-1].number
     if found > known:
@@ -86,7 +86,7 @@ def _migrate(home: str, db: _sqlite3.Connection, wait: float, migrations: tuple[
     _apply(db, wait, due)
 
 
-def _apply(db: _sqlite3.Connection, wait: float, due: tuple[Migration, ...]) -> None:
+def _apply(db: sqlite.Connection, wait: float, due: tuple[Migration, ...]) -> None:
     """All in one transaction, the version included."""
     patiently(lambda: db.execute("BEGIN IMMEDIATE"), wait)
     for migration in due:
@@ -97,7 +97,7 @@ def _apply(db: _sqlite3.Connection, wait: float, due: tuple[Migration, ...]) -> 
     db.execute("COMMIT")
 
 
-def _backup(home: str, db: _sqlite3.Connection, version: int) -> None:
+def _backup(home: str, db: sqlite.Connection, version: int) -> None:
     folder = Path(home, "backups")
     folder.mkdir(mode=0o700, exist_ok=True)
     discard_unfinished(home)

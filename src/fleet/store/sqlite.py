@@ -1,4 +1,4 @@
-"""SQLite, through the C module itself: the sqlite3 package around it costs six milliseconds to import.
+"""SQLite, through the C module itself (see fleet.fast): the sqlite3 package around it costs six milliseconds to import.
 
 Writers queue on a flock before BEGIN IMMEDIATE. SQLite's own busy handler starves some of fifty writers and gives up on
 others; it is left on only for programs that are not fleet, and in short slices: while it waits, nothing else is heard.
@@ -21,8 +21,8 @@ from fleet.errors.store import (
     StoreUnreadable,
     WriteFailed,
 )
+from fleet.fast import sqlite
 from fleet.model.version import VERSION
-from fleet.store.csqlite import _sqlite3
 from fleet.store.transaction import Rows, Store, Tx
 from fleet.world.files.locks import FileLock, noted_in
 
@@ -75,7 +75,7 @@ class SqliteRows(Rows):
 
     __slots__ = ("_db",)
 
-    def __init__(self, db: _sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite.Connection) -> None:
         self._db = db
 
     def one(self, query: Query, **values: object) -> Row | None:
@@ -92,7 +92,7 @@ class SqliteTx(Tx):
 
     __slots__ = ("_db",)
 
-    def __init__(self, db: _sqlite3.Connection, caller: Caller) -> None:
+    def __init__(self, db: sqlite.Connection, caller: Caller) -> None:
         super().__init__(caller)
         self._db = db
 
@@ -132,7 +132,7 @@ class SqliteStore(Store):
         self._refuse_after_fork()
         try:
             return patiently(lambda: self._look(work), self._wait)
-        except _sqlite3.Error as error:
+        except sqlite.Error as error:
             raise self._translated(error, "read") from error
         finally:
             self._undo()
@@ -161,7 +161,7 @@ class SqliteStore(Store):
             self._lock.close()
             self._lock = None
 
-    def _opened(self) -> _sqlite3.Connection:
+    def _opened(self) -> sqlite.Connection:
         if not os.path.lexists(self.path):
             raise MissingDatabase
         if not os.path.exists(self.path):
@@ -172,7 +172,7 @@ class SqliteStore(Store):
         self._refuse_mixed()
         try:
             db, found = patiently(self._first_look, self._wait)
-        except _sqlite3.Error as error:
+        except sqlite.Error as error:
             raise self._translated(error, "open") from error
         if found == (SCHEMA, MARK):
             self._refuse_replaced()
@@ -183,17 +183,17 @@ class SqliteStore(Store):
             raise self._stranger(found[0])
         raise OldDatabase
 
-    def _first_look(self) -> tuple[_sqlite3.Connection, tuple[int, int]]:
+    def _first_look(self) -> tuple[sqlite.Connection, tuple[int, int]]:
         """Open it; where the disk has no room for what several readers share, for one at a time."""
         try:
             return _looked_at(self.path)
-        except _sqlite3.OperationalError as error:
+        except sqlite.OperationalError as error:
             if not getattr(error, "sqlite_errorname", "").startswith(_NO_ROOM):
                 raise
         alone, found = _looked_at(self.path, alone=True)
         alone.close()
         self._is_full = True
-        return _sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False), found
+        return sqlite.connect(":memory:", isolation_level=None, check_same_thread=False), found
 
     def _stranger(self, version: int) -> FleetError:
         if version == 0 and os.path.getsize(self.path) == 0:
@@ -226,7 +226,7 @@ class SqliteStore(Store):
             raise known from error
         return SqliteTx(self._db, by)
 
-    def _reopened(self) -> _sqlite3.Connection:
+    def _reopened(self) -> sqlite.Connection:
         """Open it for writing, now that there may be room again."""
         self._refuse_replaced()
         db, _found = patiently(lambda: _looked_at(self.path), self._wait)
@@ -277,7 +277,7 @@ class SqliteStore(Store):
         try:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-        except _sqlite3.Error:
+        except sqlite.Error:
             pass  # it was rolled back by the error itself
 
     def _end(self) -> None:
@@ -285,7 +285,7 @@ class SqliteStore(Store):
             self._lock.give()
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
-        if not isinstance(error, _sqlite3.Error):
+        if not isinstance(error, sqlite.Error):
             return error
         name: str = getattr(error, "sqlite_errorname", "")
         if name.startswith("SQLITE_CONSTRAINT"):
@@ -316,12 +316,12 @@ def patiently(act: Callable[[], T], wait: float) -> T:
     while True:
         try:
             return act()
-        except _sqlite3.OperationalError as error:
+        except sqlite.OperationalError as error:
             if not getattr(error, "sqlite_errorname", "").startswith(BUSY) or monotonic() >= until:
                 raise
 
 
-def _looked_at(path: str, *, alone: bool = False) -> tuple[_sqlite3.Connection, tuple[int, int]]:
+def _looked_at(path: str, *, alone: bool = False) -> tuple[sqlite.Connection, tuple[int, int]]:
     db = connected(path, alone=alone)
     try:
         found = db.execute("PRAGMA user_version").fetchone()[0], db.execute("PRAGMA application_id").fetchone()[0]
@@ -333,15 +333,13 @@ def _looked_at(path: str, *, alone: bool = False) -> tuple[_sqlite3.Connection, 
     return db, found
 
 
-def connected(path: str, *, alone: bool = False) -> _sqlite3.Connection:
+def connected(path: str, *, alone: bool = False) -> sqlite.Connection:
     """A connection that syncs what it commits. The file has to be there.
 
     Alone: while it is open nobody else reads or writes; the index that readers share is not made then, so a full disk will do.
     """
     name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    db = _sqlite3.connect(
-        f"file:{name}?mode=rw", timeout=_SLICE, isolation_level=None, uri=True, check_same_thread=False
-    )
+    db = sqlite.connect(f"file:{name}?mode=rw", timeout=_SLICE, isolation_level=None, uri=True, check_same_thread=False)
     try:
         for setting in _SETTINGS if not alone else ("locking_mode = EXCLUSIVE", *_SETTINGS):
             db.execute(f"PRAGMA {setting}")
@@ -351,5 +349,5 @@ def connected(path: str, *, alone: bool = False) -> _sqlite3.Connection:
     return db
 
 
-def _as_dict(cursor: _sqlite3.Cursor, row: tuple[object, ...]) -> Row:
+def _as_dict(cursor: sqlite.Cursor, row: tuple[object, ...]) -> Row:
     return {column[0]: value for column, value in zip(cursor.description, row)}  # noqa: B905 - strict costs

@@ -6,11 +6,11 @@ A transaction says why, has one operation, and commits whole or changes nothing.
 
 from __future__ import annotations
 
-from _blake2 import blake2s  # hashlib around it costs three milliseconds
 from os import getpid
 
 from fleet.errors.refused import KeyReused
 from fleet.errors.superseded import NotSeated, SpeakerEnded
+from fleet.fast import blake2s
 from fleet.model.text import jsontext
 from fleet.store import queries as q
 

@@ -4,10 +4,10 @@ import psycopg
 import pytest
 
 from fleet.errors.store import StoreNewer
+from fleet.fast import sqlite
 from fleet.model.agents.actors import Caller
 from fleet.model.version import VERSION
 from fleet.store import queries as q
-from fleet.store.csqlite import _sqlite3
 from fleet.store.making import make_or_migrate
 from fleet.store.migrations import MIGRATIONS, Migration
 from fleet.store.postgres import open_postgres
@@ -29,7 +29,7 @@ class OnSqlite:
         make_or_migrate(str(self.home), wait=5, migrations=(*MIGRATIONS, *more))
 
     def ask(self, sql):
-        db = _sqlite3.connect(str(self.home / "fleet.db"))
+        db = sqlite.connect(str(self.home / "fleet.db"))
         try:
             return db.execute(sql).fetchall()
         finally:
@@ -41,7 +41,7 @@ class OnSqlite:
     def backups(self):
         found = sorted((self.home / "backups").glob("*.db"))
         for path in found:
-            db = _sqlite3.connect(str(path))
+            db = sqlite.connect(str(path))
             assert db.execute("SELECT name FROM projects").fetchall() == [("p",)]
             assert path.stat().st_mode & 0o777 == 0o600
             db.close()

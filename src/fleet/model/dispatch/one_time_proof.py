@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from _blake2 import blake2s  # hashlib around it costs three milliseconds
+from fleet.fast import blake2s
 
 VARIABLE = "FLEET_REPLACE_NONCE"
 

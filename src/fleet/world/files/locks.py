@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
 from time import monotonic, sleep, time_ns
+
+from fleet.fast import alarm
 
 _MODE = 0o600
 _HOLDER = b"%-20d\n"
@@ -83,7 +84,7 @@ class FileLock:
         if seconds <= 0:
             return False
         try:
-            before = signal(SIGALRM, _ring)
+            before = alarm.signal(alarm.SIGALRM, _ring)
         except ValueError:  # not the main thread, which alone hears the alarm clock
             return self._poll(seconds)
         try:
@@ -92,16 +93,16 @@ class FileLock:
             self.give()  # it may have come with the very last tick
             return False
         finally:
-            signal(SIGALRM, before)
+            alarm.signal(alarm.SIGALRM, before)
 
     def _blocked(self, seconds: float) -> bool:
         started = monotonic()
-        rest, _again = setitimer(ITIMER_REAL, seconds)
+        rest, _again = alarm.setitimer(alarm.ITIMER_REAL, seconds)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX)
         finally:
             # Whoever had set the alarm clock gets it back.
-            setitimer(ITIMER_REAL, max(rest - (monotonic() - started), 0.001) if rest else 0)
+            alarm.setitimer(alarm.ITIMER_REAL, max(rest - (monotonic() - started), 0.001) if rest else 0)
         return True
 
     def _poll(self, seconds: float) -> bool:
