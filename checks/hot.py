@@ -1,10 +1,15 @@
-"""Fails when a command that agents call all day imports something heavy: imports are what such a command costs."""
+"""Fails when a command that agents call all day imports something heavy: imports are what such a command costs.
+
+Each is run in a home without a config.toml, and in one whose config.toml has every setting but those of the store.
+"""
 
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from fleet.model.settings.table import HOME_FILE, SETTINGS
 
 FORBIDDEN = (
     "argparse",
@@ -95,6 +100,16 @@ def prepare(scene: Path) -> Path:
     return home
 
 
+def every_other_setting() -> str:
+    """A config.toml that says nothing of the store: no reason to read TOML."""
+    lines = [
+        f"{each.name} = {repr(each.default) if isinstance(each.default, str) else each.default}"
+        for each in SETTINGS
+        if each.file == HOME_FILE and not each.name.startswith("store")
+    ]
+    return "\n".join(["# mine", *lines, ""])
+
+
 def faults(home: Path, expected: int, argv: tuple[str, ...]) -> list[str]:
     code, modules, said = run(home, *argv, **({"FLEET_DISPATCH_ID": "0a1b2c3d"} if argv[0] == "hook" else {}))
     found = []
@@ -108,9 +123,13 @@ def faults(home: Path, expected: int, argv: tuple[str, ...]) -> list[str]:
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="fleet-hot-") as scene:
-        home = prepare(Path(scene))
-        found = [fault for expected, argv in EVERY for fault in faults(home, expected, argv)]
+    found: list[str] = []
+    for config in ("", every_other_setting()):
+        with tempfile.TemporaryDirectory(prefix="fleet-hot-") as scene:
+            home = prepare(Path(scene))
+            (home / HOME_FILE).write_text(config)
+            where = f" (with {HOME_FILE})" if config else ""
+            found += [fault + where for expected, argv in EVERY for fault in faults(home, expected, argv)]
     for fault in found:
         print(fault)
     print(f"hot: {len(EVERY)} commands, {len(found)} faults")

@@ -13,21 +13,30 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 WAIT = 30.0
-# The settings and tables of config.toml that do not concern the store.
+# The settings of config.toml that do not concern the store; checks/hot.py compares them with the table of settings.
 ELSEWHERE = frozenset(
     (
-        b"keep_operations",
-        b"agents",
-        b"project_agents",
-        b"failed_spawns",
-        b"report_grace",
         b"exit_grace",
         b"git_limit",
-        b"quota_percent",
+        b"handoff.ask_percent",
+        b"handoff.ask_tokens",
+        b"handoff.force_percent",
+        b"handoff.force_tokens",
+        b"keep_operations",
+        b"limits.agents",
+        b"limits.failed_spawns",
+        b"limits.project_agents",
+        b"limits.quota_percent",
+        b"report_grace",
+        b"spawn_cooldown",
+        b"tick_every",
+        b"trash.keep",
+        b"trash.limit",
         b"trust",
     )
 )
-TABLES = frozenset((b"[limits]",))
+_TABLES = frozenset(name.partition(b".")[0] for name in ELSEWHERE if b"." in name)
+_QUOTES = (b'"', b"'")
 
 
 def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str = "") -> Store:
@@ -64,22 +73,55 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
 def _chosen(home: str) -> tuple[str, float]:
     """The store's address and how long to wait for it.
 
-    Reading TOML costs an interpreter start and a half, so it is done only when the file has a line that is not known to be about
-    something else: the store, or a mistake.
+    Reading TOML costs an interpreter start and a half, so it is done only when the file may set something else than the settings
+    that are known not to concern the store: the store itself, or a misspelt name.
     """
     path = f"{home}/config.toml"
-    if not os.path.lexists(path) or _says_nothing_of_the_store(path):
+    if not os.path.lexists(path) or _is_without_store(path):
         return "sqlite", WAIT
     from fleet.store.chosen import chosen_store
 
     return chosen_store(home)
 
 
-def _says_nothing_of_the_store(path: str) -> bool:
+def _is_without_store(path: str) -> bool:
+    """Whether every line of the file is blank, a comment, the head of a known table, or sets known settings.
+
+    In TOML each key of the root and each head of a table begins a line, so no setting is overlooked. Lines within a long string or
+    list look like others, or like none; then this is False, or nothing is missed.
+    """
     try:
         with open(path, "rb") as file:
-            lines = [line.strip() for line in file.read().splitlines()]
+            lines = file.read().splitlines()
     except OSError:
         return False
-    said = [line for line in lines if line and not line.startswith(b"#") and line not in TABLES]
-    return all(line.partition(b"=")[0].strip() in ELSEWHERE for line in said)
+    table = b""
+    for line in lines:
+        text = line.strip()
+        if text.startswith(b"["):
+            table = _key(text.partition(b"#")[0].strip()[1:-1])
+            if table not in _TABLES:
+                return False
+        elif text and not text.startswith(b"#") and not _sets_known(text, table):
+            return False
+    return True
+
+
+def _sets_known(line: bytes, table: bytes) -> bool:
+    """Whether a line `key = value` sets a known setting, or a table inline, all of whose settings are known."""
+    key, equals, value = line.partition(b"=")
+    name = b".".join(filter(None, (table, _key(key))))
+    inner = value.partition(b"#")[0].strip()
+    if name not in _TABLES:
+        return name in ELSEWHERE and bool(equals) and not inner.startswith(b"{")
+    one = inner[:1] + inner[-1:] == b"{}" and b"}" not in inner[:-1]
+    return one and all(_sets_known(part, name) for part in inner[1:-1].split(b","))
+
+
+def _key(text: bytes) -> bytes:
+    """A key without the blanks and quotes of its parts. One that is quoted with an escape in it is no known key."""
+    return b".".join(_unquoted(part.strip()) for part in text.split(b"."))
+
+
+def _unquoted(part: bytes) -> bytes:
+    return part[1:-1] if part[:1] in _QUOTES and part[-1:] == part[:1] else part
