@@ -12,10 +12,8 @@ from fleet.model import names
 from fleet.model.agents.actors import Caller, acting
 from fleet.store import queries as q
 from fleet.store.registry import open_store
-from fleet.verbs.tasks import claim, note, report
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
-from fleet.world.git.refs import head_commit
 from fleet.world.home import home_record
 from fleet.world.home.location import checkout_of, here, home_path, ready_home, worktree_at
 from fleet.world.ids import Ids
@@ -83,11 +81,15 @@ class Acts:
 
     def log(self, *, project: str, slug: str, message: str, key: str | None = None) -> Result:
         """Say something about a task."""
+        from fleet.verbs.tasks import note
+
         self.may("log")
         return self.commit(note.log(project=project, slug=slug, message=message), key)
 
     def artifact(self, *, project: str, slug: str, path: str, key: str | None = None) -> Result:
         """Register something that a task made."""
+        from fleet.verbs.tasks import note
+
         self.may("artifact")
         return self.commit(note.artifact(project=project, slug=slug, path=path), key)
 
@@ -95,6 +97,8 @@ class Acts:
         self, *, project: str, slug: str, message: str | None = None, override: bool = False, key: str | None = None
     ) -> Result:
         """The task is done."""
+        from fleet.verbs.tasks import report
+
         self.may("done")
         self._people_only(override)
         work = self._work_at(project, slug)
@@ -102,6 +106,8 @@ class Acts:
 
     def fail(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Result:
         """The task failed."""
+        from fleet.verbs.tasks import report
+
         self.may("fail")
         self._people_only(override)
         work = self._work_at(project, slug)
@@ -109,6 +115,8 @@ class Acts:
 
     def block(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Result:
         """The task cannot go on."""
+        from fleet.verbs.tasks import report
+
         self.may("block")
         self._people_only(override)
         work = self._work_at(project, slug)
@@ -116,12 +124,16 @@ class Acts:
 
     def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Result:
         """Take a task."""
+        from fleet.verbs.tasks import claim
+
         self.may("claim")
         self._people_only(override)
         return self.commit(claim.claim(project=project, slug=slug, override=override), key)
 
     def _work_at(self, project: str, slug: str) -> str | None:
         """Return the commit that a task's worktree is at; None when it has none."""
+        from fleet.world.git.refs import head_commit
+
         return head_commit(f"{self.home}/projects/{names.project(project)}/worktrees/{names.slug(slug)}")
 
     def project_here(self, named: str | None = None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import click
 
 from fleet.errors.families import FleetError
 from fleet.model.version import VERSION
+from fleet.surfaces.cli.entry import collect_garbage
 from fleet.surfaces.cli.table import GROUPS, HIDDEN, SECTIONS
 from fleet.surfaces.cli.ui import streams
 from fleet.world.home import home_record
@@ -41,7 +41,7 @@ class LazyGroup(click.Group):
         if entry is None:
             return super().get_command(ctx, cmd_name)
         module = importlib.import_module(f"fleet.surfaces.cli.commands.{entry.module}")
-        gc.enable()
+        collect_garbage()
         found: click.Command = module.COMMANDS[self._key(cmd_name)]
         return found
 

@@ -56,9 +56,9 @@ def _run(words: list[str]) -> int:
             return 0  # outside fleet a hook does nothing
         from fleet.surfaces.cli.hot import hook
 
+        collect_garbage()
         return hook.run(event=words[1], engine=words[3])
     if table.is_of_session(words):
-        gc.disable()
         from fleet.surfaces.cli.hot import session
 
         return session.run(words)
@@ -70,10 +70,15 @@ def _run(words: list[str]) -> int:
         values = fast.parse(command, rest, short=short)
         if values is not None:
             return fast.perform(command, values, short=short)
-    gc.disable()  # importing makes much and frees nothing: a twentieth of the start
     from fleet.surfaces.cli.app import run_click
 
     return run_click(words)
+
+
+def collect_garbage() -> None:
+    """Let Python collect garbage again, now that all modules are imported; the launcher has switched it off. Modules are no garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 def _refuse_bytes(words: list[str]) -> None:
