@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: demo test test-agents check conformance coverage deaths storm bench fmt sql lock clean ready
+.PHONY: demo test quick test-agents check conformance coverage deaths storm bench fmt sql lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -11,6 +11,11 @@ demo: ready
 
 test: check
 	@$(MAKE) conformance
+
+# The inner loop: no tmux, no PostgreSQL, nothing that is slow by nature (tests/quick.py has the rules). Under a minute.
+QUICK := tests/unit tests/contract tests/e2e
+quick: ready
+	@$(BIN)/pytest --quiet --quick $(QUICK)
 
 # The real Claude Code and Codex, from npm, against a model stub on loopback: no account, no network, but 700 MB in .build.
 # The others too: make test-agents AGENTS="claude codex gemini opencode"

@@ -10,6 +10,8 @@ from fleet.api.fleet import Fleet
 from fleet.errors.families import FleetError
 
 PATIENCE = 60.0
+# What a home has as soon as something was started or made in its name: tmux's configuration, prompts, worktrees, jobs.
+TRACES = ("tmux.conf", "inbox", "projects", "jobs", "check")
 
 
 def processes_of(home: str) -> list[int]:
@@ -37,18 +39,18 @@ def command_of(pid: int) -> list[str]:
 def survivors(home: str) -> list[str]:
     """What lives on in the name of a home; what is just exiting is given time."""
     deadline = time.monotonic() + PATIENCE
-    while processes_of(home) and time.monotonic() < deadline:
+    while (left := processes_of(home)) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return [f"process {pid}: {' '.join(command_of(pid))}" for pid in processes_of(home)]
+    return [f"process {pid}: {' '.join(command_of(pid))}" for pid in left]
 
 
 def closed(home: Path) -> list[str]:
-    """Sweep a home that is about to be deleted. Whoever survives that is named, and ended."""
-    if home.is_dir():
+    """Sweep a home that is about to be deleted, if there is anything to sweep. Whoever survives that is named, and ended."""
+    if any((home / trace).exists() for trace in TRACES):
         with contextlib.suppress(FleetError, OSError), Fleet.open(str(home), actor="finisher") as fleet:
             fleet.sweep(kill=True)
     left = survivors(str(home))
-    for pid in processes_of(str(home)):
+    for pid in processes_of(str(home)) if left else ():
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     return left

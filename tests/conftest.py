@@ -14,7 +14,7 @@ from fleet.model.text.times import SECOND
 from fleet.testing.postgres import ThrowawayPostgres, url_in, wait_until_ready
 from fleet.world.clock import Clock
 
-pytest_plugins = ["recording", "staging.fixtures"]
+pytest_plugins = ["recording", "staging.fixtures", "quick"]
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", ".build/hypothesis")
 hypothesis.settings.register_profile("on a busy machine", deadline=None)
@@ -30,7 +30,7 @@ def is_worker(config: pytest.Config) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     """One server a run, owned by the controller: it starts in the background while the workers collect."""
-    if not is_worker(config) and not config.option.collectonly:
+    if not is_worker(config) and not config.option.collectonly and not config.option.quick:
         config.stash[SERVER] = ThrowawayPostgres().start()
 
 
@@ -41,7 +41,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node) -> None:
-    node.workerinput["postgres"] = str(node.config.stash[SERVER].directory)
+    if SERVER in node.config.stash:
+        node.workerinput["postgres"] = str(node.config.stash[SERVER].directory)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -82,6 +83,11 @@ def store_url_kind(request: pytest.FixtureRequest) -> str:
 def store_url(request: pytest.FixtureRequest, store_url_kind: str) -> str:
     """What `store = …` would say in the configuration; a PostgreSQL database is made only when asked for."""
     return "sqlite" if store_url_kind == "sqlite" else request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture(scope="session")
+def tmux() -> None:
+    """For a test that starts a tmux server, itself or through fleet; `--quick` leaves it out."""
 
 
 @pytest.fixture

@@ -46,6 +46,7 @@ def full(program):
 
 
 @pytest.mark.req("OBS-1")
+@pytest.mark.slow("twenty programs, one after the other")
 def test_what_only_reads_works_and_what_writes_is_refused(full, program):
     for words in READS:
         full(*words).ok()
@@ -84,6 +85,7 @@ def small_disk(where: Path):
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounting is for root")
+@pytest.mark.slow("twenty programs, one after the other")
 def test_on_a_disk_that_is_really_full(program, tmp_path):
     with small_disk(tmp_path / "disk") as disk:
         program.home = disk / "home"

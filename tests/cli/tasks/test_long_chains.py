@@ -24,6 +24,7 @@ def chain(length: int) -> str:
 
 
 @pytest.mark.req("GRAPH-7")
+@pytest.mark.slow("a graph of 50 000 tasks")
 def test_a_long_chain_is_drawn_listed_and_explained_in_seconds(program):
     program("init", "--name", "p").ok()
     assert program("task", "import", "-", stdin=chain(LONG)).code == 0

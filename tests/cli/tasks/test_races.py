@@ -13,6 +13,7 @@ CLAIMERS = 16
 
 
 @pytest.mark.req("GRAPH-3")
+@pytest.mark.slow("a crowd of processes")
 def test_of_sixteen_racing_claimers_one_wins_and_fifteen_are_told_who(either, program):
     either.add("a")
     racers = [program.start("task", "claim", "a", "--as", f"racer-{number}") for number in range(CLAIMERS)]
@@ -27,6 +28,7 @@ def test_of_sixteen_racing_claimers_one_wins_and_fifteen_are_told_who(either, pr
 
 
 @pytest.mark.req("GRAPH-2", "LOG-2")
+@pytest.mark.slow("a crowd of processes")
 def test_fifty_processes_of_twenty_mutations_leave_a_thousand_of_a_thousand(either):
     either.add("a")
     before = len(either("ops", "--json", "--limit", "5000").ok().objects)
@@ -43,6 +45,7 @@ def test_fifty_processes_of_twenty_mutations_leave_a_thousand_of_a_thousand(eith
 
 
 @pytest.mark.req("GRAPH-2")
+@pytest.mark.slow("a crowd of processes")
 def test_tasks_of_one_title_added_at_once_get_a_slug_each(either, program):
     racers = [program.start("task", "add", "Same title") for _ in range(8)]
     said = [(racer.communicate(timeout=60), racer.returncode) for racer in racers]
@@ -52,6 +55,7 @@ def test_tasks_of_one_title_added_at_once_get_a_slug_each(either, program):
     assert {task["slug"] for task in either.ask("task", "list")} == slugs
 
 
+@pytest.mark.slow("a crowd of processes")
 def test_many_who_come_first_at_once_make_one_home(program):
     racers = [program.start("init") for _ in range(8)]
     said = [(racer.communicate(timeout=60), racer.returncode) for racer in racers]

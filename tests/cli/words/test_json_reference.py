@@ -208,7 +208,7 @@ def test_every_answer_has_the_keys_and_types_of_the_page(either, tmp_path):
 
 
 @pytest.fixture
-def staffed(fleet, repository):
+def staffed(fleet, repository, tmux):
     """A project in which agents can work."""
     git = ["git", "-C", repository, "-c", "user.name=ann", "-c", "user.email=ann@localhost"]
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=first"], check=True)

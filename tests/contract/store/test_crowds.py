@@ -33,6 +33,7 @@ def crowd(home, count: int, *words: str) -> list[dict]:
 
 
 @pytest.mark.req("STORE-13")
+@pytest.mark.slow("a crowd of processes")
 def test_sixteen_racers_against_a_limit_of_four_leave_four(fleet, home):
     for number in range(16):
         fleet.add(project="p", title="T", slug=f"t{number}")
@@ -43,6 +44,7 @@ def test_sixteen_racers_against_a_limit_of_four_leave_four(fleet, home):
 
 
 @pytest.mark.req("STORE-13")
+@pytest.mark.slow("a crowd of processes")
 def test_the_same_racers_with_a_check_outside_the_transaction_do_not_stop_at_four(fleet, home):
     """The broken twin: read, then write. It shows that the race is real and that the test above can fail."""
     for number in range(16):
@@ -52,6 +54,7 @@ def test_the_same_racers_with_a_check_outside_the_transaction_do_not_stop_at_fou
 
 
 @pytest.mark.req("GRAPH-2", "LOG-2", "GRAPH-9")
+@pytest.mark.slow("a crowd of processes")
 def test_twelve_processes_of_thirty_mutations_leave_every_one(fleet, home):
     fleet.add(project="p", title="T", slug="t")
     said = crowd(home, 12, "log", "30")
@@ -62,6 +65,7 @@ def test_twelve_processes_of_thirty_mutations_leave_every_one(fleet, home):
 
 
 @pytest.mark.req("LOG-1", "LOG-2")
+@pytest.mark.slow("a crowd of processes")
 def test_a_follower_by_sequence_sees_each_operation_once_and_in_order_while_many_write(fleet, home):
     fleet.add(project="p", title="T", slug="t")
     start = fleet.newest()
@@ -95,6 +99,7 @@ def test_rotation_after_the_clock_was_set_back_takes_the_oldest_without_a_gap(fl
 
 
 @pytest.mark.req("LOG-2")
+@pytest.mark.slow("a crowd of processes")
 def test_rotation_beside_appenders_loses_and_doubles_nothing(fleet, home):
     fleet.add(project="p", title="T", slug="t")
     command = [sys.executable, str(CHILD), str(home), "rotate", "20"]

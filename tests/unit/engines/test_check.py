@@ -69,7 +69,7 @@ def until(what) -> None:
 
 
 @pytest.fixture
-def root(home: Path) -> Iterator[str]:
+def root(home: Path, tmux: None) -> Iterator[str]:
     """Where a trial is made; nothing may be left of it."""
     yield str(home / "check")
     left = (home / "check").exists()

@@ -114,7 +114,7 @@ def test_what_is_filled_in_is_not_filled_in_again(tmp_path):
 
 
 @pytest.mark.req("ENG-4")
-def test_a_launched_agent_is_told_the_real_ones():
+def test_a_launched_agent_is_told_the_real_ones(tmux):
     with Scene() as scene:
         own = Path(scene.home, "engines", "mine.toml")
         own.parent.mkdir()

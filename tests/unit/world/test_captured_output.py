@@ -40,6 +40,7 @@ def test_a_text_says_how_much_is_left_out(tmp_path):
 
 
 @pytest.mark.req("MERGE-2")
+@pytest.mark.slow("a flood of data")
 def test_six_hundred_megabytes_are_recorded_in_bounded_memory_and_room(tmp_path):
     """The measuring process is one of its own: what pytest holds does not count."""
     log = tmp_path / "log"
@@ -56,6 +57,7 @@ def test_six_hundred_megabytes_are_recorded_in_bounded_memory_and_room(tmp_path)
     assert log.stat().st_size < 10_000_000
 
 
+@pytest.mark.slow("a time limit has to pass")
 def test_one_that_never_ends_is_ended_and_what_it_said_is_kept(tmp_path):
     log = tmp_path / "log"
     words = ["/bin/sh", "-c", "echo begun; while :; do echo more; done"]
