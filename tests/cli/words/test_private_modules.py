@@ -43,7 +43,7 @@ for words in (
 os.environ["FLEET_DISPATCH_ID"] = "0a1b2c3d"
 assert run(["hook", "PostToolUse", "--engine", "x"]) == 0
 
-from fleet.world.locks import FileLock
+from fleet.world.files.locks import FileLock
 
 held, wanted = FileLock(lock), FileLock(lock)
 assert held.take(1) and not wanted.take(0.01)
