@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class Cgroup:
-    """A folder below the group of the tmux server. Joined by `fleet launch` itself, before it becomes the agent."""
+    """A folder below the group of the tmux server, or a scope of systemd's. `fleet launch` joins it before it becomes the agent.
+
+    A scope is made when it is joined, and systemd removes it when it is empty: before and after it is absent.
+    """
 
     name = "cgroup"
     klass = "exclusive"
@@ -31,7 +34,7 @@ class Cgroup:
         return (world.cgroups.place_for(order.dispatch, server.pid) or "") if server is not None else ""
 
     def data_for(self, _order: Order, _world: World) -> dict[str, Any]:
-        """Its path says all."""
+        """Nothing yet; `fleet launch` adds who has joined it."""
         return {}
 
     def look(self, claim: Claim, _world: World) -> Look:
@@ -39,7 +42,7 @@ class Cgroup:
         return "ours" if os.path.isdir(claim.name) else "absent"
 
     def acquire(self, claim: Claim, _order: Order, world: World, _lock: int) -> None:
-        """Make it."""
+        """Make it, unless it is a scope."""
         world.cgroups.make(claim.name)
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:

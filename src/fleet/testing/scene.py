@@ -17,9 +17,11 @@ from urllib.parse import urlencode
 from fleet.api.fleet import Fleet
 from fleet.errors.families import FleetError
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
 from fleet.world.home import home_record
 from fleet.world.process.cgroups import Cgroups
+from fleet.world.process.programs import Programs
 
 if TYPE_CHECKING:
     from typing import Self
@@ -161,7 +163,8 @@ def _remove_cgroups(home: str) -> None:
         record = home_record.read(home)
     except FleetError:  # the test has spoilt it
         record = None
-    groups = Cgroups(Funnel(), record.id if record else "none")
+    funnel = Funnel()
+    groups = Cgroups(funnel, record.id if record else "none", programs=Programs(funnel), clock=Clock())
     until = time.monotonic() + _PATIENCE
     while (left := groups.all_of_home(os.getpid())) and time.monotonic() < until:
         for path in left:

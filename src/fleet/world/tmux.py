@@ -253,7 +253,7 @@ class Tmux:
         hook = HOOK.replace("{fleet}", _quoted(self._fleet))
         path = self._files.publish("tmux.conf", (CONFIGURATION + hook).encode())
         env = {name: value for name, value in os.environ.items() if not _is_scrubbed(name)}
-        words = self._cgroups.outside(["tmux", "-S", self.socket, "-f", path, "start-server"])
+        words = self._cgroups.outside(["tmux", "-S", self.socket, "-f", path, "start-server"], must=True)
         done = self._programs.run("tmux start-server", words, limit=LIMIT, env=env | {"FLEET_HOME": self.home}, cwd="/")
         if not done.ok:
             raise TmuxRefused(what="start its server", why=done.err.strip() or "no answer")

@@ -59,7 +59,7 @@ class World:
         self.proofs = GitProofs(self.git)
         self.remotes = GitRemotes(self.git)
         self.fleet_program = fleet_program()
-        self.cgroups = Cgroups(funnel, self.record.id)
+        self.cgroups = Cgroups(funnel, self.record.id, programs=self.programs, clock=self.clock)
         self.tmux = Tmux(
             home,
             home_id=self.record.id,

@@ -70,13 +70,13 @@ def launch(ground: Ground, ident: str) -> Launched:
     prompt_file = f"{ground.world.home}/{_inbox(ground, ident)}"
     me = str(ground.world.processes.me())
     nonce = ground.world.ids.key()
-    taken = ground.commit(_take_off(row, me, hashed(nonce)))
+    joined = _join_cgroup(ground, row, me)
+    taken = ground.commit(_take_off(row, me, hashed(nonce), joined))
     if not taken["launched"]:
         now = ground.dispatch(ident)["exec_state"]
         raise Superseded(
             who=f"session fleet-{ident}", project=row["project"], slug=row["slug"] or "", now=f"its dispatch is {now}"
         )
-    _join_cgroup(ground, ident)
     repository = ground.project(row["project"])["path"]
     cwd = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}" if row["slug"] else repository
     if row["slug"]:
@@ -97,11 +97,17 @@ def _refuse_other_server(ground: Ground, row: Row) -> None:
         raise TmuxRefused(what=f"start the agent of {row['id']}", why=why)
 
 
-def _join_cgroup(ground: Ground, ident: str) -> None:
-    """Before anything is started here: whoever descends from this process is in its group."""
-    for row in ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)):
-        if row["kind"] == "cgroup" and row["state"] == "live":
-            ground.world.cgroups.join(row["name"])
+def _join_cgroup(ground: Ground, row: Row, me: str) -> dict[str, dict[str, str]]:
+    """Join the control group before anything is started here: whoever descends from this process is in it.
+
+    Returns what is to be recorded of each claim whose group this process is in, as the kernel says.
+    """
+    if row["exec_state"] != "pending":
+        return {}
+    held = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
+    groups = [each for each in held if each["kind"] == "cgroup" and each["state"] in {"allocating", "live"}]
+    views = {each["id"]: ground.world.cgroups.join(each["name"]) for each in groups}
+    return {claim: {"joined": me, "view": view} for claim, view in views.items() if view}
 
 
 def _inbox(ground: Ground, ident: str) -> str:
@@ -111,7 +117,7 @@ def _inbox(ground: Ground, ident: str) -> str:
     return held[-1] if held else f"inbox/{ident}.md"
 
 
-def _take_off(row: Row, me: str, proof: str) -> Change:
+def _take_off(row: Row, me: str, proof: str, joined: dict[str, dict[str, str]]) -> Change:
     """In flight, once. A coordinator that is to follow another gets a proof that it alone has."""
 
     def work(tx: Tx) -> Row:
@@ -122,8 +128,9 @@ def _take_off(row: Row, me: str, proof: str) -> Change:
             _note_made(tx, row)
         for each in tx.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]):
             claim = Claim.of(each)
-            if claim.kind == "tmux_session" and launched:
-                tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps({**claim.data, "process": me}), at=tx.at)
+            learnt = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
+            if learnt and launched:
+                tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps({**claim.data, **learnt}), at=tx.at)
         candidate = bool(launched) and seating.seat(tx, row["project"])["candidate"] == row["id"]
         if candidate:
             tx.run(q.ADD_NONCE, dispatch=row["id"], project=row["project"], hash=proof, at=tx.at)

@@ -1,8 +1,8 @@
 """Control groups: a folder of the kernel's for each agent, which lists every process that descends from it.
 
-No process can leave it by another environment, session or title. Used where version 2 is mounted and this user may write to the
-group of the tmux server. Where systemd runs, a group is systemd's unless it says that it was delegated; then none is made. A scope of
-systemd's own is not asked for.
+No process can leave it by another environment, session or title. Fleet makes one where version 2 is mounted and this user may write
+to the group of the tmux server. Where systemd runs, a group is systemd's unless it says that it was delegated. There the user's
+manager is asked for a scope, if it outlives the logins of the user.
 """
 
 from __future__ import annotations
@@ -14,43 +14,56 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+from fleet.world.scopes import SLICE, Places, Scopes
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fleet.world.clock import Clock
     from fleet.world.funnel import Funnel
+    from fleet.world.process.programs import Programs
 
-_OURS = re.compile(r"(.*)/fleet-[0-9a-f]{12}-[0-9a-f]{8}(/.*)?")
-_SYSTEMD = "/run/systemd/system"
-# Goes out of an agent's group before it becomes the program: what it starts is not the agent's.
-_LEAVE = '{ echo 0 >"$0"; } 2>/dev/null; exec "$@"'
+_SCOPE = ".scope"
+_OURS = re.compile(r"(?P<parent>.*)/fleet-[0-9a-f]{12}-[0-9a-f]{8}(?P<scope>\.scope)?(/.*)?")
+# Goes out of an agent's group before it becomes the program: what it starts is not the agent's. $1: "must" when it is not to run inside.
+_LEAVE = """
+must=$1; shift
+if ! { echo 0 >"$0"; } 2>/dev/null && [ "$must" = must ]; then echo "cannot join the control group of $0" >&2; exit 1; fi
+exec "$@"
+"""
 
 
 class Cgroups:
     """The control groups of one home's agents."""
 
-    def __init__(self, funnel: Funnel, home_id: str, *, proc: str = "/proc", systemd: str = _SYSTEMD) -> None:
+    def __init__(
+        self, funnel: Funnel, home_id: str, *, programs: Programs, clock: Clock, places: Places | None = None
+    ) -> None:
         self._funnel = funnel
         self._home_id = home_id
-        self._proc = proc
-        self._systemd = systemd
+        self._places = places or Places()
+        self._scopes = Scopes(programs, clock, self._places)
 
     def place_for(self, dispatch: str, server: int) -> str | None:
-        """Where the group of a dispatch is to be: in that of the tmux server. None: there can be none."""
-        parent = self._group_of(server)
-        if parent is None:
-            return None
-        # An agent may have started the server: the groups of agents are beside each other, not within.
-        found = _OURS.fullmatch(parent)
-        parent = found[1] if found else parent
-        return f"{parent}/fleet-{self._home_id}-{dispatch}" if self._is_usable(parent) else None
+        """Where the group of a dispatch is to be: in that of the tmux server, or a scope. None: there can be none."""
+        name = f"fleet-{self._home_id}-{dispatch}"
+        parent = self._parent_near(server)
+        if parent is not None:
+            return f"{parent}/{name}"
+        manager = self._manager() if self._scopes.are_kept() else None
+        return f"{manager}/{SLICE}/{name}{_SCOPE}" if manager is not None else None
 
     def all_of_home(self, near: int) -> list[str]:
-        """The groups of this home's agents that are beside that of a process."""
-        beside = self.place_for("*", near)
-        return sorted(glob.glob(beside)) if beside else []
+        """The groups of this home's agents: beside that of a process, and the scopes."""
+        manager = self._manager()
+        folders = {self._parent_near(near), f"{manager}/{SLICE}" if manager is not None else None} - {None}
+        found = [path for folder in folders for path in glob.glob(f"{folder}/fleet-{self._home_id}-*")]
+        return sorted(path for path in found if _OURS.fullmatch(path))
 
     def make(self, path: str) -> None:
-        """Make a group. Where that fails there is none: it is one proof of several."""
+        """Make a group; a scope is made by systemd when the agent joins it. Where that fails there is none: it is one proof of several."""
+        if path.endswith(_SCOPE):
+            return
 
         def act() -> None:
             with contextlib.suppress(OSError):
@@ -58,14 +71,29 @@ class Cgroups:
 
         self._funnel.through("make cgroup", act)
 
-    def join(self, path: str) -> None:
-        """Put this process into a group, if there is one."""
+    def join(self, path: str) -> str:
+        """Put this process into a group, if that can be done. Returns the view in which the kernel says so; empty when it is not inside."""
+        if path.endswith(_SCOPE):
+            self._scopes.enter(os.path.basename(path), lambda: self._group_of("self") == path)
+        else:
+            self._enter(path)
+        return self.view() if self._group_of("self") == path else ""
 
+    def _enter(self, path: str) -> None:
         def act() -> None:
             with contextlib.suppress(OSError), open(f"{path}/cgroup.procs", "r+", encoding="ascii") as file:
                 file.write("0")
 
         self._funnel.through("join cgroup", act)
+
+    def view(self) -> str:
+        """Which groups are seen here, and where. Elsewhere the path of a group may be missing, or another's. Empty when not known."""
+        top, mount = self._mount()
+        try:
+            namespace = os.readlink(f"{self._places.proc}/self/ns/cgroup")
+        except OSError:
+            return ""
+        return f"{namespace} {top} {mount}" if mount else ""
 
     def members(self, path: str) -> list[int]:
         """The processes in a group and in groups that were made within it."""
@@ -85,29 +113,61 @@ class Cgroups:
 
         self._funnel.through("remove cgroup", act)
 
-    def outside(self, words: Sequence[str]) -> list[str]:
-        """The words that start a program outside the agent's group that this process may be in."""
+    def outside(self, words: Sequence[str], *, must: bool = False) -> list[str]:
+        """The words that start a program outside the agent's group that this process may be in.
+
+        A group beside that of an agent is joined where it is fleet's; out of a scope only systemd may move, into another one.
+        Must: the program is not started when it cannot leave the group.
+        """
         group = self._group_of("self")
         found = _OURS.fullmatch(group) if group else None
-        return ["/bin/sh", "-c", _LEAVE, f"{found[1]}/cgroup.procs", *words] if found else list(words)
+        if found is None:
+            return list(words)
+        if found["scope"]:
+            unit = f"fleet-{self._home_id}-outside"
+            return self._scopes.outside(words, group=self._named("self"), unit=unit, must=must)
+        return ["/bin/sh", "-c", _LEAVE, f"{found['parent']}/cgroup.procs", "must" if must else "", *words]
+
+    def _parent_near(self, pid: int) -> str | None:
+        """The group in which fleet may make groups: that of a process. None: it may not."""
+        parent = self._group_of(pid)
+        if parent is None:
+            return None
+        # An agent may have started the server: the groups of agents are beside each other, not within.
+        found = _OURS.fullmatch(parent)
+        parent = found["parent"] if found else parent
+        return parent if self._is_usable(parent) else None
 
     def _is_usable(self, group: str) -> bool:
         if not os.access(group, os.W_OK) or not os.access(f"{group}/cgroup.procs", os.W_OK):
             return False
-        return not os.path.isdir(self._systemd) or _is_delegated(group)
+        return not os.path.isdir(self._places.systemd) or _is_delegated(group)
+
+    def _manager(self) -> str | None:
+        """The folder of the group of the user's manager, if it runs."""
+        folder = self._folder(self._places.manager)
+        return folder if folder is not None and os.path.isdir(folder) else None
 
     def _group_of(self, pid: int | str) -> str | None:
         """The folder of the group that a process is in."""
+        group = self._named(pid)
+        return self._folder(group) if group else None
+
+    def _named(self, pid: int | str) -> str:
+        """The group that a process is in, as the kernel names it; empty when it does not."""
+        lines = _lines(f"{self._places.proc}/{pid}/cgroup")
+        return next((line.removeprefix("0::") for line in lines if line.startswith("0::/")), "")
+
+    def _folder(self, group: str) -> str | None:
+        """The folder of a group; None where that is not mounted."""
         top, mount = self._mount()
-        lines = _lines(f"{self._proc}/{pid}/cgroup") if mount else []
-        group = next((line.removeprefix("0::") for line in lines if line.startswith("0::/")), "")
-        if not group or not f"{group}/".startswith(f"{top.rstrip('/')}/"):
+        if not mount or not f"{group}/".startswith(f"{top.rstrip('/')}/"):
             return None
         return os.path.normpath(f"{mount}/{group[len(top.rstrip('/')) :]}")
 
     def _mount(self) -> tuple[str, str]:
         """Which group is mounted where; empty when version 2 is not."""
-        for line in _lines(f"{self._proc}/self/mountinfo"):
+        for line in _lines(f"{self._places.proc}/self/mountinfo"):
             given, _, kind = line.partition(" - ")
             if kind.startswith("cgroup2 "):
                 words = given.split()

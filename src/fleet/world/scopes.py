@@ -1,0 +1,86 @@
+"""Scopes: transient units of the user's systemd manager, in which a process becomes a member of a control group that systemd makes.
+
+By the bus and not by `systemd-run`: the process keeps its pid, and a call that fails ends nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fleet.world.clock import Clock
+    from fleet.world.process.programs import Programs
+
+# The slice of the user's manager that the scopes are in.
+SLICE = "app.slice"
+_MANAGER = "org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager"
+_CALL = ("busctl", "--user", "call", *_MANAGER.split(), "StartTransientUnit", "ssa(sv)a(sa(sv))")
+_LIMIT = 3.0
+_LOOK_AGAIN = 0.02
+# Waits for at most so many times 0.05 s; shorter than whoever starts a tmux server waits for it.
+_LOOKS = 30
+_CALL_LIMIT = 2
+# Moves this shell into a scope of its own, and then runs "$@". $0: the group to leave; then the unit's name without its end,
+# the runtime directory, the file that names the group of this shell, and "must" when nothing is to be run inside.
+_LEAVE = f"""
+unit=$1-$$.scope runtime=$2 own=$3 must=$4; shift 4
+if XDG_RUNTIME_DIR=${{XDG_RUNTIME_DIR:-$runtime}} timeout {_CALL_LIMIT} {" ".join(f"'{word}'" for word in _CALL)} "$unit" fail \
+    3 PIDs au 1 $$ Slice s {SLICE} CollectMode s inactive-or-failed 0 </dev/null >/dev/null 2>&1; then
+  looks={_LOOKS}
+  while [ $looks -gt 0 ] && grep -qF "$0" "$own"; do sleep 0.05; looks=$((looks - 1)); done
+fi
+if [ "$must" = must ] && grep -qF "$0" "$own"; then echo "cannot leave the control group $0" >&2; exit 1; fi
+exec "$@"
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where the system tells of processes, of systemd and of its users."""
+
+    proc: str = "/proc"
+    systemd: str = "/run/systemd/system"
+    linger: str = "/var/lib/systemd/linger"
+    runtime: str = f"/run/user/{os.getuid()}"
+    # The control group of the user's manager.
+    manager: str = f"/user.slice/user-{os.getuid()}.slice/user@{os.getuid()}.service"
+
+
+class Scopes:
+    """The scopes that one user's manager makes for a home."""
+
+    def __init__(self, programs: Programs, clock: Clock, places: Places) -> None:
+        self._programs = programs
+        self._clock = clock
+        self._places = places
+
+    def are_kept(self) -> bool:
+        """Whether systemd runs, and keeps the user's manager after a logout: else that ends its scopes, and agents with them."""
+        try:
+            user = pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:
+            return False
+        return os.path.isdir(self._places.systemd) and os.path.exists(f"{self._places.linger}/{user}")
+
+    def enter(self, unit: str, is_inside: Callable[[], bool]) -> None:
+        """Let systemd make a scope and move this process into it. Waits a bounded time until it is inside; never fails."""
+        pid = str(os.getpid())
+        scope = ["PIDs", "au", "1", pid, "Slice", "s", SLICE, "Delegate", "b", "true"]
+        collected = ["CollectMode", "s", "inactive-or-failed"]
+        env = {**os.environ, "XDG_RUNTIME_DIR": os.environ.get("XDG_RUNTIME_DIR") or self._places.runtime}
+        words = [*_CALL, unit, "fail", "4", *scope, *collected, "0"]
+        done = self._programs.run("join scope", words, limit=_LIMIT, env=env)
+        until = self._clock.ticks() + _LIMIT
+        while done.ok and not is_inside() and self._clock.ticks() < until:  # the call returns when the job is queued
+            self._clock.wait(_LOOK_AGAIN)
+
+    def outside(self, words: Sequence[str], *, group: str, unit: str, must: bool) -> list[str]:
+        """The words that start a program in a scope of its own, outside a group."""
+        own = f"{self._places.proc}/self/cgroup"
+        runtime = self._places.runtime
+        return ["/bin/sh", "-c", _LEAVE, group, unit, runtime, own, "must" if must else "", *words]
