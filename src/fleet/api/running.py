@@ -19,6 +19,7 @@ from fleet.model.text.times import iso_or_none
 from fleet.resources import KINDS, class_of
 from fleet.store import queries as q
 from fleet.store import tasks
+from fleet.verbs import excuse
 from fleet.verbs.agents import listing as agents
 from fleet.verbs.coord import seat
 from fleet.verbs.dispatch import dispatch, end, find, plan, prompts, reclaim, settle
@@ -28,6 +29,8 @@ from fleet.verbs.merge import restore as restore_merges
 from fleet.verbs.sweep import journal_archive, sweep
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row, Rows
     from fleet.verbs.dispatch.plan import Wanted
@@ -65,7 +68,7 @@ class Running(Planning, Session):
         if attempt is not None and attempt["id"] != self.speaker:
             done = settle.settle(self.ground, attempt["id"])
             if done.get("strangers"):
-                raise WorktreeBusy(project=project, slug=slug, who=done["strangers"])
+                raise WorktreeBusy(project=project, slug=slug, who=done["strangers"], way=done["way"])
 
     def check_start(self, wanted: Wanted) -> None:
         """Refuse what could not start anyway."""
@@ -188,6 +191,13 @@ class Running(Planning, Session):
         integration, _tip = branches.integration_branch(self.ground, project, repository)
         return self.world.git.diff(repository, integration, f"worker/{slug}", stat=stat)
 
+    def why(self, *, project: str, slug: str) -> Document:
+        """Why a task is not being worked on; of one whose agent is dead, who keeps its worktree."""
+        found = super().why(project=project, slug=slug)
+        attempt = self.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
+        kept = settle.kept_worktree(self.view, attempt["id"]) if attempt is not None else None
+        return found | {"sentences": [kept.spoken, *found["sentences"]]} if kept is not None else found
+
     # ending -----------------------------------------------------------------------------------------------------------
     def stop(self, ident: str, reason: str = "stopped by a person") -> Document:
         """End an agent so that it can be resumed."""
@@ -198,6 +208,11 @@ class Running(Planning, Session):
         """End the attempt."""
         self.may("kill", agent=ident)
         return end.end(self.ground, ident, asked_for="kill", reason=f"killed: {reason}")
+
+    def excuse(self, ident: str, pids: Sequence[int]) -> Document:
+        """Record that processes in the worktree of a dispatch are not the dispatch's. Ends nobody."""
+        self.may("excuse")
+        return excuse.excuse(self.ground, ident, pids)
 
     # work -------------------------------------------------------------------------------------------------------------
     def merge(self, *, project: str, slug: str) -> Document:

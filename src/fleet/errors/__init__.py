@@ -67,6 +67,8 @@
     │   ├── HomeMoved                  the home is not where it remembers to be
     │   ├── HomeCopied                 one home in two places
     │   ├── NotDisowned                its own home can judge it
+    │   ├── NotSettled                 it lives, or may live
+    │   ├── NotExcused                 it keeps no worktree, or is proven to be the agent's
     │   ├── NotResumable               alive, unknown, finished or taken over
     │   ├── ForceRefused               whoever holds the lock is not proven to
     │   ├── KeyReused                  one idempotency key for two requests

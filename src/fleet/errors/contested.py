@@ -65,7 +65,7 @@ class WorktreeBusy(Contested):
     """A process works in the worktree of a dead agent, and may be that agent's."""
 
     says = "the worktree of {project}/{slug} is not handed on: {who} works in it, and fleet cannot tell whose it is"
-    hint = "look at the process; when it is ended, or its directory is elsewhere, try again"
+    hint = "{way}"
 
 
 class ThingHeld(Contested):

@@ -203,6 +203,20 @@ class NotDisowned(Refused):
     hint = "{advice}"
 
 
+class NotSettled(Refused):
+    """A dispatch ends only with its death proven."""
+
+    says = "{dispatch} is not settled: {why}"
+    hint = "`fleet stop {dispatch}` ends an agent that lives"
+
+
+class NotExcused(Refused):
+    """A process that keeps no worktree, or is proven to be the agent's, needs nobody's word."""
+
+    says = "process {pid} is not excused from {dispatch}: {why}; nothing was changed"
+    hint = "`fleet clean` says who keeps a worktree"
+
+
 class HomeMoved(Refused):
     """Paths in the store and in git still name the old place."""
 

@@ -1582,6 +1582,13 @@ OPERATIONS_OF_DISPATCH = Query(
     'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = %(dispatch)s AND seq <= %(until)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) ORDER BY seq DESC LIMIT %(most)s',
 )
 
+# What was done to one dispatch for one reason, oldest first.
+OPERATIONS_BY_WHY = Query(
+    'operations_by_why',
+    'SELECT what FROM operations WHERE dispatch = :dispatch AND why = :why ORDER BY seq',
+    'SELECT what FROM operations WHERE dispatch = %(dispatch)s AND why = %(why)s ORDER BY seq',
+)
+
 # Operations of all or one project, newest first.
 OPERATIONS_MATCHING = Query(
     'operations_matching',

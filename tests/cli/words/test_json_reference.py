@@ -95,6 +95,7 @@ AGENTS = [
     ("logs", ["logs", "build"]),
     ("diff", ["diff", "build"]),
     ("dispatches show", ["dispatches", "show", "build"]),
+    ("dispatches settle", ["dispatches", "settle", "build"]),
     ("resume --list", ["resume", "--list"]),
     ("resume", ["resume", "build"]),
     ("resume --all", ["resume", "--all"]),

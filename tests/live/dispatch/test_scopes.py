@@ -1,6 +1,7 @@
 """An agent's control group where systemd runs: a scope of the user's manager, joined before the agent begins."""
 
 import os
+import signal
 import subprocess
 import sys
 from functools import partial
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 from live.dispatch.systemd import FAILS, HANGS, WORKS, Systemd, without
 from live.processes.test_who_is_left import WRITER, Left, is_ended_with_its_group
-from staging.stage import Stage, acted, answer, claim_of
+from staging.stage import Stage, acted, answer, claim_of, is_alive
 
 from fleet.testing.crash.scenarios import until
+from fleet.verbs.dispatch import remaining
 from fleet.world import world
 from fleet.world.process.cgroups import Cgroups
 
@@ -164,3 +166,24 @@ def test_what_is_started_outside_an_agents_scope_has_a_scope_of_its_own(systemd,
 def test_a_tmux_server_is_not_started_in_an_agents_scope(broken, outside):
     assert outside("must").startswith("1 "), "it would be killed with the agent, and every other agent with it"
     assert "0000000a.scope" in outside("")
+
+
+@pytest.mark.req("AGENT-7")
+def test_a_persons_server_beside_the_scope_keeps_nothing(scene, systemd):
+    with scene.fleet() as fleet:
+        scene.without_hint(fleet)
+        ident = scene.dispatch(fleet, "t", "sleep", "1000")
+        agent = scene.launched(fleet, ident)
+        note = f"{scene.root}/pid"
+        words = ("setsid", "-f", "sh", "-c", f"echo $$ >{note}.new; mv {note}.new {note}; exec sleep 1000")
+        scene.start(*words, cwd=str(scene.tree("t")), env={"PATH": os.environ["PATH"]})
+        until(lambda: os.path.exists(note))
+        server = int(Path(note).read_text())
+        os.kill(agent.pid, signal.SIGKILL)
+        until(lambda: fleet.world.processes.life(agent) == "dead")
+        try:
+            assert remaining.look(fleet.ground, fleet.ground.dispatch(ident)).strangers == []
+            assert fleet.settle(ident)["settled"]
+            assert is_alive(server)
+        finally:
+            os.kill(server, signal.SIGKILL)

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import json
 import os
 import pty
 import signal
@@ -13,6 +14,9 @@ import pytest
 from staging.stage import acted, claim_of, is_alive, standing
 
 from fleet.errors.contested import WorktreeBusy
+from fleet.errors.refused import NotExcused
+from fleet.store import queries as q
+from fleet.store.transaction import Change
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.coord import tend
 from fleet.verbs.dispatch import remaining
@@ -67,9 +71,10 @@ class Left:
         until(lambda: fleet.world.processes.life(self.agent) == "dead")
 
     def end(self) -> None:
+        below = [pid for pid, parent in ps.parents().items() if parent == self.pid]
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
-        until(lambda: not is_alive(self.pid))
+        until(lambda: not any(map(is_alive, (self.pid, *below))))
         (self._scene.tree("t") / "written").unlink(missing_ok=True)
 
 
@@ -334,3 +339,143 @@ def test_one_look_at_the_processes_serves_all_agents(scene, monkeypatch):
         assert asked == []
         fleet.sweep(kill=False)
         assert len(asked) == 2, "for those at work, and for the marks of those that have ended"
+
+
+@pytest.fixture
+def server(scene):
+    """Starts a person's server in a worktree: detached, in a session of its own, with pid 1 or a service manager above it."""
+    started: list[int] = []
+
+    def start(slug: str) -> int:
+        note = f"{scene.root}/server"
+        words = ("setsid", "-f", "sh", "-c", f"echo $$ >{note}.new; mv {note}.new {note}; exec sleep 1000")
+        scene.start(*words, cwd=str(scene.tree(slug)), env={"PATH": os.environ["PATH"]}).wait()
+        until(lambda: os.path.exists(note))
+        started.append(int(Path(note).read_text()))
+        until(lambda: ps.command(started[-1]) == "sleep 1000")
+        return started[-1]
+
+    yield start
+    for pid in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def dead_agent(scene, fleet, slug: str, start) -> tuple[str, int]:
+    """A dispatch whose agent is dead, with a person's server in its worktree."""
+    scene.without_hint(fleet)
+    ident = scene.dispatch(fleet, slug, "sleep", "1000")
+    agent = scene.launched(fleet, ident)
+    pid = start(slug)
+    os.kill(agent.pid, signal.SIGKILL)
+    until(lambda: fleet.world.processes.life(agent) == "dead")
+    return ident, pid
+
+
+@pytest.mark.req("AGENT-7", "ADO-2")
+def test_a_persons_server_outside_the_group_that_the_agent_joined_keeps_nothing(scene, cgroup, server):
+    with scene.fleet() as fleet:
+        ident, pid = dead_agent(scene, fleet, "t", server)
+        claim = claim_of(fleet, "cgroup", ident)
+        assert claim.data == {"joined": fleet.ground.dispatch(ident)["process"], "view": fleet.world.cgroups.view()}
+        assert fleet.settle(ident)["settled"]
+        assert is_alive(pid)
+
+
+@pytest.mark.req("AGENT-7", "ADO-2")
+@pytest.mark.parametrize("learnt", [{}, {"joined": "another"}, {"view": "another"}, {"view": ""}])
+def test_a_group_that_the_agent_is_not_known_to_have_joined_clears_nobody(scene, cgroup, server, learnt):
+    with scene.fleet() as fleet:
+        ident, pid = dead_agent(scene, fleet, "t", server)
+        claim = claim_of(fleet, "cgroup", ident)
+        data = json.dumps({**claim.data, **learnt} if learnt else {})
+
+        def work(tx):
+            return {"changed": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=data, at=tx.at)}
+
+        fleet.commit(Change("a test", work))
+        assert f"process {pid} (sleep 1000)" in fleet.settle(ident)["why"]
+        assert is_alive(pid)
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: fleet.settle(ident)["settled"])
+
+
+@pytest.mark.req("AGENT-7", "ADO-2")
+def test_whoever_is_forked_while_the_processes_are_counted_is_not_overlooked(scene, cgroup, monkeypatch):
+    with scene.fleet() as fleet:
+        note = f"{scene.root}/pid"
+        left = Left(scene, fleet, f"env -i PATH=$PATH setsid sh -c '{WRITER.format(note)}' >/dev/null 2>&1 &")
+        left.die(fleet)
+        census = fleet.world.processes.census()
+        inside = fleet.world.cgroups.members(claim_of(fleet, "cgroup", left.ident).name)
+        for pid in {left.pid, *inside}:
+            census.entries.pop(pid, None)
+        found = remaining.look(fleet.ground, fleet.ground.dispatch(left.ident), census)
+        assert left.pid in [who.pid for who in found.ours]
+        scene.swept(fleet)
+        left.end()
+
+
+@pytest.mark.req("AGENT-7", "ADO-2")
+def test_a_person_says_that_a_server_is_not_the_agents_and_the_next_agent_starts(scene, no_cgroup, server):
+    with scene.fleet() as fleet:
+        ident, pid = dead_agent(scene, fleet, "t", server)
+    words = f"dispatches settle {ident} --not-ours {pid}"
+    who = f"process {pid} (sleep 1000)"
+    again = ("dispatch", "t", "-p", "p", "--engine", "shell", "--", "sleep", "1000")
+    scene.program(*again).refused(12, who, f"`fleet {words}`")
+    for asked in (("status",), ("task", "why", "t", "-p", "p"), ("settle", ident), ("resume", ident)):
+        told = scene.program(*asked)
+        assert who in " ".join((told.out + told.err).split()), asked
+        assert f"fleet {words}" in " ".join((told.out + told.err).split()), asked
+    scene.program("dispatches", "settle", ident).refused(14, who, f"`fleet {words}`")
+    assert f"{ident} is settled" in scene.program(*words.split()).ok().out
+    scene.program("task", "retry", "t", "-p", "p").ok()
+    scene.program(*again).ok()
+    assert is_alive(pid), "it is only a word"
+
+
+@pytest.mark.req("AGENT-7")
+def test_what_a_person_says_holds_for_one_process_and_its_children(scene, no_cgroup, server):
+    with scene.fleet() as fleet:
+        ident, pid = dead_agent(scene, fleet, "t", server)
+        census = fleet.world.processes.census()
+        row = fleet.ground.dispatch(ident)
+        assert fleet.excuse(ident, [pid]) == {"id": ident, "not_ours": [str(census.identity(pid))]}
+        assert fleet.excuse(ident, [pid]) == {"id": ident, "not_ours": []}, "it was said before"
+        assert remaining.look(fleet.ground, row).strangers == []
+        entry = census.entries[pid]
+        census.entries[pid] = entry._replace(start=str(int(entry.start) + 1))
+        assert remaining.look(fleet.ground, row, census).strangers == [pid], "another process has its pid by now"
+        other = scene.dispatch(fleet, "u", "sleep", "1000")
+        assert remaining.excused(fleet.ground, fleet.ground.dispatch(other), fleet.world.processes.census()) == []
+
+
+@pytest.mark.req("AGENT-7")
+def test_only_who_keeps_a_worktree_is_excused(scene, no_cgroup, server):
+    with scene.fleet() as fleet:
+        note = f"{scene.root}/pid"
+        script = f"echo $$ >{note}.new; mv {note}.new {note}; exec sleep 1000"
+        left = Left(scene, fleet, f"setsid sh -c '{script}' &")
+        left.die(fleet)
+        pid = server("t")
+        gone = scene.start("true")
+        gone.wait()
+        for each, why in ((left.pid, "proven to be of"), (gone.pid, "no such process"), (1, "does not keep")):
+            with pytest.raises(NotExcused, match=f"process {each} is not excused from {left.ident}: .*{why}"):
+                fleet.excuse(left.ident, [pid, each])
+        assert pid in remaining.look(fleet.ground, fleet.ground.dispatch(left.ident)).strangers, "all of them, or none"
+        scene.swept(fleet)
+        fleet.excuse(left.ident, [pid])
+        assert fleet.settle(left.ident)["settled"]
+
+
+@pytest.mark.req("AGENT-7", "SEC-1")
+def test_no_agent_says_that_a_process_is_not_its_own(scene, no_cgroup, server):
+    with scene.fleet() as fleet:
+        ident, pid = dead_agent(scene, fleet, "t", server)
+    told = scene.program(
+        "dispatches", "settle", ident, "--not-ours", str(pid), env=scene.around(FLEET_DISPATCH_ID=ident)
+    )
+    told.refused(14, "only a person decides that")
+    scene.program("dispatches", "settle", ident, "--not-ours", str(pid)).ok()

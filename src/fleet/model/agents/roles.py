@@ -113,6 +113,7 @@ ACTS = {
     "rewrite_prompt": Act("rewrite a prompt", _STARTS),
     "disown": Act("give up a claim", _CLEANS),
     "disown_dispatch": Act("give up a dispatch", _DECIDES),
+    "excuse": Act("say that a process is not an agent's", _DECIDES),
     "repair_home": Act("repair a home", _SETS_UP),
     "run_job": Act("run a job", _JOBS),
     "resume_job": Act("resume a job", _JOBS),

@@ -37,6 +37,10 @@ WHERE dispatch = :dispatch AND seq <= :until AND at >= :since AND at <= :before
   AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor)
 ORDER BY seq DESC LIMIT :most;
 
+-- name: operations_by_why
+-- What was done to one dispatch for one reason, oldest first.
+SELECT what FROM operations WHERE dispatch = :dispatch AND why = :why ORDER BY seq;
+
 -- name: operations_matching
 -- Operations of all or one project, newest first.
 SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations

@@ -45,7 +45,8 @@ def tend_dispatches(ground: Ground, project: str, troubles: list[str]) -> list[s
         except (NotSeated, StoreReplaced):
             raise
         except (FleetError, OSError) as error:
-            troubles.append(f"{row['id']} of {row['slug']}: {error}")
+            said_so = error.spoken if isinstance(error, WorktreeBusy) else error
+            troubles.append(f"{row['id']} of {row['slug']}: {said_so}")
             continue
         said += [f"{row['id']} ({row['kind']} of {row['slug']}): {what}"] if what else []
     return said
@@ -66,7 +67,7 @@ def settle_any(ground: Ground, row: Row) -> str:
     """Settle a dispatch; a finisher's merge is carried on from what git says."""
     done = settle(ground, row["id"])
     if done.get("strangers"):
-        raise WorktreeBusy(project=row["project"], slug=row["slug"], who=done["strangers"])
+        raise WorktreeBusy(project=row["project"], slug=row["slug"], who=done["strangers"], way=done["way"])
     if not done["settled"]:
         return ""
     carry_on(ground, row)

@@ -1,8 +1,11 @@
 """Remains: who is left of a dispatch whose agent may be dead, by more than one proof.
 
 A process is the dispatch's when it carries its mark, is in the session that the agent led, was seen as its descendant while it lived,
-or is in its control group; and so is whoever descends from such a one. Only those may be killed. A process that began since, is no
-person's, and works in the worktree may be the agent's too: it is not killed, but the worktree is not handed on beside it.
+or is in its control group; and so is whoever descends from such a one. Only those may be killed.
+
+Where the agent is known to have been in its control group, everybody else is not the dispatch's. Where it is not, a process that
+began since, is no person's, and works in the worktree may be the agent's too: it is not killed, but the worktree is not handed on
+beside it, until a person says that it is not the agent's.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.model.dispatch.claim import Claim
 from fleet.model.identity import Identity
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from fleet.world.process.census import Census
 
 _WORDS = 60
+_LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,18 +46,56 @@ def named(pids: Iterable[int]) -> str:
     return ", ".join(f"process {pid} ({ps.command(pid)[:_WORDS] or 'unknown'})" for pid in pids)
 
 
+def way_out(ident: str, pids: Iterable[int]) -> str:
+    """What a person can do about processes that keep a worktree."""
+    said = " ".join(f"--not-ours {pid}" for pid in pids)
+    return f"end it, or if it is a person's and not the agent's: `fleet dispatches settle {ident} {said}`"
+
+
 def look(ground: Ground, row: Row, census: Census | None = None) -> Remains:
     """Who is left. For a decision take no census that is older than the proof of the agent's death."""
-    census = census or ground.world.processes.census()
+    groups = _groups(ground, row)
+    for _ in range(_LOOKS):
+        census = census or ground.world.processes.census()
+        found = _look(ground, row, groups, census)
+        if found.ours or all(pid in census.entries for pid in _inside(ground, groups)):
+            break
+        census = None  # somebody was forked meanwhile
+    return found
+
+
+def _look(ground: Ground, row: Row, groups: list[Claim], census: Census) -> Remains:
     process = _process(ground, row)
-    pids = _ours(ground, row, process, census)
+    pids = _ours(ground, row, process, groups, census)
     ours = [census.identity(pid) for pid in pids]
     alive = [who for who in ours if ground.world.processes.life(who) == "alive"]
-    if process is None or row["slug"] is None or row["kind"] == "finisher":
+    if process is None or row["slug"] is None or row["kind"] == "finisher" or _is_confined(ground, process, groups):
         return Remains(ours=alive, strangers=[], unreadable=[])
     tree = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}"
     found, closed = census.working_in(tree, since=process, server=Identity.parse(row["server"] or ""))
-    return Remains(ours=alive, strangers=[pid for pid in found if pid not in pids], unreadable=closed)
+    known = {*pids, *(excused(ground, row, census) if found else ())}
+    return Remains(ours=alive, strangers=[pid for pid in found if pid not in known], unreadable=closed)
+
+
+def _is_confined(ground: Ground, process: Identity, groups: list[Claim]) -> bool:
+    """Whether the agent was in its control group before it began, and that group would be seen from here.
+
+    Only who writes into cgroup.procs, or asks a service to start something, gets a process out of it; that is not looked for.
+    """
+    view = ground.world.cgroups.view()
+    return any(claim.data.get("joined") == str(process) and claim.data.get("view") == view for claim in groups)
+
+
+def excusing(ident: str) -> str:
+    """Why a transaction is made in which a person says that processes are not a dispatch's. They are found by it."""
+    return f"excuse processes in the worktree of {ident}"
+
+
+def excused(ground: Ground, row: Row, census: Census) -> list[int]:
+    """Processes of which a person has said that they are not the dispatch's, and whoever descends from them."""
+    said = ground.store.read(lambda rows: rows.all(q.OPERATIONS_BY_WHY, dispatch=row["id"], why=excusing(row["id"])))
+    whom = [Identity.parse(text) for each in said for text in json.loads(each["what"]).get("not_ours", [])]
+    return census.with_descendants(who.pid for who in whom if who is not None and census.has(who))
 
 
 def _process(ground: Ground, row: Row) -> Identity | None:
@@ -61,12 +104,12 @@ def _process(ground: Ground, row: Row) -> Identity | None:
     return process if process is not None and process.boot == ground.world.host.boot else None
 
 
-def _ours(ground: Ground, row: Row, process: Identity | None, census: Census) -> list[int]:
+def _ours(ground: Ground, row: Row, process: Identity | None, groups: list[Claim], census: Census) -> list[int]:
     proven = census.marked(row["id"])
     if process is not None:
         proven |= census.in_session(process) if row["kind"] != "finisher" else set()
         proven |= {who.pid for who in _recorded(row) if census.has(who)}
-        proven |= {pid for pid in _in_cgroup(ground, row) if pid in census.entries}
+        proven |= {pid for pid in _inside(ground, groups) if pid in census.entries}
         proven |= {process.pid} if census.has(process) else set()
     return [pid for pid in census.with_descendants(proven) if pid != os.getpid() and not census.is_fleets(pid)]
 
@@ -76,10 +119,14 @@ def _recorded(row: Row) -> list[Identity]:
     return [who for who in found if who is not None]
 
 
-def _in_cgroup(ground: Ground, row: Row) -> list[int]:
+def _groups(ground: Ground, row: Row) -> list[Claim]:
+    """The control groups that a dispatch holds: one, where the system has it."""
     claims = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
-    names = [claim["name"] for claim in claims if claim["kind"] == "cgroup" and claim["state"] != "released"]
-    return [pid for name in names for pid in ground.world.cgroups.members(name)]
+    return [Claim.of(each) for each in claims if each["kind"] == "cgroup" and each["state"] != "released"]
+
+
+def _inside(ground: Ground, groups: list[Claim]) -> list[int]:
+    return [pid for claim in groups for pid in ground.world.cgroups.members(claim.name)]
 
 
 def record(ground: Ground, row: Row, census: Census | None = None, *, lasting: float = 0) -> None:
@@ -93,7 +140,7 @@ def record(ground: Ground, row: Row, census: Census | None = None, *, lasting: f
     census = census or ground.world.processes.census()
     hidden = [
         census.identity(pid)
-        for pid in _ours(ground, row, process, census)
+        for pid in _ours(ground, row, process, _groups(ground, row), census)
         if pid != process.pid
         and census.age(pid) >= lasting
         and (census.entries[pid].session != process.pid or census.mark(pid) != row["id"])

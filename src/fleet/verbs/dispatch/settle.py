@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors.absent import NoSuchDispatch
+from fleet.errors.contested import WorktreeBusy
 from fleet.errors.tools import GitRefused
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED, Evidence, Outcome, outcome
@@ -41,11 +42,12 @@ _BETWEEN_LOOKS = 0.02
 class Hindrance:
     """Why a dispatch cannot be ended; empty when its death is proven.
 
-    Strangers: processes in its worktree that fleet cannot attribute. Unreadable: such as could not be looked into; they hinder nothing.
+    Strangers: processes in its worktree that fleet cannot attribute. Way: what a person can do about them. Unreadable: such as could not be looked into; they hinder nothing.
     """
 
     why: str = ""
     strangers: str = ""
+    way: str = ""
     unreadable: str = ""
 
 
@@ -63,7 +65,7 @@ def settle(
             return _settled_before(ground, ident)
         found = _why_not(ground, row, listing, undo=undo)
         if found.why:
-            who = {"strangers": found.strangers} if found.strangers else {}
+            who = {"strangers": found.strangers, "way": found.way} if found.strangers else {}
             return {"id": ident, "settled": False, "why": found.why} | who
         state = _ended(ground, row, why)
         if state:
@@ -117,11 +119,24 @@ def hindrance(ground: Ground, row: Row, listing: Listing, census: Census | None 
         return Hindrance(why=f"it left processes behind: {', '.join(str(each.pid) for each in left.ours)}")
     if left.strangers:
         who = remaining.named(left.strangers)
-        return Hindrance(why=f"{who} works in its worktree, and fleet cannot tell whose it is", strangers=who)
+        way = remaining.way_out(row["id"], left.strangers)
+        why = f"{who} works in its worktree, and fleet cannot tell whose it is; {way}"
+        return Hindrance(why=why, strangers=who, way=way)
     server = Identity.parse(row["server"] or "")
     silent = listing.server is None and server is not None and ground.world.processes.life(server) != "dead"
     why = "its tmux server does not say how it ended" if silent else ""
     return Hindrance(why=why, unreadable=remaining.named(left.unreadable))
+
+
+def kept_worktree(ground: Ground, ident: str) -> WorktreeBusy | None:
+    """The refusal that whoever needs the worktree of a dead agent gets, if a process keeps it that fleet cannot attribute."""
+    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    if row is None or row["exec_state"] != "in_flight" or row["slug"] is None:
+        return None
+    found = hindrance(ground, row, ground.world.tmux.listing())
+    if not found.strangers:
+        return None
+    return WorktreeBusy(project=row["project"], slug=row["slug"], who=found.strangers, way=found.way)
 
 
 def _why_starting(ground: Ground, row: Row, listing: Listing) -> str:

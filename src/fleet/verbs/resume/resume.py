@@ -144,7 +144,7 @@ def settled(ground: Ground, row: Row) -> Row:
         if not done["settled"] and done["why"] != CHANGED:
             advice = f"attach to it with `fleet attach {row['id']}`"
             if done.get("strangers"):
-                advice = "look at the process; when it is ended, or its directory is elsewhere, resume again"
+                advice = "then resume again"
             elif "fleet dispatches disown" in done["why"]:
                 advice = "it is not started again beside one that may live"
             raise NotResumable(dispatch=row["id"], why=done["why"], advice=advice)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.agents.listing import agents
+from fleet.verbs.dispatch.settle import kept_worktree
 from fleet.verbs.jobs.abandoned import left_by_runners
 from fleet.verbs.sweep import trash
 from fleet.verbs.tasks import review
@@ -34,7 +35,7 @@ def status(ground: Ground) -> Document:
     on_hand, asked, unmerged = found.pop("on_hand"), found.pop("asked"), found.pop("unmerged")
     return {
         "needs_you": [*(_asks(each) for each in asked), *_silent(at_work, {each["dispatch"] for each in asked})],
-        "in_the_way": hindrances(ground, found["projects"]),
+        "in_the_way": [*hindrances(ground, found["projects"]), *_kept_worktrees(ground, at_work)],
         **found,
         "reclaim": [*found["reclaim"], *trash.expiring(ground)],
         "merging": [
@@ -43,6 +44,13 @@ def status(ground: Ground) -> Document:
         ],
         "working": _working(on_hand, at_work),
     }
+
+
+def _kept_worktrees(ground: Ground, at_work: list[Document]) -> list[Document]:
+    """Worktrees of dead agents that are not handed on, because a process works in them that fleet cannot attribute."""
+    dead = (agent for agent in at_work if agent["state"] == "exited")
+    found = ((agent["project"], kept_worktree(ground, agent["id"])) for agent in dead)
+    return [{"project": project, "text": kept.spoken} for project, kept in found if kept is not None]
 
 
 def _known(rows: Rows, now: int, here: dict[str, str]) -> Document:

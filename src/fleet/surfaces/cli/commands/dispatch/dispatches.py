@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.errors.refused import NotSettled
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import picked
@@ -21,6 +22,7 @@ def dispatches() -> None:
     \b
     fleet dispatches list
     fleet dispatches show 3f2a9c01
+    fleet dispatches settle 3f2a9c01 --not-ours 4711
     fleet dispatches disown 3f2a9c01 --reason "that machine is gone"
     """
 
@@ -74,6 +76,40 @@ def show(agent: str | None, **given: Any) -> None:
     for claim in found["claims"]:
         named = claim["data"].get("name") or claim["data"].get("session") or ""
         terminal.say(f"  {claim['class']:<10} {claim['kind']:<20} {claim['state']:<18} {named}")
+
+
+@dispatches.command("settle")
+@click.argument("agent")
+@click.option(
+    "--not-ours",
+    type=click.IntRange(min=1),
+    multiple=True,
+    metavar="PID",
+    help="this process in its worktree is not the agent's: it keeps nobody from the worktree, and lives on",
+)
+@unkeyed
+def settle(agent: str, not_ours: tuple[int, ...], **given: Any) -> None:
+    """End a dispatch whose agent is dead, so that its worktree can be handed on. Kills nobody.
+
+    A process that works in the worktree, and that fleet cannot attribute, keeps the dispatch from being settled. Whoever knows
+    that it is a person's editor or server says so; it is recorded for this very process and this dispatch.
+
+    \b
+    Examples:
+      fleet dispatches settle 3f2a9c01
+      fleet dispatches settle 3f2a9c01 --not-ours 4711
+    """
+    with Fleet.open(actor=given["as"]) as fleet:
+        ident = fleet.find(agent)
+        excused = fleet.excuse(ident, not_ours)["not_ours"] if not_ours else []
+        done = fleet.settle(ident)
+    if not done["settled"]:
+        raise NotSettled(dispatch=ident, why=done["why"])
+    if given["json"]:
+        terminal.say_json({name: done[name] for name in ("id", "exec_state", "left")} | {"not_ours": excused})
+        return
+    left = f"; left: {'; '.join(done['left'])}" if done["left"] else ""
+    terminal.say(f"{ident} is settled ({done['exec_state']}){left}")
 
 
 @dispatches.command("disown")

@@ -1,4 +1,4 @@
-"""fleet task show, list, ready, why, graph."""
+"""fleet task show, list, ready, graph."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from fleet.api.looking import Looking
 from fleet.model.tasks.steps import STATUSES
 from fleet.surfaces.cli.options import COUNT, reading, slug_argument
 from fleet.surfaces.cli.ui import drawing, terminal
-from fleet.verbs.tasks.explain import MOST
 from fleet.verbs.tasks.show import EVERYTHING, PAGE, Filters
 
-_DEEPEST = 30
 _LABELS = (
     ("priority", "priority"),
     ("assignee", "assignee"),
@@ -146,28 +144,6 @@ def ready(limit: int, **given: Any) -> None:
             terminal.say(line)
 
 
-@click.command("why")
-@slug_argument
-@reading
-def why(slug: str, **given: Any) -> None:
-    """Why a task is not being worked on: a sentence a blocker, to the root of the chain.
-
-    \b
-    Examples:
-      fleet task why write-the-tests
-    """
-    with Looking.open() as fleet:
-        found = fleet.why(project=fleet.project_here(given["project"]), slug=slug)
-    if given["json"]:
-        terminal.say_json(found)
-        return
-    terminal.say(found["sentences"][0])
-    for each in found["chain"]:
-        terminal.say(f"{'  ' * (min(each['depth'], _DEEPEST) + 1)}{each['sentence']}")
-    if len(found["chain"]) == MOST:
-        terminal.say(f"… only the nearest {MOST} are shown: `fleet task why {found['chain'][-1]['needs']}` goes on")
-
-
 @click.command("graph")
 @click.option("--mermaid", "form", flag_value="mermaid", help="as Mermaid, for Markdown pages")
 @click.option("--dot", "form", flag_value="dot", help="as DOT, for Graphviz")
@@ -193,4 +169,4 @@ def graph(form: str | None, **given: Any) -> None:
     terminal.say_lines(draw(found))
 
 
-COMMANDS = {"task show": show, "task list": list_, "task ready": ready, "task why": why, "task graph": graph}
+COMMANDS = {"task show": show, "task list": list_, "task ready": ready, "task graph": graph}

@@ -1,0 +1,59 @@
+"""Excuse: a person says that processes in a worktree are not the agent's. They keep the worktree from nobody then, and live on.
+
+What is recorded is the identity of each process: a later one with the same pid is not excused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors.refused import NotExcused
+from fleet.model.dispatch.steps import UNFINISHED
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch import remaining
+from fleet.verbs.homes.ownership import refuse_foreign
+from fleet.world.process import ps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+    from fleet.world.process.census import Census
+
+
+def excuse(ground: Ground, ident: str, pids: Sequence[int]) -> dict[str, Any]:
+    """Record that processes which keep the worktree of a dispatch are not the dispatch's. All of them, or none."""
+    row = ground.dispatch(ident)
+    refuse_foreign(ground, f"dispatch {ident}", row)
+    census = ground.world.processes.census()
+    excused = remaining.excused(ground, row, census)
+    found = remaining.look(ground, row, census)
+    new = [pid for pid in dict.fromkeys(pids) if pid not in excused]
+    for pid in new:
+        why = _why_not(row, pid, found, census)
+        if why:
+            raise NotExcused(pid=pid, dispatch=ident, why=why)
+    whom = {str(census.identity(pid)): ps.command(pid) for pid in new}
+    return ground.commit(_excuse(row, whom)) if whom else {"id": ident, "not_ours": []}
+
+
+def _why_not(row: Row, pid: int, found: remaining.Remains, census: Census) -> str:
+    """Why a person's word does not count; empty when it does."""
+    if row["exec_state"] not in UNFINISHED:
+        return f"{row['id']} has ended already: {row['exec_state']}"
+    if pid not in census.entries:
+        return "no such process is alive"
+    if any(who.pid == pid for who in found.ours):
+        return f"it is proven to be of {row['id']}"
+    return "" if pid in found.strangers else "it does not keep the worktree"
+
+
+def _excuse(row: Row, whom: dict[str, str]) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(row["project"], row["slug"])
+        tx.dispatch = row["id"]
+        tx.note(not_ours=list(whom), commands=list(whom.values()))
+        return {"id": row["id"], "not_ours": list(whom)}
+
+    return Change(remaining.excusing(row["id"]), work, *whom)
