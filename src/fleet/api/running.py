@@ -19,10 +19,9 @@ from fleet.model.text.times import iso_or_none
 from fleet.resources import KINDS, class_of
 from fleet.store import queries as q
 from fleet.store import tasks
-from fleet.verbs import excuse
 from fleet.verbs.agents import listing as agents
 from fleet.verbs.coord import seat
-from fleet.verbs.dispatch import dispatch, end, find, plan, prompts, reclaim, settle
+from fleet.verbs.dispatch import dispatch, end, excuse, find, plan, prompts, reclaim, settle
 from fleet.verbs.dispatch import keep_uncommitted as keep
 from fleet.verbs.merge import branches, land, merge, recorded
 from fleet.verbs.merge import restore as restore_merges

@@ -91,7 +91,7 @@ TASK = (
     Entry("show", "tasks.read", "Everything about a task."),
     Entry("list", "tasks.read", "List tasks, by status, tag, text or assignee."),
     Entry("ready", "tasks.read", "What could be started now, most urgent first."),
-    Entry("why", "tasks_why", "Why a task is not being worked on."),
+    Entry("why", "tasks.why", "Why a task is not being worked on."),
     Entry("graph", "tasks.read", "Draw the graph: a tree, Mermaid or DOT."),
     Entry("watch", "views.operations", "Follow changes of tasks as they happen."),
     Entry("import", "tasks.exchange", "Take in a graph: fleet, workgraph or beads JSON Lines."),

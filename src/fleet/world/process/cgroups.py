@@ -14,7 +14,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from fleet.world.scopes import SLICE, Places, Scopes
+from fleet.world.process.scopes import SLICE, Places, Scopes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from live.dispatch.systemd import FAILS, HANGS, WORKS, Systemd, without
+from live.processes.systemd import FAILS, HANGS, WORKS, Systemd, without
 from live.processes.test_who_is_left import WRITER, Left, is_ended_with_its_group
 from staging.stage import Stage, acted, answer, claim_of, is_alive
 
@@ -129,11 +129,11 @@ def test_a_scope_that_no_claim_speaks_of_goes_when_it_is_empty(scene, systemd):
 OUTSIDE = """
 import os, subprocess, sys
 from pathlib import Path
-from fleet.world.cgroups import Cgroups
+from fleet.world.process.cgroups import Cgroups
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
-from fleet.world.programs import Programs
-from fleet.world.scopes import Places
+from fleet.world.process.programs import Programs
+from fleet.world.process.scopes import Places
 os.makedirs(sys.argv[1], exist_ok=True)
 Path(sys.argv[1], "cgroup.procs").write_text("0")
 groups = Cgroups(Funnel(), "0" * 12, programs=Programs(Funnel()), clock=Clock(), places=Places(**eval(sys.argv[2])))

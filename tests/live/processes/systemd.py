@@ -8,7 +8,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from fleet.world.scopes import Places
+from fleet.world.process.scopes import Places
 
 # Answers when the job is queued: the process is moved a moment later.
 WORKS = """
@@ -28,7 +28,7 @@ done
 _FLEET = """#!{python}
 from functools import partial
 from fleet.world import world
-from fleet.world.scopes import Places
+from fleet.world.process.scopes import Places
 world.Cgroups = partial(world.Cgroups, places=Places(**{places!r}))
 world.fleet_program = lambda: __file__
 from fleet.surfaces.cli.entry import main
