@@ -9,6 +9,7 @@ import account
 import hypothesis
 import psycopg
 import pytest
+from auditing import effect_audit
 
 from fleet.model.text.times import SECOND
 from fleet.testing.postgres import ThrowawayPostgres, url_in, wait_until_ready
@@ -22,6 +23,7 @@ hypothesis.settings.load_profile("on a busy machine")
 
 SERVER = pytest.StashKey[ThrowawayPostgres]()
 NUMBERS = count()
+effect_audit.install()
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -105,6 +107,23 @@ def no_outer_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("FLEET_", "TMUX", "CLAUDECODE")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def no_unfunnelled_effects(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """Every effect of fleet, in this process and in programs that a test starts, passes the funnel."""
+    reports = tmp_path_factory.getbasetemp() / f"effects-{next(NUMBERS)}"
+    if request.node.get_closest_marker("beneath_funnel"):
+        yield reports
+        return
+    monkeypatch.setenv(effect_audit.REPORTS, str(reports))
+    monkeypatch.setenv("PYTHONPATH", effect_audit.HERE, prepend=os.pathsep)
+    yield reports
+    found = sorted(set(reports.read_text().splitlines())) if reports.exists() else []
+    reports.unlink(missing_ok=True)
+    assert not found, "\n".join(["effects outside of the funnel:", *found])
 
 
 @pytest.fixture

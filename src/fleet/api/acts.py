@@ -55,16 +55,19 @@ class Acts:
     def open(cls, home: str | None = None, *, actor: str | None = None, make: bool = True) -> Self:
         """Open a fleet home, made if it is missing, but by no agent; the actor is told by the environment if not named."""
         name, dispatch = acting(dispatch=os.environ.get("FLEET_DISPATCH_ID"), named=actor, person=_person())
-        where = ready_home(os.path.abspath(home) if home else home_path(), make=make and dispatch is None)
-        funnel, known = Funnel(), home_record.read(where)
+        funnel, path = Funnel(), os.path.abspath(home) if home else home_path()
+        where = ready_home(path, funnel, make=make and dispatch is None)
+        known = home_record.read(where)
         old = known is None and _is_in_use(where)
         store = open_store(where, funnel, had=known.database if known else "")
         acts = cls(home=where, store=store, actor=name, dispatch=dispatch, funnel=funnel)
-        acts.record = known if known and known.database == store.kind else _remembered(where, store.kind, is_old=old)
+        if known is None or known.database != store.kind:
+            known = _remembered(where, funnel, store.kind, is_old=old)
+        acts.record = known
         if acts.record.path != where:
             acts.moved = _why_elsewhere(acts.record, where)
         if acts.moved is None and (acts.record.is_copy or not os.path.exists(f"{where}/{home_record.COPY}")):
-            _save(acts.record, where)
+            _save(acts.record, where, funnel)
         return acts
 
     def close(self) -> None:
@@ -210,20 +213,20 @@ def _is_in_use(home: str) -> bool:
     return is_in_use(home)
 
 
-def _remembered(home: str, database: str, *, is_old: bool) -> HomeRecord:
+def _remembered(home: str, funnel: Funnel, database: str, *, is_old: bool) -> HomeRecord:
     from fleet.world.home.home_change import remember
 
-    return remember(home, database=database, is_old=is_old)
+    return remember(home, funnel, database=database, is_old=is_old)
 
 
-def _save(record: HomeRecord, home: str) -> None:
+def _save(record: HomeRecord, home: str, funnel: Funnel) -> None:
     """See to it that the home has both its record and the copy."""
     from fleet.world.home import home_change
 
     if record.is_copy:
-        home_change.restore(home)
+        home_change.restore(home, funnel)
     else:
-        home_change.keep_copy(home, record)
+        home_change.keep_copy(home, funnel, record)
 
 
 def _why_elsewhere(record: HomeRecord, home: str) -> FleetError | None:

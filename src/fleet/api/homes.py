@@ -62,7 +62,8 @@ def new_database(reason: str, *, actor: str | None = None) -> Document:
     told = texts.text("reason", reason)
     if os.environ.get("FLEET_DISPATCH_ID") or os.environ.get("FLEET_RUNNER_OF") or marks_above(home_path()):
         raise Refused(what="only a person begins with a new database, and this is an agent")
-    where = ready_home(home_path())
+    funnel = Funnel()
+    where = ready_home(home_path(), funnel)
     record = home_record.read(where)
     elsewhere = home_change.why_elsewhere(record, where) if record else None
     if elsewhere is not None:
@@ -71,7 +72,7 @@ def new_database(reason: str, *, actor: str | None = None) -> Document:
         with Homes.open(actor=actor):
             raise Refused(what=f"the fleet home {where} has its database; nothing was changed")
     except StoreGone:
-        open_store(where, Funnel()).close()
+        open_store(where, funnel).close()
     with Homes.open(actor=actor) as fleet:
         return fleet.commit(_begun(where, fleet.store.kind, told))
 

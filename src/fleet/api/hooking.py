@@ -13,7 +13,6 @@ from fleet.store.registry import open_store
 from fleet.verbs.agents import hook, hook_answer, messages
 from fleet.verbs.coord.prove import prove
 from fleet.world.clock import Clock
-from fleet.world.funnel import Funnel
 from fleet.world.home import home_record
 from fleet.world.home.location import home_path, ready_home
 from fleet.world.ids import Ids
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from fleet.store.transaction import Change, Store
     from fleet.verbs.agents.hook import Reply
+    from fleet.world.funnel import Funnel
 
     Told = dict[str, Any]
 
@@ -43,12 +43,12 @@ class Hooking:
         self.ids = Ids()
 
     @classmethod
-    def here(cls) -> Self:
+    def here(cls, funnel: Funnel) -> Self:
         """The home and the agent that the environment names."""
         ident = DispatchId(os.environ["FLEET_DISPATCH_ID"], source="FLEET_DISPATCH_ID")
-        home = ready_home(home_path(), make=False)
+        home = ready_home(home_path(), funnel, make=False)
         known = home_record.read(home)
-        return cls(home, ident, open_store(home, Funnel(), wait=PATIENCE, had=known.database if known else ""))
+        return cls(home, ident, open_store(home, funnel, wait=PATIENCE, had=known.database if known else ""))
 
     def __enter__(self) -> Self:
         """Be closed at the end."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors.refused import WorktreeRefused
 from fleet.errors.tools import GitRefused
 from fleet.resources.worktree import half_made, half_removed
-from fleet.world.files import folders
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim, Look
@@ -49,7 +48,7 @@ class MergeTree:
         try:
             if self.look(claim, world) != "absent" or order.base is None:
                 raise WorktreeRefused(path=claim.name, why="something is there already", advice="run `fleet clean`")
-            folders.make(os.path.dirname(claim.name))
+            world.files.make_folder(os.path.dirname(claim.name))
             reason = half_made.reason(claim, order.dispatch, world)
             world.git.add_scratch(
                 order.repository, claim.name, order.base, reason=reason, limit=order.git_limit, lock=lock

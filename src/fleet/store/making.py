@@ -18,12 +18,13 @@ from fleet.world.files.locks import FileLock
 
 if TYPE_CHECKING:
     from fleet.errors.families import FleetError
+    from fleet.world.funnel import Funnel
 
 _PRIVATE = 0o600
 _A_MOMENT = 0.1
 
 
-def make_or_migrate(home: str, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
+def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
     """Make the database if it is missing, migrate it if it is old. One does it, the others wait."""
     try:
         lock = FileLock(f"{home}/{LOCK}")
@@ -32,7 +33,7 @@ def make_or_migrate(home: str, *, wait: float, migrations: tuple[Migration, ...]
     try:
         if not lock.take(wait):
             raise StoreBusy(holder=lock.holder(), seconds=wait)
-        _make_or_migrate(home, wait, migrations)
+        funnel.through("make or migrate database", lambda: _make_or_migrate(home, wait, migrations))
     except (sqlite.Error, OSError) as error:
         raise _translated(home, error) from error
     finally:
@@ -114,14 +115,14 @@ def discard_unfinished(home: str) -> None:
         left.unlink(missing_ok=True)
 
 
-def sweep(home: str) -> None:
+def sweep(home: str, funnel: Funnel) -> None:
     """The same, unless somebody is at it."""
     if not any(Path(home, "backups").glob("*.db.making*")):
         return
     lock = FileLock(f"{home}/{LOCK}")
     try:
         if lock.take(_A_MOMENT):
-            discard_unfinished(home)
+            funnel.through("discard unfinished backups", lambda: discard_unfinished(home))
     finally:
         lock.close()
 

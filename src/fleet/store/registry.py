@@ -66,7 +66,7 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
             raise StoreGone(home=home, database=had, store=f"{home}/{FILE}") from None
         from fleet.store.making import make_or_migrate
 
-        make_or_migrate(home, wait=wait)
+        make_or_migrate(home, funnel, wait=wait)
     return SqliteStore(home, funnel, wait=wait)
 
 

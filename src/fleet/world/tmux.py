@@ -8,7 +8,6 @@ no session is ended as a whole.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import secrets
@@ -18,6 +17,7 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from fleet.errors.tools import TmuxRefused
+from fleet.world.files import folders
 from fleet.world.home.home_change import id_of_path
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from fleet.model.identity import Identity
     from fleet.world.files.files import Files
+    from fleet.world.funnel import Funnel
     from fleet.world.process.cgroups import Cgroups
     from fleet.world.process.processes import Processes
     from fleet.world.process.programs import Done, Programs
@@ -142,7 +143,7 @@ class Tmux:
     ) -> None:
         self.home = home
         self.home_id = home_id
-        self.socket = socket_of(home)
+        self.socket = socket_of(home, programs.funnel)
         self._files = files
         self._programs = programs
         self._processes = processes
@@ -281,14 +282,14 @@ def _is_scrubbed(name: str) -> bool:
     return name in _SCRUBBED or name.startswith(_SCRUBBED_PREFIXES)
 
 
-def socket_of(home: str) -> str:
+def socket_of(home: str, funnel: Funnel) -> str:
     """In the home; where that would be too long for a socket, in a private directory of the user's."""
     path = socket_path(home)
     folder = os.path.dirname(path)
     if folder == home:
         return path
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(folder, mode=0o700)
+    if not os.path.lexists(folder):
+        funnel.through("make socket folder", lambda: folders.make(folder))
     status = os.lstat(folder)
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise TmuxRefused(what=f"use {folder} for its socket", why="it is not a private directory of this user")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -50,11 +51,12 @@ class World:
         self.host = Host(self.record.host)
         self.files = Files(home, funnel)
         self.machine = Machine(funnel)
-        self.rooms = Rooms(home, self.host.boot, socket_of(home))
+        socket = socket_of(home, funnel)
+        self.rooms = Rooms(home, self.host.boot, socket)
         self.rooms.enter()
         self.programs = Programs(funnel, lambda: self.rooms.lease)
         self.children = Children(funnel)
-        self.processes = Processes(self.host, funnel, home, socket_of(home))
+        self.processes = Processes(self.host, funnel, home, socket)
         self.git = Git(self.programs, self.rooms.sees_everyone, home)
         self.proofs = GitProofs(self.git)
         self.remotes = GitRemotes(self.git)
@@ -103,10 +105,14 @@ class World:
 
     def forget_effect_lock(self, claim: str) -> None:
         """The claim is history; nobody will look at its lock again."""
-        try:
-            os.unlink(f"{self.home}/locks/effects/{claim}.lock")
-        except FileNotFoundError:
-            return
+        path = f"{self.home}/locks/effects/{claim}.lock"
+        if os.path.lexists(path):
+            self.funnel.through("forget effect lock", lambda: _unlink(path))
+
+
+def _unlink(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def fleet_program() -> str:

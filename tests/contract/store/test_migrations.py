@@ -26,7 +26,7 @@ class OnSqlite:
         self.home = home
 
     def migrate(self, *more):
-        make_or_migrate(str(self.home), wait=5, migrations=(*MIGRATIONS, *more))
+        make_or_migrate(str(self.home), Funnel(), wait=5, migrations=(*MIGRATIONS, *more))
 
     def ask(self, sql):
         db = sqlite.connect(str(self.home / "fleet.db"))

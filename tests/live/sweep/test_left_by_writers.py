@@ -29,6 +29,7 @@ def writer(scene, path: Path):
     return child
 
 
+@pytest.mark.beneath_funnel
 @pytest.mark.req("SWEEP-1")
 @pytest.mark.parametrize(
     "name", ["tmux.conf", "jobs/3f2a9c01/report.html", "projects/p/coord-state.json", "logs/x.log"]
@@ -73,6 +74,7 @@ def test_half_a_backup_and_a_link_that_was_not_put_in_place_are_swept(scene):
     assert not [path for path in Path(scene.home, "locks").iterdir() if path.is_symlink()]
 
 
+@pytest.mark.beneath_funnel
 def test_a_sweep_between_making_and_locking_costs_the_writer_nothing(tmp_path, monkeypatch):
     real = unfinished._lock
     seen = []
@@ -90,6 +92,7 @@ def test_a_sweep_between_making_and_locking_costs_the_writer_nothing(tmp_path, m
     assert unfinished.discard_abandoned(name)
 
 
+@pytest.mark.beneath_funnel
 @pytest.mark.req("CLI-1")
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
 def test_a_file_of_a_persons_own_has_no_litter_beside_it(scene, ending):
@@ -119,6 +122,7 @@ def _write_on_a_full_disk(target: Path) -> None:
         raise OSError(28, "No space left on device")
 
 
+@pytest.mark.beneath_funnel
 def test_a_disk_that_takes_nothing_leaves_the_old_file_and_no_litter(tmp_path):
     target = tmp_path / "a"
     target.write_text("old")

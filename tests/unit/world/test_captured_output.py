@@ -14,6 +14,7 @@ from fleet.world.process.programs import Programs
 SHOUT = "import sys\nfor _ in range({n}): sys.stdout.buffer.write(b'x' * 1_000_000)\n"
 
 
+@pytest.mark.beneath_funnel
 @given(chunks=st.lists(st.binary(max_size=40), max_size=12), head=st.integers(0, 60), tail=st.integers(1, 60))
 def test_what_is_kept_is_the_beginning_and_the_end(tmp_path_factory, chunks, head, tail):
     path = tmp_path_factory.mktemp("recording") / "log"
@@ -31,6 +32,7 @@ def test_what_is_kept_is_the_beginning_and_the_end(tmp_path_factory, chunks, hea
         )
 
 
+@pytest.mark.beneath_funnel
 def test_a_text_says_how_much_is_left_out(tmp_path):
     recording = Recording(str(tmp_path / "log"))
     for _ in range(100):

@@ -26,6 +26,8 @@ def test_one_that_has_none_is_not_waited_for(monkeypatch):
     waited: list[float] = []
     monkeypatch.setattr(ps, "sleep", waited.append, raising=False)
     with subprocess.Popen(["sleep", "1000"], env={}) as child:
+        while not ps.command(child.pid):  # the kernel tells of its start before its words can be read
+            pass
         found = ps.environment(child.pid)
         child.kill()
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)

@@ -17,7 +17,6 @@ from fleet.resources.worktree import half_made, half_removed
 from fleet.resources.worktree.branch_ownership import is_made_by, is_ordered, maker_of, mark_late, may_drop
 from fleet.resources.worktree.half_made import UNMADE, mark
 from fleet.resources.worktree.verdict import may_go
-from fleet.world.files import folders
 from fleet.world.git.branch_in_use import branch_in_hand
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ class Worktree:
 
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Make it on a new branch, which is marked; on the one that is there only if its mark proves it to be this project's."""
-        folders.make(os.path.dirname(claim.name))
+        world.files.make_folder(os.path.dirname(claim.name))
         repository, limit, rest = order.repository, order.git_limit, order.meanwhile
         reason = half_made.reason(claim, order.dispatch, world)
         if self._is_branch_there(claim, order, world):

@@ -28,13 +28,13 @@ from fleet.store.transaction import Change
 from fleet.verbs.agents import inject_hooks
 from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.resume import conversation
-from fleet.world.files import folders
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.git.ignored import digest
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Ground
+    from fleet.world.funnel import Funnel
 
 _REASON = 300
 _LINK_WAIT = 10.0
@@ -52,14 +52,15 @@ class Launched:
     # What it inherits: the lock that says that its room uses the home.
     lease: int = -1
 
-    def become(self) -> NoReturn:
+    def become(self, funnel: Funnel) -> NoReturn:
         """Become the engine."""
         os.chdir(self.cwd)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the engine would
             signal.signal(number, signal.SIG_DFL)
         if self.lease >= 0:
             os.set_inheritable(self.lease, True)  # noqa: FBT003 - so it is called
-        os.execve(self.program, self.words, self.env)  # noqa: S606 - no shell is what is wanted
+        name = f"exec {os.path.basename(self.program)}"
+        funnel.through(name, lambda: os.execve(self.program, self.words, self.env))  # noqa: S606 - no shell is what is wanted
 
 
 def launch(ground: Ground, ident: str) -> Launched:
@@ -197,16 +198,11 @@ def _is_remote(ground: Ground, row: Row) -> bool:
 def _bin(ground: Ground) -> str:
     """A directory with nothing but fleet in it: what agents call is this fleet, and nothing else of ours is on their PATH."""
     folder, link = f"{ground.world.home}/bin", f"{ground.world.home}/bin/fleet"
-    folders.make(folder)
     if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(ground.world.fleet_program):
         gate = ground.world.gate("bin")
         gate.take(wait=_LINK_WAIT)
         try:
-            new = f"{ground.world.home}/locks/fleet.new"  # not beside it: agents have that on their PATH
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(new)
-            os.symlink(ground.world.fleet_program, new)
-            os.replace(new, link)
+            ground.world.files.link("bin/fleet", to=ground.world.fleet_program)
         finally:
             gate.give()
     return folder
@@ -239,12 +235,16 @@ def _comfort(ground: Ground, row: Row, repository: str, cwd: str) -> None:
     names = [name for name in included(ground, repository) if not os.path.lexists(os.path.join(cwd, name))]
     _note_copies(ground, row, repository, names)
     for name in names:
-        target = os.path.join(cwd, name)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # it went meanwhile
-            shutil.copy2(os.path.join(repository, name), target, follow_symlinks=False)
+        source, target = os.path.join(repository, name), os.path.join(cwd, name)
+        ground.world.funnel.through("copy into worktree", lambda: _copy(source, target))  # noqa: B023 - called at once
     run_hook(ground, row, "worktree.setup", cwd)
     ground.world.files.publish(marker, b"done\n")
+
+
+def _copy(source: str, target: str) -> None:
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+        shutil.copy2(source, target, follow_symlinks=False)
 
 
 def _note_copies(ground: Ground, row: Row, repository: str, names: list[str]) -> None:

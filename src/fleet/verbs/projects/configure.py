@@ -9,7 +9,7 @@ from fleet.errors.given import BadSetting
 from fleet.model.settings import document
 from fleet.model.settings.edit import with_value
 from fleet.model.settings.table import PROJECT_FILE
-from fleet.world.files.user_file import replacing
+from fleet.world.files.user_file import write
 from fleet.world.home.settings_file import text_of
 
 if TYPE_CHECKING:
@@ -29,10 +29,5 @@ def configure(ground: Ground, project: str, wanted: dict[str, str]) -> list[str]
     if told != known | wanted:
         raise BadSetting(file=path, line=1, why=f"{', '.join(changed)} cannot be put in", advice="write it by hand")
     if changed:
-        ground.world.funnel.through(f"write {PROJECT_FILE}", lambda: _write(path, after))
+        write(ground.world.funnel, path, [after])
     return changed
-
-
-def _write(path: str, text: str) -> None:
-    with replacing(path) as file:
-        file.write(text)

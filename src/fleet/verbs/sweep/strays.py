@@ -122,7 +122,7 @@ def _forget_litter(ground: Ground) -> None:
             ground.world.forget_effect_lock(ident)
     for path in files.abandoned():
         files.discard_abandoned(path)
-    making.sweep(ground.world.home)
+    making.sweep(ground.world.home, ground.world.funnel)
     _forget_links(ground)
 
 

@@ -77,7 +77,7 @@ def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding
     if "orphans" in phases:
         found += _archive(ground, kill=kill)
     if "orphans" in phases and kill:
-        ground.world.rooms.forget_gone()
+        ground.world.rooms.forget_gone(ground.world.funnel)
         _stop_server(ground)
     return found
 

@@ -43,6 +43,17 @@ class Files:
         """Give a file another name, durably. Safe when it was moved already."""
         self._funnel.through(f"move {name}", lambda: _move(f"{self.root}/{name}", f"{self.root}/{to}"))
 
+    def make_folder(self, path: str) -> None:
+        """Make a folder of the home, and those above it, each private."""
+        if not os.path.isdir(path):
+            self._funnel.through(f"mkdir {os.path.basename(path)}", lambda: folders.make(path))
+
+    def link(self, name: str, *, to: str) -> None:
+        """Make a symbolic link, in the place of another one if there is one. For whoever holds its gate."""
+        self._funnel.through(
+            f"link {name}", lambda: _link(f"{self.root}/{name}", to, f"{self.root}/locks/{os.path.basename(name)}.new")
+        )
+
     def abandoned(self) -> list[str]:
         """Files that somebody who is dead was writing, by their paths; worktrees are not looked into."""
         found = []
@@ -86,6 +97,14 @@ def _move(path: str, to: str) -> None:
     folders.make(os.path.dirname(to))
     os.rename(path, to)
     _sync(os.path.dirname(to))
+
+
+def _link(path: str, to: str, new: str) -> None:
+    """Built in another folder: that of the link may be on an agent's PATH."""
+    folders.make(os.path.dirname(path))
+    _discard(new)
+    os.symlink(to, new)
+    os.replace(new, path)
 
 
 def _publish(path: str, content: bytes) -> None:

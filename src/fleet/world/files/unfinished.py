@@ -60,7 +60,7 @@ def abandoned(paths: Iterable[str]) -> list[str]:
 
 def _is_free(path: str) -> bool:
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return False
     try:

@@ -13,12 +13,24 @@ from fleet.errors.store import WriteFailed
 from fleet.world.files import unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import FrameType
     from typing import TextIO
 
+    from fleet.world.funnel import Funnel
+
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _PUBLIC = 0o666
+
+
+def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None = None) -> None:
+    """Write a file so that it takes the place of the old one when it is whole, and leaves it alone otherwise."""
+
+    def act() -> None:
+        with replacing(path, mode=mode) as file:
+            file.writelines(lines)
+
+    funnel.through(f"write {os.path.basename(path)}", act)
 
 
 @contextmanager

@@ -59,6 +59,7 @@ class Git:
 
     def __init__(self, programs: Programs, sees_everyone: Callable[[], bool] = lambda: False, home: str = "") -> None:
         self._programs = programs
+        self.funnel = programs.funnel
         self._home = home
         # The repositories of all projects, asked for when a worktree points to one that is not known yet. None: any will do.
         self.repositories: Callable[[], Iterable[str]] | None = None
@@ -224,11 +225,11 @@ class Git:
             raise GitRefused(what=f"git {effect}", why=said(done))
 
     def _past(self, run: Callable[[], Done], near: str) -> Done:
-        return locks.past(run, near, self._sees_everyone)
+        return locks.past(run, near, self._sees_everyone, self.funnel)
 
     def status(self, path: str) -> worktree_status.Status | None:
         """What a worktree has that its branch does not have; None when git does not say."""
-        return worktree_status.read(self._exactly, path)
+        return worktree_status.read(self._exactly, path, self.funnel)
 
     def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
         """Whether a worktree has uncommitted work, files that are missing left out if wanted; None when git does not say."""
@@ -311,7 +312,7 @@ class Git:
             number += 1
         ref = f"refs/fleet/kept/{slug}/{number}"
         self._refuse_repositories(path)
-        hidden = worktree_status.hidden_edits(self._exactly, path)
+        hidden = worktree_status.hidden_edits(self._exactly, path, self.funnel)
         if hidden is None or (hidden and not worktree_status.clear_flags(self._exactly, path, hidden)):
             raise GitRefused(what=f"keep the work in {path}", why="git does not say which edits are hidden from it")
         self._write(path, "add", "--all", effect="add", limit=_LONG, lock=None)

@@ -14,6 +14,7 @@ from fleet.world.process import ps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.world.funnel import Funnel
     from fleet.world.process.programs import Done
 
 _BLOCKED = re.compile(r"Unable to create '([^'\n]+\.lock)': File exists")
@@ -21,11 +22,11 @@ _SETTLING = 0.2
 _MOST = 4  # index, head, branch, packed branches
 
 
-def past(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool]) -> Done:
+def past(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> Done:
     """Run a git; once more for each lock that was in its way and is gone."""
     done = run()
     for _ in range(_MOST):
-        if done.ok or not _is_freed(done.err, near, sees_everyone):
+        if done.ok or not _is_freed(done.err, near, sees_everyone, funnel):
             break
         done = run()
     return done
@@ -41,7 +42,7 @@ def _around(lock: str, near: str) -> list[str]:
     return [near, place, os.path.dirname(place), *leftovers.trees(place)]
 
 
-def _is_freed(said: str, near: str, sees_everyone: Callable[[], bool]) -> bool:
+def _is_freed(said: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:
     """After a moment. A lock that stays goes only if no process has it open, and no other git is at work near it.
 
     From a room in which not everybody can be seen who may hold it, that is not known, and it stays.
@@ -56,5 +57,5 @@ def _is_freed(said: str, near: str, sees_everyone: Callable[[], bool]) -> bool:
     if not sees_everyone() or ps.holders(lock) != [] or ps.running("git", *_around(lock, near)) != []:
         return False
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(lock)
+        funnel.through("remove lock of git", lambda: os.unlink(lock))
     return True

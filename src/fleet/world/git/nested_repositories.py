@@ -62,7 +62,7 @@ def _has_filters(git: Git, path: str) -> bool:
 
 def _has_edits(git: Git, path: str) -> bool:
     """Whether files of a repository are not as it has committed them, or untracked; also when git does not say."""
-    found = worktree_status.read(git.ask_foreign, path)
+    found = worktree_status.read(git.ask_foreign, path, git.funnel)
     return found is None or bool(found.changed) or bool(found.hidden)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from fleet.world.funnel import Funnel
     from fleet.world.process.programs import Done
 
 # Which commit a repository in the tree is at counts; git does not look at its files, by a configuration that is not ours.
@@ -33,9 +34,9 @@ class Status:
     ignored: tuple[str, ...]
 
 
-def read(ask: Ask, path: str) -> Status | None:
+def read(ask: Ask, path: str, funnel: Funnel) -> Status | None:
     """The state of a worktree; None when git does not say."""
-    done, hidden = ask("status", path, *_EVERYTHING), hidden_edits(ask, path)
+    done, hidden = ask("status", path, *_EVERYTHING), hidden_edits(ask, path, funnel)
     if not done.ok or hidden is None:
         return None
     found = _entries(done.out)
@@ -48,7 +49,7 @@ def repositories_among(found: Status, path: str) -> list[str]:
     return [name.rstrip("/") for _code, name in found.changed if os.path.lexists(f"{path}/{name.rstrip('/')}/.git")]
 
 
-def hidden_edits(ask: Ask, path: str) -> list[str] | None:
+def hidden_edits(ask: Ask, path: str, funnel: Funnel) -> list[str] | None:
     """Files that differ from the index although it is flagged to say that they do not; None when git does not say.
 
     Such flags are assume-unchanged and skip-worktree. A flagged file that is absent, as in a sparse checkout, is no edit.
@@ -58,10 +59,10 @@ def hidden_edits(ask: Ask, path: str) -> list[str] | None:
         return None
     flagged = [line[2:] for line in done.out.split("\0") if line[:1].islower() or line[:1] == "S"]
     there = [name for name in flagged if os.path.lexists(f"{path}/{name}")]
-    return _differing(ask, path, there) if there else []
+    return _differing(ask, path, there, funnel) if there else []
 
 
-def _differing(ask: Ask, path: str, names: list[str]) -> list[str] | None:
+def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[str] | None:
     """Those of the named files that differ from the index, found with a copy of the index that has no flags."""
     asked = ask("rev-parse", path, "--path-format=absolute", "--git-path", "index")
     if not asked.ok:
@@ -69,7 +70,7 @@ def _differing(ask: Ask, path: str, names: list[str]) -> list[str] | None:
     own = asked.out.rstrip("\n")
     copy = f"{own}.{secrets.token_hex(4)}.fleet"
     try:
-        shutil.copyfile(own, copy)
+        funnel.through("copy index", lambda: shutil.copyfile(own, copy))
         if not clear_flags(ask, path, names, index=copy):
             return None
         done = ask("status", path, "--porcelain", "-z", "--untracked-files=no", NOT_INTO, index=copy)
@@ -77,7 +78,7 @@ def _differing(ask: Ask, path: str, names: list[str]) -> list[str] | None:
         return None
     finally:
         if os.path.lexists(copy):
-            os.unlink(copy)
+            funnel.through("unlink copy of index", lambda: os.unlink(copy))
     found = {name for _code, name in _entries(done.out)}
     return [name for name in names if name in found] if done.ok else None
 

@@ -14,7 +14,7 @@ from fleet.errors.store import HomeUnusable, WriteFailed
 from fleet.model.text import jsontext
 from fleet.world.clock import Clock
 from fleet.world.files import folders
-from fleet.world.files.files import Files, move_into_place
+from fleet.world.files.files import Files
 from fleet.world.files.gates import Gate
 from fleet.world.home import home_record
 from fleet.world.home.home_record import COPY, FILE, HomeRecord
@@ -46,37 +46,41 @@ def unsaved(home: str) -> HomeRecord:
     return HomeRecord(id=id_of_path(home), host=machine, machine=machine, path=os.path.realpath(home), database="")
 
 
-def remember(home: str, *, database: str, is_old: bool) -> HomeRecord:
+def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeRecord:
     """Write a home's record if it has none, and which database it has. Raced: one is written, and both use that one."""
     found = home_record.read(home)
     if found is None:
         new = unsaved(home)
         new.id = new.id if is_old else secrets.token_hex(_ID_BYTES)
         new.database = database
-        _create(f"{home}/{FILE}", new)
+        _create(home, FILE, new, funnel)
         found = home_record.read(home)
     if found is None:
         raise HomeUnusable(path=home, why=f"{FILE} was removed meanwhile")
-    return found if found.database == database else change(home, None, database=database)
+    return found if found.database == database else change(home, funnel, database=database)
 
 
-def keep_copy(home: str, record: HomeRecord) -> None:
+def keep_copy(home: str, funnel: Funnel, record: HomeRecord) -> None:
     """Write the copy of a record if there is none. Nothing depends on it today: when it cannot be written, the next one tries."""
     with contextlib.suppress(OSError, WriteFailed):
-        folders.make(os.path.dirname(f"{home}/{COPY}"))
-        _create(f"{home}/{COPY}", record)
+        _create(home, COPY, record, funnel)
 
 
-def restore(home: str) -> None:
+def restore(home: str, funnel: Funnel) -> None:
     """Write a home.json that was lost from its copy. When it cannot be written, the copy serves."""
     with contextlib.suppress(OSError, FleetError):
-        change(home, None)
+        change(home, funnel)
 
 
-def _create(path: str, record: HomeRecord) -> None:
-    """Linked into place: unlike a rename, that never replaces what somebody else was faster to write."""
+def _create(home: str, name: str, record: HomeRecord, funnel: Funnel) -> None:
+    funnel.through(f"create {name}", lambda: _link_new(f"{home}/{name}", record))
+
+
+def _link_new(path: str, record: HomeRecord) -> None:
+    """Write a file unless there is one. Linked into place: unlike a rename, that never replaces what somebody else was faster to write."""
     building = f"{path}.{secrets.token_hex(4)}.new"
     try:
+        folders.make(os.path.dirname(path))
         handle = os.open(building, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(jsontext.dumps(record.as_document()) + "\n")
@@ -91,7 +95,7 @@ def _create(path: str, record: HomeRecord) -> None:
             os.unlink(building)
 
 
-def change(home: str, funnel: Funnel | None, **values: str) -> HomeRecord:
+def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
     """Change some of what the home remembers."""
     with contextlib.ExitStack() as stack:
         gate = Gate(f"{home}/locks/home.lock", clock=Clock(), host=Host())
@@ -101,22 +105,8 @@ def change(home: str, funnel: Funnel | None, **values: str) -> HomeRecord:
         now = HomeRecord(**(found.as_document() | values))
         content = (jsontext.dumps(now.as_document()) + "\n").encode()
         for name in (FILE, COPY):
-            if funnel is not None:
-                Files(home, funnel).publish(name, content)
-            else:
-                _replace(f"{home}/{name}", content)
+            Files(home, funnel).publish(name, content)
     return now
-
-
-def _replace(path: str, content: bytes) -> None:
-    building = f"{path}.{secrets.token_hex(4)}.new"
-    try:
-        handle = os.open(building, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        move_into_place(building, path)
-    except OSError as error:
-        raise WriteFailed(path=path, why=str(error.strerror or error).lower()) from error
 
 
 def why_elsewhere(record: HomeRecord, home: str) -> Refused | None:

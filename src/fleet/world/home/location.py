@@ -6,6 +6,10 @@ import os
 
 from fleet.errors.store import HomeUnusable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.world.funnel import Funnel
+
 _PRIVATE = 0o700
 
 
@@ -25,12 +29,13 @@ def here() -> str | None:
         return None
 
 
-def ready_home(path: str, *, make: bool = True) -> str:
+def ready_home(path: str, funnel: Funnel, *, make: bool = True) -> str:
     """The home, made if it is missing, private, and writable; else HomeUnusable. An agent makes none: its home was moved or is gone."""
     if not make and not os.path.lexists(path):
         raise HomeUnusable(path=path, why="it is not there")
     try:
-        os.makedirs(path, mode=_PRIVATE, exist_ok=True)
+        if not os.path.isdir(path):
+            funnel.through("make home", lambda: os.makedirs(path, mode=_PRIVATE, exist_ok=True))
     except FileExistsError:
         raise HomeUnusable(path=path, why="it is not a directory") from None
     except OSError as error:

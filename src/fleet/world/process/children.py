@@ -42,7 +42,8 @@ class Ended:
 class Child:
     """One program at work."""
 
-    def __init__(self, process: subprocess.Popen[bytes], limit: float) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], limit: float, funnel: Funnel) -> None:
+        self._funnel = funnel
         self._process = process
         self._limit = limit
         self._until = monotonic() + limit
@@ -60,15 +61,19 @@ class Child:
         now = monotonic()
         if self._asked is None and now >= self._until:
             self._asked = now
-            _signal_all(self._process.pid, signal.SIGTERM)
+            self._signal_all(signal.SIGTERM)
         elif self._asked is not None and now >= self._asked + _GRACE:
-            _signal_all(self._process.pid, signal.SIGKILL)
+            self._signal_all(signal.SIGKILL)
         return None
 
     def kill(self) -> None:
         """End it now, with all it started in its session."""
-        _signal_all(self._process.pid, signal.SIGKILL)
+        self._signal_all(signal.SIGKILL)
         self._process.wait()
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        """Send a signal to its whole session."""
+        self._funnel.through(f"{number.name} to job step", lambda: _signal_group(self._process.pid, number))
 
     def _is_over(self) -> bool:
         """Without taking it off the kernel's list, where that can be asked."""
@@ -78,7 +83,7 @@ class Child:
 
     def _reaped(self) -> Ended:
         if self._process.returncode is None:
-            _signal_all(self._process.pid, signal.SIGKILL)  # what it left behind
+            self._signal_all(signal.SIGKILL)  # what it left behind
         status = self._process.wait()
         if self._asked is not None:
             return Ended(status=None, why=f"it took longer than {self._limit:g} s and was ended")
@@ -116,7 +121,7 @@ class Children:
                 except OSError as error:
                     return Ended(status=None, why=f"{error.filename or words[0]}: {str(error.strerror).lower()}")
             self._funnel.during(effect, process.pid)
-            return Child(process, limit)
+            return Child(process, limit, self._funnel)
 
         return self._funnel.through(effect, act)
 
@@ -131,6 +136,6 @@ def _appending(path: str) -> Iterator[int]:
         os.close(handle)
 
 
-def _signal_all(pid: int, number: int) -> None:
+def _signal_group(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)

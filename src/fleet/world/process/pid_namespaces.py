@@ -11,8 +11,13 @@ import contextlib
 import fcntl
 import os
 import struct
+from functools import partial
 
 from fleet.world.files import folders
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.world.funnel import Funnel
 
 _FIRST = "pid:[4026531836]"
 _PATIENCE = 1.0
@@ -92,13 +97,12 @@ class Rooms:
         others = [name for name in self._names() if name != self._boot]
         return all("." in name and self.is_gone(name) for name in others)
 
-    def forget_gone(self) -> None:
+    def forget_gone(self, funnel: Funnel) -> None:
         """Remove what is written down of rooms that are gone; from the first room, in which everybody is seen."""
         if self._boot and not self._boot.partition(".")[2] and shows_everyone():
             for name in self._names():
                 if name != self._boot and self._is_over(name):
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(f"{self._folder}/{name}")
+                    funnel.through("forget room", partial(_unlink, f"{self._folder}/{name}"))
 
     def _is_over(self, name: str) -> bool:
         """A room of this boot may be there while nobody in it uses the home; one of another boot is not."""
@@ -110,6 +114,11 @@ class Rooms:
             return sorted(os.listdir(self._folder))
         except FileNotFoundError:
             return []
+
+
+def _unlink(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def own() -> str | None:

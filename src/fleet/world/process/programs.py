@@ -13,7 +13,7 @@ import signal
 import subprocess
 from dataclasses import dataclass
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from fleet.world.files import folders
 from fleet.world.files.locks import is_same_file
@@ -136,7 +136,7 @@ class Programs:
     """Starts other programs."""
 
     def __init__(self, funnel: Funnel, lease: Callable[[], int] = lambda: -1) -> None:
-        self._funnel = funnel
+        self.funnel = funnel
         # What programs inherit: the lock that says that this room uses the home. They may outlive us.
         self._lease = lease
 
@@ -164,7 +164,7 @@ class Programs:
                 child = _begun(words, env, cwd, self._kept(lock), stdin=stdin)
             except OSError as error:
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
-            self._funnel.during(effect, child.pid)
+            self.funnel.during(effect, child.pid)
             try:
                 if meanwhile is not None:
                     meanwhile()
@@ -172,7 +172,7 @@ class Programs:
                 done = _finished(child, given, limit, errors="surrogateescape" if exact else "replace")
             return done
 
-        return self._funnel.through(effect, act)
+        return self.funnel.through(effect, act)
 
     def _kept(self, lock: int | None) -> list[int]:
         """Return the descriptors that a program inherits: the effect's lock, and the lease of this room."""
@@ -201,14 +201,14 @@ class Programs:
             except OSError as error:
                 recording.close()
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
-            self._funnel.during(effect, child.pid)
+            self.funnel.during(effect, child.pid)
             in_time = listen(child, recording, limit=limit)
             late = "" if in_time else _killed(child, limit).err
             recording.close()
             _close(child)
             return Done(status=child.returncode if in_time else None, out=recording.text(most), err=late)
 
-        return self._funnel.through(effect, act)
+        return self.funnel.through(effect, act)
 
     def leave(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> None:
         """Start a program that goes on by itself: nobody waits for it, no terminal owns it, nothing of it stays with us."""
@@ -224,7 +224,12 @@ class Programs:
                     os._exit(0)
             os.waitpid(child, 0)
 
-        self._funnel.through(effect, act)
+        self.funnel.through(effect, act)
+
+
+def become(funnel: Funnel, words: list[str]) -> NoReturn:
+    """Become another program, which gets this process's terminal."""
+    funnel.through(f"exec {words[0]}", lambda: os.execvpe(words[0], words, cleaned(None)))  # noqa: S606 - no shell is what is wanted
 
 
 def detached() -> bool:

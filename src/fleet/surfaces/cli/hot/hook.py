@@ -12,6 +12,7 @@ from fleet.api.hooking import Hooking, dialect_of
 from fleet.model.text import jsontext
 from fleet.model.text.times import iso
 from fleet.world.clock import Clock
+from fleet.world.funnel import Funnel
 from fleet.world.home.location import home_path
 
 TYPE_CHECKING = False
@@ -30,22 +31,22 @@ _PIPE = 60_000
 
 def run(*, event: str, engine: str) -> int:
     """Take in one event."""
-    at = Clock().begun()
+    at, funnel = Clock().begun(), Funnel()
     try:
-        return _run(event, engine, at)
+        return _run(event, engine, at, funnel)
     except BaseException as error:  # noqa: BLE001 - a hook never fails the agent
-        _keep(f"{event} of {engine}", error, at)
+        _keep(f"{event} of {engine}", error, at, funnel)
         return 0
 
 
-def _run(event: str, engine: str, at: int) -> int:
+def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
     text = sys.stdin.buffer.read().decode("utf-8", "replace").strip()  # first of all: the engine is writing it
     dialect = dialect_of(engine)
     meaning = dialect.events.get(event, "")
     told: Any = jsontext.loads(text) if text else {}
     if meaning == "status":
-        _show_own(dialect, text)
-    with Hooking.here() as fleet:
+        _show_own(dialect, text, funnel)
+    with Hooking.here(funnel) as fleet:
         if meaning == "idles":
             return _wake(fleet, dialect, at)
         if meaning == "started":
@@ -80,7 +81,7 @@ def _alone() -> Any:
     return lambda: os.getppid() != parent
 
 
-def _show_own(dialect: Dialect, text: str) -> None:
+def _show_own(dialect: Dialect, text: str, funnel: Funnel) -> None:
     """Become the person's own status line, if there is one; a child goes on here, behind it."""
     command, given = _own_status(dialect), text.encode()
     if not command or len(given) > _PIPE:
@@ -95,7 +96,8 @@ def _show_own(dialect: Dialect, text: str) -> None:
     os.write(writer, given)
     os.close(writer)
     os.dup2(reader, 0)
-    os.execv("/bin/sh", ["sh", "-c", command])  # noqa: S606 - the person's own command, as their settings have it
+    words = ["sh", "-c", command]
+    funnel.through("exec status line", lambda: os.execv("/bin/sh", words))  # noqa: S606 - the person's own command, as their settings have it
 
 
 def _own_status(dialect: Dialect) -> str:
@@ -111,10 +113,14 @@ def _own_status(dialect: Dialect) -> str:
     return found
 
 
-def _keep(what: str, error: BaseException, at: int) -> None:
+def _keep(what: str, error: BaseException, at: int, funnel: Funnel) -> None:
     line = f"{iso(at)} {what} ({os.environ.get('FLEET_DISPATCH_ID')}): {type(error).__name__}: {error}\n"
     try:
-        with open(f"{home_path()}/hooks/last-error", "w", encoding="utf-8") as file:
-            file.write(line[:2_000])
+        funnel.through("write last-error", lambda: _write(f"{home_path()}/hooks/last-error", line[:2_000]))
     except (OSError, ValueError):
         return
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -29,7 +29,7 @@ def launch(ident: str) -> None:
             sys.stdout.write(f"fleet: {escapes.line(str(error))}\n")
             return
     sys.stdout.flush()
-    made.become()
+    made.become(session.funnel)
 
 
 def settle_soon(given: str) -> None:

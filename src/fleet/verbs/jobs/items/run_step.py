@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Ground
 
 TAIL = 4_000
+_OUTPUTS = ("out", "log")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,7 @@ class Turn:
     @property
     def files(self) -> list[str]:
         """What it prints, and what it says on standard error; in one file but for setup, whose output is used."""
-        return [f"{self._where.home}/{self._where.file(self._number, kind)}" for kind in ("out", "log")]
+        return [f"{self._where.home}/{self._where.file(self._number, kind)}" for kind in _OUTPUTS]
 
     def start(self, lock: int | None = None) -> Child | Ended:
         """Start it; what cannot be started has ended."""
@@ -158,9 +159,9 @@ class Turn:
             "reason": result.reason or None,
             "commits": json.dumps(result.commits),
         }
-        for path in self.files:
+        for kind, path in zip(_OUTPUTS, self.files, strict=True):
             if os.path.exists(path) and os.path.getsize(path) == 0:
-                os.unlink(path)
+                self._ground.world.files.unlink(self._where.file(self._number, kind))
         return result
 
     def _weighed(self, ended: Ended, made: tuple[str, ...]) -> Came:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from fleet.model.text.times import age
 from fleet.surfaces.cli.options import Slug, json_option, reading
 from fleet.surfaces.cli.ui import drawing, terminal
 from fleet.surfaces.cli.ui.picking import picked
+from fleet.world.process.programs import become
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,9 +85,8 @@ def attach(agent: str | None) -> None:
     """
     with Fleet.open() as fleet:
         words = fleet.attach_words(picked(fleet, agent))
-    env = {name: value for name, value in os.environ.items() if name not in {"TMUX", "TMUX_PANE"}}
     sys.stdout.flush()
-    os.execvpe(words[0], words, env)  # noqa: S606 - the terminal becomes tmux's
+    become(fleet.funnel, words)
 
 
 @click.command("peek")

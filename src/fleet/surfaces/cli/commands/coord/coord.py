@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -18,6 +17,7 @@ from fleet.surfaces.cli.options import acting, reading
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.clock import Clock
+from fleet.world.process.programs import become
 
 _HOW = (
     click.option("--engine", metavar="NAME", default=ENGINE, show_default=True,
@@ -203,9 +203,8 @@ def attach(project: str | None) -> None:
         if holder is None:
             raise NoCoordinator(project=name)
         words = fleet.attach_words(holder)
-    env = {name: value for name, value in os.environ.items() if name not in {"TMUX", "TMUX_PANE"}}
     sys.stdout.flush()
-    os.execvpe(words[0], words, env)  # noqa: S606 - the terminal becomes tmux's
+    become(fleet.funnel, words)
 
 
 @coord.command("stop")

@@ -12,7 +12,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.text import jsontext
 from fleet.surfaces.cli.options import reading, writing
 from fleet.surfaces.cli.ui import terminal
-from fleet.world.files.user_file import replacing
+from fleet.world.files.user_file import write
 
 
 @click.command("import")
@@ -68,8 +68,7 @@ def export(output: str | None, **given: Any) -> None:
         if output in {None, "-"}:
             sys.stdout.writelines(f"{line}\n" for line in lines)
             return
-        with replacing(str(output)) as file:
-            file.writelines(f"{line}\n" for line in lines)
+        write(fleet.funnel, str(output), (f"{line}\n" for line in lines))
 
 
 COMMANDS = {"task import": import_, "task export": export}

@@ -1,0 +1,124 @@
+"""An audit hook that reports every effect of fleet's own code that passes no funnel.
+
+An effect is an audit event of Python's: a file opened for writing, a folder made, a program started, a signal sent, and the
+like. It is fleet's when the innermost frame that is not the standard library's lies in src/fleet. It is allowed when one of
+the frames around it is the funnel's, or a function of EXEMPT. Reports go to the file that REPORTS names, one line each.
+
+Imported at the start of every program that tests start: it needs nothing but what Python has loaded by then.
+"""
+
+import os
+import sys
+from types import FrameType
+
+REPORTS = "AUDIT_EFFECTS_INTO"
+HERE = os.path.dirname(os.path.abspath(__file__))
+TESTS = os.path.dirname(HERE)
+SOURCE = os.path.join(os.path.dirname(TESTS), "src", "fleet", "")
+# The harness and what is played for users; what they do is not an act of fleet.
+PLAYED = (
+    os.path.join(TESTS, ""),
+    os.path.join(SOURCE, "testing", ""),
+    os.path.join(SOURCE, "surfaces", "cli", "demo.py"),
+)
+
+EFFECTS = frozenset(
+    (
+        "open",
+        "os.chmod",
+        "os.chown",
+        "os.exec",
+        "os.kill",
+        "os.killpg",
+        "os.link",
+        "os.mkdir",
+        "os.posix_spawn",
+        "os.remove",
+        "os.removexattr",
+        "os.rename",
+        "os.rmdir",
+        "os.setxattr",
+        "os.spawn",
+        "os.symlink",
+        "os.system",
+        "os.truncate",
+        "os.utime",
+        "signal.pthread_kill",
+        "socket.bind",
+        "socket.connect",
+        "socket.sendmsg",
+        "socket.sendto",
+        "subprocess.Popen",
+    )
+)
+FUNNEL = frozenset(("Funnel.through", "Funnel.commit"))
+# Functions whose effects pass no funnel, by file and qualified name; a class stands for all its methods. Each with the reason.
+EXEMPT = {
+    "gates.py:Gate": "a lock file: the kernel frees it with its holder, and its text is for people",
+    "locks.py:FileLock": "a lock file: the store's queue of writers",
+    "programs.py:EffectLock": "a lock file: whoever performs an effect holds it around the funnel",
+    "rooms.py:Rooms.enter": "a lock file: says that this process uses the home",
+    "rooms.py:Rooms.is_used": "a lock file: opened to see whether it is locked",
+    "rooms.py:_listener": "a question: connects to learn who listens, and sends nothing",
+    "completion.py:completion": "a question: click asks bash for its version",
+}
+
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def install() -> None:
+    sys.addaudithook(_hear)
+
+
+def _hear(event: str, args: tuple[object, ...]) -> None:
+    if event in EFFECTS and _is_effect(event, args):
+        where = _unfunnelled(sys._getframe(1))
+        if where:
+            _report(f"{event} {args[0]!r} in {where}")
+
+
+def _is_effect(event: str, args: tuple[object, ...]) -> bool:
+    if event in {"os.kill", "os.killpg"}:
+        return args[1] != 0  # signal 0 only asks whether somebody is there
+    if event != "open":
+        return True
+    path, flags = args[0], args[2]
+    if not isinstance(path, str | bytes) or not isinstance(flags, int) or not flags & _WRITES:
+        return False
+    return not os.fsdecode(path).startswith("/dev/")  # a stream
+
+
+def _unfunnelled(frame: FrameType | None) -> str:
+    """Where fleet's code does this outside of any funnel; empty when it does not."""
+    while frame is not None and not _is_source(frame):
+        if frame.f_code.co_filename.startswith((*PLAYED, "<frozen importlib")):
+            return ""
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    where = f"{frame.f_code.co_filename.removeprefix(SOURCE)}:{frame.f_lineno} {frame.f_code.co_qualname}"
+    while frame is not None:
+        if frame.f_code.co_qualname in FUNNEL or _is_exempt(frame):
+            return ""
+        frame = frame.f_back
+    return where
+
+
+def _is_source(frame: FrameType) -> bool:
+    name = frame.f_code.co_filename
+    return name.startswith(SOURCE) and not name.startswith(PLAYED)
+
+
+def _is_exempt(frame: FrameType) -> bool:
+    if not _is_source(frame):
+        return False
+    file, name = os.path.basename(frame.f_code.co_filename), frame.f_code.co_qualname
+    return any(f"{file}:{each}" in EXEMPT for each in (name, name.partition(".")[0]))
+
+
+def _report(line: str) -> None:
+    path = os.environ.get(REPORTS)
+    if path:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        os.write(handle, f"{line}\n".encode(errors="backslashreplace"))
+        os.close(handle)
