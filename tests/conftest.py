@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 
 import account
+import deaths
 import hypothesis
 import psycopg
 import pytest
@@ -34,6 +35,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """One server a run, owned by the controller: it starts in the background while the workers collect."""
     if not is_worker(config) and not config.option.collectonly and not config.option.quick:
         config.stash[SERVER] = ThrowawayPostgres().start()
+
+
+def pytest_report_header() -> str:
+    return deaths.HEADER
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

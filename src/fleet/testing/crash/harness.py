@@ -1,6 +1,6 @@
 """The crash harness: a child is killed before, during and after each of its effects in turn, then the home is swept.
 
-    python -m fleet.testing.crash SCENARIO [STORE] [--every N]
+    python -m fleet.testing.crash SCENARIO [STORE] [--every N] [--offset N]
 
 Forked from a single-threaded parent, so that a case costs a fork and not an interpreter. Prints one JSON object a case.
 """
@@ -148,6 +148,11 @@ def cases_of(effects: list[str], performed: set[int]) -> list[tuple[int, str]]:
     return found
 
 
+def part_of(cases: list[tuple[int, str]], every: int, offset: int) -> list[tuple[int, str]]:
+    """Every n-th of the cases, beginning with the one at the offset; at least one where there are any."""
+    return cases[offset % max(min(every, len(cases)), 1) :: every]
+
+
 def run_case(scenario: Scenario, store: str, effects: list[str], number: int, way: str) -> Case:
     """One death, swept."""
     with scenario.scene(store) as scene:
@@ -210,6 +215,10 @@ def _sweep_until_quiet(scene: Scene) -> list[str]:
     return swept
 
 
+def _number(option: str, default: int) -> int:
+    return int(sys.argv[sys.argv.index(option) + 1]) if option in sys.argv else default
+
+
 def main() -> int:
     """Run a scenario, all of its deaths or every n-th."""
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
@@ -217,12 +226,12 @@ def main() -> int:
         sys.stdout.write(f"{__doc__}\nscenarios: {', '.join(SCENARIOS)}\n")
         return 2
     name, store = words[0], words[1] if len(words) > 1 else "sqlite"
-    every = int(sys.argv[sys.argv.index("--every") + 1]) if "--every" in sys.argv else 1
+    every, offset = _number("--every", 1), _number("--offset", 0)
     store = store if not store.isdigit() else "sqlite"
     scenario = SCENARIOS[name]
     effects, performed = effects_of(scenario, store)
     bad = 0
-    for number, way in cases_of(effects, performed)[::every]:
+    for number, way in part_of(cases_of(effects, performed), every, offset):
         case = run_case(scenario, store, effects, number, way)
         bad += bool(case.faults)
         sys.stdout.write(json.dumps(asdict(case)) + "\n")
