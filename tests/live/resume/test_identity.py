@@ -2,30 +2,18 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from fleet.model.identity import Identity
+from fleet.world import ps_library
 from fleet.world.funnel import Funnel
 from fleet.world.host import Host
 from fleet.world.process import ps
 from fleet.world.process.processes import Processes
-
-PS = """#!/bin/sh
-# What ps of macOS prints; the test says which case.
-test "$LC_ALL/$TZ" = C/UTC || {{ echo "S    So. 15 Nov. 06:17:39 2026"; exit 0; }}
-case {case} in
-    there) echo "S    Sun Nov 15 06:17:39 2026";;
-    zombie) echo "Z    Sun Nov 15 06:17:39 2026";;
-    another) echo "S    Sun Nov 15 07:00:00 2026";;
-    missing) exit 1;;
-    refused) echo "ps: not permitted" >&2; exit 1;;
-    killed) kill -9 $$;;
-    silent) echo "S";;
-esac
-"""
-START = "Sun_Nov_15_06:17:39_2026"
 
 
 @pytest.fixture
@@ -38,41 +26,83 @@ def of(processes: Processes, pid: int, start: str) -> Identity:
     return Identity(host=me.host, boot=me.boot, pid=pid, start=start)
 
 
-@pytest.mark.req("RES-13")
-@pytest.mark.parametrize(
-    ("case", "life"),
-    [
-        ("there", "alive"),
-        ("zombie", "dead"),
-        ("another", "dead"),
-        ("missing", "dead"),
-        ("refused", "unknown"),
-        ("killed", "unknown"),
-        ("silent", "unknown"),
-    ],
-)
-def test_on_macos_the_answer_of_ps_is_weighed(processes, monkeypatch, tmp_path, case, life):
-    who = of(processes, 4711, START)
-    program = tmp_path / "ps"
-    program.write_text(PS.format(case=case))
-    program.chmod(0o700)
-    genuine = subprocess.run
-    monkeypatch.setattr(ps.sys, "platform", "darwin")
-    monkeypatch.setattr(ps.subprocess, "run", lambda words, **how: genuine([str(program), *words[1:]], **how))
-    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    assert processes.life(who) == life
+@pytest.fixture
+def without_proc(monkeypatch):
+    """As on macOS: psutil is asked, here of the same kernel."""
+    monkeypatch.setattr(ps, "_library", ps_library)
+
+
+@pytest.fixture
+def child(tmp_path):
+    with (
+        (tmp_path / "written").open("w") as file,
+        subprocess.Popen(
+            ["sleep", "1000"], env={"MINE": "a b"}, cwd=tmp_path, stdout=file, start_new_session=True
+        ) as child,
+    ):
+        while not ps.command(child.pid):  # the kernel tells of its start before its words can be read
+            pass
+        yield child.pid
+        child.kill()
+
+
+def answers(pid: int, folder: str) -> dict[str, object]:
+    entry = next(each for each in ps.everyone() if each.pid == pid)
+    return {
+        "parent": (ps.parents()[pid], entry.parent),
+        "session": entry.session,
+        "terminal": entry.terminal,
+        "environment": ps.environment(pid) - {b""},
+        "command": ps.command(pid),
+        "program": ps.program(pid),
+        "own": ps.is_own(pid),
+        "works in": (ps.works_in(pid, folder), ps.works_in(pid, f"{folder}/other")),
+        "place": ps._place(pid),
+    }
 
 
 @pytest.mark.req("RES-13")
-def test_on_macos_a_ps_that_is_not_there_proves_nothing(processes, monkeypatch):
-    who = of(processes, 4711, START)
+def test_psutil_and_proc_say_the_same_of_a_process(child, tmp_path, monkeypatch):
+    by_proc, files = answers(child, str(tmp_path)), ps._written_files(child)
+    start = int(ps.status(child).start)
+    monkeypatch.setattr(ps, "_library", ps_library)
+    assert answers(child, str(tmp_path)) == by_proc
+    assert str(tmp_path / "written") in ps._written_files(child)
+    assert str(tmp_path / "written") in files
+    assert int(ps.status(child).start) == start * 1_000_000 // os.sysconf("SC_CLK_TCK")
 
-    def fail(*_words: object, **_how: object) -> None:
-        raise FileNotFoundError("/bin/ps")
 
-    monkeypatch.setattr(ps.sys, "platform", "darwin")
-    monkeypatch.setattr(ps.subprocess, "run", fail)
+@pytest.mark.req("RES-13")
+def test_without_proc_the_start_of_a_process_is_the_same_text_for_everybody_who_asks(processes, child, without_proc):
+    program = f"from fleet.world import ps_library; print(ps_library.status({child})[0])"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+    entry = next(each for each in ps.everyone() if each.pid == child)
+    assert {said, entry.start, ps.status(child).start, processes.identify(child).start} == {said}
+    assert said.isdigit()
+
+
+@pytest.mark.req("RES-13")
+def test_without_proc_a_dead_process_is_dead_and_a_living_one_alive(processes, without_proc):
+    with subprocess.Popen(["sleep", "1000"]) as child:
+        who = processes.identify(child.pid)
+        assert processes.life(who) == "alive"
+        assert processes.life(of(processes, child.pid, "1")) == "dead"
+        assert processes.life(of(processes, child.pid, "Sun_Nov_15_06:17:39_2026")) == "unknown"
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert processes.life(who) == "dead", "a zombie"
+    assert processes.life(who) == "dead"
+
+
+@pytest.mark.req("RES-13")
+@pytest.mark.parametrize("error", [psutil.AccessDenied(4711), OSError("no")])
+def test_without_proc_a_refusal_proves_nothing(processes, without_proc, monkeypatch, error):
+    who = of(processes, 4711, "1")
+
+    def refuse(_pid: int) -> None:
+        raise error
+
+    monkeypatch.setattr(ps_library.psutil, "Process", refuse)
     assert processes.life(who) == "unknown"
 
 

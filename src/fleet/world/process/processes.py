@@ -246,7 +246,9 @@ def _life(pid: int, start: str) -> Life:
         return "unknown"
     if found is None or found.zombie:
         return "dead"
-    if not found.start:
+    if (
+        not found.start or "_" in start
+    ):  # a date: so it was written on macOS before start times were the kernel's numbers
         return "unknown"
     return "alive" if found.start == start else "dead"
 

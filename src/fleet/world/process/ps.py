@@ -1,22 +1,28 @@
-"""What the kernel says of processes: /proc on Linux, ps on macOS."""
+"""What the kernel says of processes: /proc on Linux, psutil on macOS (see ps_library)."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
-import subprocess
 import sys
 from time import sleep
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-_LIMIT = 10
+if TYPE_CHECKING:
+    from types import ModuleType
+
+# What is asked instead of /proc; psutil is installed on macOS alone.
+_library: ModuleType | None = None
+if sys.platform == "darwin":
+    from fleet.world import ps_library
+
+    _library = ps_library
+
 _LOOKS = 50
 _BETWEEN_LOOKS = 0.001
 _ENDED = frozenset({"Z", "X", "x"})
 _KERNEL = 0x00200000  # the flag of a thread of the kernel's own
-# A start time is compared as text: it has to read the same whoever asks, in whatever language and time zone.
-_SAME_WORDS = {"LC_ALL": "C", "TZ": "UTC"}
 
 
 class Status(NamedTuple):
@@ -57,17 +63,23 @@ def handle_of(pid: int) -> int | None:
 
 def status(pid: int) -> Status | None:
     """The status of a pid, None when nobody has it."""
-    return _status_of_macos(pid) if sys.platform == "darwin" else _status_of_linux(pid)
+    if _library is None:
+        return _status_of_linux(pid)
+    try:
+        found = _library.status(pid)
+    except _library.Refused as error:
+        raise Unreadable(str(error)) from error
+    return found and Status(*found)
 
 
 def parents() -> dict[int, int]:
     """Every pid with its parent's."""
-    return _parents_of_macos() if sys.platform == "darwin" else _parents_of_linux()
+    return _parents_of_linux() if _library is None else dict(_library.parents())
 
 
 def everyone() -> list[Entry]:
     """Every living process, but for the kernel's own."""
-    return _everyone_of_macos() if sys.platform == "darwin" else _everyone_of_linux()
+    return _everyone_of_linux() if _library is None else [Entry(*each) for each in _library.everyone()]
 
 
 def is_seen(pid: int, start: str) -> bool:
@@ -92,8 +104,8 @@ def _inner_pids(pid: int) -> list[int]:
 
 def environment(pid: int) -> frozenset[bytes]:
     """What a process of this user had in its environment when it was started; nothing where it cannot be read."""
-    if sys.platform == "darwin":
-        return frozenset(_ps("eww", "-o", "command=", "-p", str(pid)).encode().split())
+    if _library is not None:
+        return frozenset(_library.environment(pid))
     for _ in range(_LOOKS):
         try:
             with open(f"/proc/{pid}/environ", "rb") as file:
@@ -119,8 +131,8 @@ def _is_becoming(pid: int) -> bool:
 
 def command(pid: int) -> str:
     """The words of a process; empty where they cannot be read."""
-    if sys.platform == "darwin":
-        return _ps("-o", "command=", "-p", str(pid)).strip()
+    if _library is not None:
+        return str(_library.command(pid))
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
@@ -130,6 +142,8 @@ def command(pid: int) -> str:
 
 def program(pid: int) -> str:
     """The short name of a process; empty where it cannot be read."""
+    if _library is not None:
+        return str(_library.program(pid))
     try:
         with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
             return file.read().strip()
@@ -139,6 +153,8 @@ def program(pid: int) -> str:
 
 def is_own(pid: int) -> bool:
     """Whether a process is of this user, also where this user may not look into it."""
+    if _library is not None:
+        return bool(_library.is_own(pid))
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
             return any(line.startswith("Uid:") and int(line.split()[1]) == os.getuid() for line in file)
@@ -156,6 +172,8 @@ def works_in(pid: int, folder: str) -> bool | None:
 
 
 def _written_files(pid: int) -> list[str]:
+    if _library is not None:
+        return list(_library.open_files(pid))
     found = []
     with contextlib.suppress(OSError):  # it is gone
         for name in os.listdir(f"/proc/{pid}/fd"):
@@ -176,7 +194,7 @@ def holders(path: str) -> list[int] | None:
 
     By the file itself, not by its path: in another mount namespace it has another one.
     """
-    if sys.platform == "darwin":
+    if _library is not None:
         return None
     try:
         wanted = os.stat(path)
@@ -190,7 +208,7 @@ def inheritors(path: str) -> list[int]:
 
     Whoever only has the file open does not count. Empty where the kernel does not tell.
     """
-    if sys.platform == "darwin":
+    if _library is not None:
         return []
     wanted = os.path.realpath(path)
     return [pid for pid in _parents_of_linux() if _holds_lock(pid, wanted)]
@@ -213,7 +231,7 @@ def _is_locked(pid: int, name: str) -> bool:
 
 def running(program: str, *near: str) -> list[int] | None:
     """The processes of a program that work below a directory or speak of it, or may do so; None when that cannot be told."""
-    if sys.platform == "darwin":
+    if _library is not None:
         return None
     tops = [os.path.realpath(each) for each in near]
     return [pid for pid in _parents_of_linux() if _is_called(pid, program) and _is_near(pid, tops)]
@@ -261,6 +279,9 @@ def _has_same_paths(pid: int) -> bool:
 
 def _place(pid: int) -> str | None:
     """Where a process is; empty when it is gone, None when we may not know."""
+    if _library is not None:
+        place: str | None = _library.place(pid)
+        return place
     try:
         return os.readlink(f"/proc/{pid}/cwd")
     except PermissionError:
@@ -332,39 +353,3 @@ def _everyone_of_linux() -> list[Entry]:
                 parent, session, terminal = int(fields[1]), int(fields[3]), fields[4] != "0"
                 found.append(Entry(int(name), parent, session, terminal, fields[19]))
     return found
-
-
-def _everyone_of_macos() -> list[Entry]:
-    found = []
-    for line in _ps("-axo", "pid=,ppid=,stat=,tty=,lstart=").splitlines():
-        pid, parent, state, terminal, start = line.split(None, 4)
-        with contextlib.suppress(OSError):  # it is gone
-            if not state.startswith("Z"):
-                has = terminal not in {"??", "-"}
-                found.append(Entry(int(pid), int(parent), os.getsid(int(pid)), has, start.strip().replace(" ", "_")))
-    return found
-
-
-def _status_of_macos(pid: int) -> Status | None:
-    said = _ps("-o", "stat=,lstart=", "-p", str(pid)).strip()
-    if not said:
-        return None
-    state, _, start = said.partition(" ")
-    return Status(start=start.strip().replace(" ", "_"), zombie=state.startswith("Z"))
-
-
-def _parents_of_macos() -> dict[int, int]:
-    pairs = (line.split() for line in _ps("-axo", "pid=,ppid=").splitlines())
-    return {int(pid): int(parent) for pid, parent in pairs}
-
-
-def _ps(*words: str) -> str:
-    try:
-        done = subprocess.run(
-            ["/bin/ps", *words], capture_output=True, text=True, timeout=_LIMIT, check=False, env=_SAME_WORDS
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise Unreadable(str(error)) from error
-    if done.returncode not in {0, 1} or done.stderr.strip():  # 1, without a word: nobody has that pid
-        raise Unreadable(done.stderr.strip() or f"ps ended with {done.returncode}")
-    return done.stdout

@@ -1,0 +1,117 @@
+"""What psutil says of processes: for systems without /proc. The only file that imports psutil; ps.py asks it on macOS.
+
+A start time is the kernel's own record of it, in microseconds. psutil's public `create_time` is not used: it is moved along when
+the system's clock is set, so the same process would have another start in the next program that asks, and be taken for dead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MICROSECONDS = 1_000_000
+Found = tuple[int, int, int, bool, str]
+
+
+class Refused(Exception):
+    """The kernel would not say."""
+
+
+def start_of(process: psutil.Process) -> str:
+    """When a process began, as text that is the same for everybody who asks, as long as the process lives."""
+    inner: Any = process._proc  # type: ignore[attr-defined]  # noqa: SLF001 - the public method follows the system's clock
+    return str(round(inner.create_time(monotonic=True) * _MICROSECONDS))
+
+
+@contextlib.contextmanager
+def _refusing() -> Iterator[None]:
+    """A process that is gone raises psutil.NoSuchProcess; everything else that goes wrong proves nothing."""
+    try:
+        yield
+    except psutil.NoSuchProcess:  # a zombie, too: psutil derives it from this one
+        raise
+    except (psutil.Error, OSError) as error:
+        raise Refused(str(error)) from error
+
+
+def status(pid: int) -> tuple[str, bool] | None:
+    """The start of a pid and whether it is a zombie; None when nobody has it."""
+    try:
+        with _refusing():
+            process = psutil.Process(pid)
+            return start_of(process), process.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
+    except psutil.ZombieProcess:
+        return "", True
+    except psutil.NoSuchProcess:
+        return None
+
+
+def parents() -> dict[int, int]:
+    """Every pid with its parent's."""
+    found = {}
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            found[process.pid] = process.ppid()
+    return found
+
+
+def everyone() -> list[Found]:
+    """Every living process: pid, parent, session, whether a terminal controls it, start."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):  # it is gone, or hidden
+            if process.status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}:
+                session = os.getsid(process.pid)
+                found.append((process.pid, process.ppid(), session, process.terminal() is not None, start_of(process)))
+    return found
+
+
+def environment(pid: int) -> frozenset[bytes]:
+    """What a process of this user had in its environment when it was started; nothing where it cannot be read."""
+    with contextlib.suppress(psutil.Error, OSError):
+        return frozenset(os.fsencode(f"{name}={value}") for name, value in psutil.Process(pid).environ().items())
+    return frozenset()
+
+
+def command(pid: int) -> str:
+    """The words of a process; empty where they cannot be read."""
+    with contextlib.suppress(psutil.Error, OSError):
+        return " ".join(psutil.Process(pid).cmdline()).encode(errors="replace").decode().strip()
+    return ""
+
+
+def program(pid: int) -> str:
+    """The short name of a process; empty where it cannot be read."""
+    with contextlib.suppress(psutil.Error, OSError):
+        return psutil.Process(pid).name()
+    return ""
+
+
+def is_own(pid: int) -> bool:
+    """Whether a process is of this user."""
+    with contextlib.suppress(psutil.Error, OSError):
+        return bool(psutil.Process(pid).uids().real == os.getuid())
+    return False
+
+
+def place(pid: int) -> str | None:
+    """Where a process is; empty when it is gone, None when we may not know."""
+    try:
+        return str(psutil.Process(pid).cwd())
+    except psutil.NoSuchProcess:
+        return ""
+    except (psutil.Error, OSError):
+        return None
+
+
+def open_files(pid: int) -> list[str]:
+    """The regular files that a process has open; for reading too, because macOS does not say which."""
+    with contextlib.suppress(psutil.Error, OSError):
+        return [each.path for each in psutil.Process(pid).open_files()]
+    return []
