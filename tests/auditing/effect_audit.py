@@ -19,7 +19,7 @@ SOURCE = os.path.join(os.path.dirname(TESTS), "src", "fleet", "")
 PLAYED = (
     os.path.join(TESTS, ""),
     os.path.join(SOURCE, "testing", ""),
-    os.path.join(SOURCE, "surfaces", "cli", "demo.py"),
+    os.path.join(SOURCE, "surfaces", "cli", "commands", "demo.py"),
 )
 
 EFFECTS = frozenset(
@@ -57,9 +57,9 @@ EXEMPT = {
     "gates.py:Gate": "a lock file: the kernel frees it with its holder, and its text is for people",
     "locks.py:FileLock": "a lock file: the store's queue of writers",
     "programs.py:EffectLock": "a lock file: whoever performs an effect holds it around the funnel",
-    "rooms.py:Rooms.enter": "a lock file: says that this process uses the home",
-    "rooms.py:Rooms.is_used": "a lock file: opened to see whether it is locked",
-    "rooms.py:_listener": "a question: connects to learn who listens, and sends nothing",
+    "pid_namespaces.py:Rooms.enter": "a lock file: says that this process uses the home",
+    "pid_namespaces.py:Rooms.is_used": "a lock file: opened to see whether it is locked",
+    "pid_namespaces.py:_listener": "a question: connects to learn who listens, and sends nothing",
     "completion.py:completion": "a question: click asks bash for its version",
 }
 

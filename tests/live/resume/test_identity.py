@@ -9,10 +9,9 @@ import psutil
 import pytest
 
 from fleet.model.identity import Identity
-from fleet.world import ps_library
 from fleet.world.funnel import Funnel
 from fleet.world.host import Host
-from fleet.world.process import ps
+from fleet.world.process import ps, ps_library
 from fleet.world.process.processes import Processes
 
 
@@ -74,7 +73,7 @@ def test_psutil_and_proc_say_the_same_of_a_process(child, tmp_path, monkeypatch)
 
 @pytest.mark.req("RES-13")
 def test_without_proc_the_start_of_a_process_is_the_same_text_for_everybody_who_asks(processes, child, without_proc):
-    program = f"from fleet.world import ps_library; print(ps_library.status({child})[0])"
+    program = f"from fleet.world.process import ps_library; print(ps_library.status({child})[0])"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
     entry = next(each for each in ps.everyone() if each.pid == child)
     assert {said, entry.start, ps.status(child).start, processes.identify(child).start} == {said}

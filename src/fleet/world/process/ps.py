@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # What is asked instead of /proc; psutil is installed on macOS alone.
 _library: ModuleType | None = None
 if sys.platform == "darwin":
-    from fleet.world import ps_library
+    from fleet.world.process import ps_library
 
     _library = ps_library
 

@@ -9,7 +9,7 @@ import pytest
 
 from fleet.testing.crash.harness import part_of
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 SHOW = "import deaths; print(deaths.OFFSET, deaths.HEADER)"
 
 
