@@ -1,4 +1,4 @@
-"""Fails when a command that agents call all day imports something heavy: imports are what such a command costs.
+"""Fails when a command that agents call or people read all day imports something heavy: imports are what such a command costs.
 
 Each is run in a home without a config.toml, and in one whose config.toml has every setting but those of the store.
 """
@@ -45,6 +45,14 @@ HOT = (
     (0, ("task", "done", "t", "-p", "p")),
     (2, ("log", "hi")),
 )
+# What people look at all day.
+READS = (
+    (0, ("task", "list", "-p", "p", "--status", "open")),
+    (0, ("task", "ready", "-p", "p", "--limit", "3")),
+    (0, ("task", "show", "t", "-p", "p", "--json")),
+    (0, ("task", "why", "t", "-p", "p")),
+    (0, ("task", "graph", "-p", "p")),
+)
 # What engines call at every step of an agent, by an agent that fleet knows nothing of: all is loaded, nothing is written.
 HOOKS = tuple((0, ("hook", event, "--engine", "x")) for event in ("PostToolUse", "Stop", "PermissionRequest", "Status"))
 # What tmux calls when an agent starts and ends, for one that is not there: lean, if not hot.
@@ -59,7 +67,7 @@ FAT = (
     "fleet.verbs.dispatch.dispatch",
 )
 DIALECT = '{"engine": "x", "events": {"PostToolUse": "worked", "Stop": "stopped", "PermissionRequest": "asks", "Status": "status"}}'
-EVERY = HOT + HOOKS + SESSIONS
+EVERY = HOT + READS + HOOKS + SESSIONS
 RUN = """
 import sys
 before = set(sys.modules)

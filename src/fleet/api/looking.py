@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from fleet.api.acts import Acts
 from fleet.errors.absent import NoSuchProject
 from fleet.model import names
@@ -12,13 +10,15 @@ from fleet.verbs.tasks import explain, show
 from fleet.verbs.views import operations as follow
 from fleet.verbs.views import overview
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
     from fleet.verbs.tasks.show import Filters
     from fleet.verbs.views.operations import Which
 
-Document = dict[str, Any]
+    Document = dict[str, Any]
 
 
 class Looking(Acts):
@@ -45,7 +45,7 @@ class Looking(Acts):
         """Tasks that fit the filters."""
         return show.listed(self.store, project, self.clock.now(), filters or show.Filters())
 
-    def ready(self, *, project: str, limit: int = show.EVERYTHING) -> list[Document]:
+    def ready(self, *, project: str, limit: int | None = None) -> list[Document]:
         """What could be started now."""
         return self.store.read(lambda rows: show.ready(rows, project, self.clock.now(), limit))
 

@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 
 from fleet.surfaces.cli.commands.tasks.hot import COMMANDS
 from fleet.surfaces.cli.hot import fast
-from fleet.surfaces.cli.hot.table import COMMON, HOT, Hot, find
+from fleet.surfaces.cli.hot.table import COMMON, HOT, Hot, Option, find
+from fleet.surfaces.cli.commands.reads import COMMANDS as READ_COMMANDS
+from fleet.surfaces.cli.hot.read_table import READS, Read
+from fleet.surfaces.cli.hot.read_table import find as find_read
 
 WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
 PLAIN_WORD = WORD.filter(lambda word: not word.startswith("-"))
@@ -127,3 +130,92 @@ def test_a_hot_command_is_known_by_its_first_words(words, name, short, rest):
 )
 def test_other_words_are_not_hot(words):
     assert find(words) is None
+
+
+every_read = pytest.mark.parametrize("read", READS, ids=[read.name for read in READS])
+
+
+def read_by_click(read: Read, words: list[str]) -> dict | None:
+    try:
+        context = READ_COMMANDS[read.name].make_context("x", list(words), help_option_names=["-h", "--help"])
+    except (click.UsageError, click.exceptions.Exit):
+        return None
+    return {name: value for name, value in context.params.items() if value not in (None, False)}
+
+
+def value_of(option: Option) -> st.SearchStrategy[str]:
+    if option.choices:
+        return st.sampled_from(option.choices)
+    return st.integers(1, 10**18 - 1).map(str) if option.is_count else WORD
+
+
+@st.composite
+def well_formed_read(draw, read: Read) -> list[str]:
+    parts = [[draw(PLAIN_WORD)]] if read.argument else []
+    for option in read.options:
+        if draw(st.booleans()) and not (option.into and any("--mermaid" in part for part in parts)):
+            name = draw(st.sampled_from(option.names))
+            parts.append([name] if option.flag else [name, draw(value_of(option))])
+    return [word for part in draw(st.permutations(parts)) for word in part]
+
+
+@every_read
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_well_formed_read_is_read_alike(read, data):
+    words = data.draw(well_formed_read(read))
+    values = read.parse(words)
+    assert values is not None
+    assert values == read_by_click(read, words)
+
+
+@every_read
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_whatever_the_fast_way_reads_click_would_have_read_alike(read, data):
+    names = [name for option in read.options for name in option.names]
+    numbers = [
+        "0",
+        "1",
+        "-1",
+        "+1",
+        " 1",
+        "1_0",
+        "٣",
+        "9" * 18,
+        "9" * 19,
+        "open",
+        "OPEN",
+        "--",
+        "-",
+        "",
+        "-n1",
+        "--help",
+        "-x",
+    ]
+    anything = st.sampled_from([*names, *numbers, *(f"{name}={number}" for name in names for number in numbers)]) | WORD
+    words = data.draw(st.lists(anything, max_size=5))
+    values = read.parse(words)
+    if values is not None:
+        assert values == read_by_click(read, words)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "rest"),
+    [
+        (["status"], "status", []),
+        (["ps", "-p", "web"], "ps", ["-p", "web"]),
+        (["agents", "list"], "agents list", []),
+        (["task", "show", "a"], "task show", ["a"]),
+    ],
+)
+def test_a_read_is_known_by_its_first_words(words, name, rest):
+    found, found_rest = find_read(words)
+    assert (found.name, found_rest) == (name, rest)
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["task"], ["agents"], ["task", "add"], ["--json", "status"], ["task list"], ["show"]]
+)
+def test_other_words_are_no_read(words):
+    assert find_read(words) is None

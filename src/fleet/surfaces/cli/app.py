@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleet.errors.families import FleetError
 from fleet.model.version import VERSION
 from fleet.surfaces.cli.entry import collect_garbage
+from fleet.surfaces.cli.moved_home import warn_of_move
 from fleet.surfaces.cli.table import GROUPS, HIDDEN, SECTIONS
 from fleet.surfaces.cli.ui import streams
-from fleet.world.home import home_record
-from fleet.world.home.location import home_path
 
 if TYPE_CHECKING:
     from fleet.surfaces.cli.table import Entry
@@ -108,24 +106,8 @@ def run_click(words: list[str]) -> int:
         raise KeyboardInterrupt from error
     except click.ClickException as error:
         return _misused(error, as_json="--json" in words)
-    _warn_of_move(words)
+    warn_of_move(words)
     return outcome if isinstance(outcome, int) else 0
-
-
-def _warn_of_move(words: list[str]) -> None:
-    """What was only looked at in a home that was moved is told with a warning."""
-    try:
-        home = home_path()
-        record = home_record.read(home)
-    except FleetError:
-        return  # a command that needs no home
-    if record is None or record.path == home or words[:1] == ["home"]:
-        return
-    from fleet.world.home.home_change import why_elsewhere
-
-    error = why_elsewhere(record, home)
-    if error is not None:
-        streams.tell(f"warning: {error.spoken}")
 
 
 def _misused(error: click.ClickException, *, as_json: bool) -> int:

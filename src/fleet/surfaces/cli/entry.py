@@ -70,9 +70,26 @@ def _run(words: list[str]) -> int:
         values = fast.parse(command, rest, short=short)
         if values is not None:
             return fast.perform(command, values, short=short)
+    if called is None and "_FLEET_COMPLETE" not in os.environ and _answer(words):
+        return 0
     from fleet.surfaces.cli.app import run_click
 
     return run_click(words)
+
+
+def _answer(words: list[str]) -> bool:
+    """Answer a command that only reads. False when it is another one, or click should have a look."""
+    from fleet.surfaces.cli.hot import read_table
+
+    called = read_table.find(words)
+    values = called[0].parse(called[1]) if called else None
+    if called is None or values is None:
+        return False
+    from fleet.surfaces.cli.moved_home import warn_of_move
+
+    called[0].perform(values)
+    warn_of_move(words)
+    return True
 
 
 def collect_garbage() -> None:

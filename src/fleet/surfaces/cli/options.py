@@ -25,19 +25,25 @@ COUNT = click.IntRange(1, 1 << 60)
 
 def click_option(option: Option) -> Callable[[Decorated], Decorated]:
     """An option of the hot table as click's."""
+    if option.into:
+        return click.option(*option.names, option.name, flag_value=option.names[-1].lstrip("-"), help=option.help)
     if option.flag:
         return click.option(*option.names, option.name, is_flag=True, help=option.help)
     return click.option(
         *option.names,
         option.name,
-        metavar=option.metavar,
+        metavar=option.metavar or None,
         required=option.required,
         help=option.help,
         type=_type(option),
     )
 
 
-def _type(option: Option) -> click.ParamType[str] | None:
+def _type(option: Option) -> click.ParamType[Any] | None:
+    if option.choices:
+        return click.Choice(option.choices)
+    if option.is_count:
+        return COUNT
     return ProjectName() if option.name == "project" else None
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from fleet.model import names
 from fleet.model.tasks import fence
 from fleet.model.tasks.steps import SATISFIED
@@ -11,7 +9,10 @@ from fleet.model.text.times import iso
 from fleet.store import queries as q
 from fleet.store import tasks
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from fleet.store.transaction import Row, Rows
 
 MOST = 200

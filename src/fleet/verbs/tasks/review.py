@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from fleet.errors.families import BadInput, Contested, Superseded
 from fleet.errors.refused import IllegalStep
 from fleet.model import names
@@ -15,7 +13,10 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from fleet.store.transaction import Row, Rows, Tx
 
 ACCEPT, SEND_BACK = "accept", "send back"

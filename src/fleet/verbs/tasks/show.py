@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from fleet.errors.absent import NoSuchProject
 from fleet.model import names
 from fleet.model.tasks import fence
@@ -11,26 +9,41 @@ from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store import tasks
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from fleet.store.transaction import Row, Rows, Store
 
-Document = dict[str, Any]
+    Document = dict[str, Any]
+
 PAGE = 500
 EVERYTHING = 1 << 60
 _TIMES = ("not_before", "added_at", "changed_at", "started_at", "ended_at")
 
 
-class Filters(NamedTuple):
+class Filters:
     """Which tasks to list."""
 
-    status: str | None = None
-    tag: str | None = None
-    text: str | None = None
-    assignee: str | None = None
-    archived: bool = False
-    limit: int = EVERYTHING
+    __slots__ = ("archived", "assignee", "limit", "status", "tag", "text")
+
+    def __init__(
+        self,
+        *,
+        status: str | None = None,
+        tag: str | None = None,
+        text: str | None = None,
+        assignee: str | None = None,
+        archived: bool = False,
+        limit: int | None = None,
+    ) -> None:
+        self.status = status
+        self.tag = tag
+        self.text = text
+        self.assignee = assignee
+        self.archived = archived
+        self.limit = EVERYTHING if limit is None else limit
 
 
 def document(row: Row, now: int) -> Document:
@@ -61,10 +74,10 @@ def show(rows: Rows, project: str, slug: str, now: int) -> Document:
     }
 
 
-def ready(rows: Rows, project: str, now: int, limit: int = EVERYTHING) -> list[Document]:
+def ready(rows: Rows, project: str, now: int, limit: int | None = None) -> list[Document]:
     """What could be started now, most urgent first."""
     check_project(rows, project)
-    return [document(row, now) for row in rows.all(q.READY_TASKS, project=project, now=now, most=limit)]
+    return [document(row, now) for row in rows.all(q.READY_TASKS, project=project, now=now, most=limit or EVERYTHING)]
 
 
 def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[Document]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from fleet.errors.families import FleetError
 from fleet.errors.given import BadSetting
 from fleet.verbs.coord import seat
 from fleet.verbs.dispatch.plan import Wanted, check_start
 from fleet.verbs.merge.recorded import describe_missing
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from fleet.verbs.context import Ground
 
 _DEAD = frozenset({"dead", "ended"})

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from fleet.model.text import jsontext
 from fleet.model.text.times import iso
 from fleet.store import queries as q
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
     from fleet.store.transaction import Row, Rows, Store
     from fleet.world.clock import Clock
@@ -19,16 +19,29 @@ PAUSE = 0.2
 FOREVER = 1 << 60
 
 
-class Which(NamedTuple):
+class Which:
     """Which operations: of whom, between which times, and up to which sequence number."""
 
-    project: str | None = None
-    slug: str | None = None
-    dispatch: str | None = None
-    actor: str | None = None
-    since: int = 0
-    before: int = FOREVER
-    until: int = FOREVER
+    __slots__ = ("actor", "before", "dispatch", "project", "since", "slug", "until")
+
+    def __init__(
+        self,
+        *,
+        project: str | None = None,
+        slug: str | None = None,
+        dispatch: str | None = None,
+        actor: str | None = None,
+        since: int = 0,
+        before: int = FOREVER,
+        until: int = FOREVER,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.dispatch = dispatch
+        self.actor = actor
+        self.since = since
+        self.before = before
+        self.until = until
 
     def wants(self, row: Row) -> bool:
         """Whether an operation is one of them."""

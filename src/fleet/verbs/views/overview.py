@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from fleet.model.tasks.steps import STATUSES
 from fleet.model.text.times import iso
 from fleet.store import queries as q
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from fleet.store.transaction import Row, Rows
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from fleet.model.dispatch.settling import INTERRUPTED
 from fleet.model.text import jsontext
 from fleet.model.text.times import iso
 from fleet.store import queries as q
 from fleet.verbs.tasks import review
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from fleet.store.transaction import Row, Rows
 
-Document = dict[str, Any]
+    Document = dict[str, Any]
 
 
 def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Document:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.agents.listing import agents
@@ -15,11 +13,15 @@ from fleet.verbs.views.obstacles import hindrances
 from fleet.verbs.views.overview import overview
 from fleet.verbs.views.recap import questions
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from fleet.store.transaction import Row, Rows
     from fleet.verbs.context import Ground
 
-Document = dict[str, Any]
+    Document = dict[str, Any]
+
 MOST = 200
 # What an agent waits for a person in, besides a question that it put by its hook.
 _WAITS = frozenset({"asks", "dialog", "idle", "stopped, no report"})

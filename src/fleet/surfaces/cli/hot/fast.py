@@ -10,7 +10,7 @@ import sys
 
 from fleet.api.acts import Acts
 from fleet.model.text import jsontext
-from fleet.surfaces.cli.hot.table import COMMON, Hot
+from fleet.surfaces.cli.hot.table import COMMON, Hot, read_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,42 +21,8 @@ if TYPE_CHECKING:
 
 def parse(hot: Hot, words: list[str], *, short: bool) -> Values | None:
     """The values given, or None when click should have a look."""
-    values: Values = {}
-    plain = _options(hot, words, values)
-    if plain is None:
-        return None
     wanted = ([] if short else ["slug"]) + ([hot.argument] if hot.argument else [])
-    if len(plain) != len(wanted) or "-" in plain:
-        return None
-    values.update(zip(wanted, plain))  # noqa: B905 - strict costs nothing, but the lengths are compared above
-    missing = [option for option in hot.options if option.required and option.name not in values]
-    return None if missing else values
-
-
-def _options(hot: Hot, words: list[str], values: Values) -> list[str] | None:
-    known = {name: option for option in hot.options + COMMON for name in option.names}
-    plain: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        if word == "--":
-            plain.extend(rest)
-            return plain
-        if not word.startswith("-") or word == "-":
-            plain.append(word)
-            continue
-        name, equals, value = word.partition("=")
-        option = known.get(name)
-        if (
-            option is None
-            or option.name in values
-            or (option.flag and equals)
-            or (equals and not name.startswith("--"))
-        ):
-            return None
-        values[option.name] = True if option.flag else (value if equals else next(rest, None))
-        if values[option.name] is None:
-            return None
-    return plain
+    return read_words(hot.options + COMMON, wanted, words)
 
 
 def perform(hot: Hot, values: Values, *, short: bool) -> int:

@@ -6,19 +6,47 @@ form that reads it from the environment (`fleet log TEXT`).
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Values = dict[str, Any]
+
+_DIGITS = 19
+
 
 class Option:
-    """An option. A flag takes no value."""
+    """An option. A flag takes no value, and of flags that go `into` one value the last counts."""
 
-    __slots__ = ("flag", "help", "metavar", "name", "names", "required")
+    __slots__ = ("choices", "flag", "help", "into", "is_count", "metavar", "name", "names", "required")
 
-    def __init__(self, *names: str, help: str, metavar: str = "", required: bool = False) -> None:  # noqa: A002
+    def __init__(
+        self,
+        *names: str,
+        help: str,  # noqa: A002
+        metavar: str = "",
+        required: bool = False,
+        choices: tuple[str, ...] = (),
+        is_count: bool = False,
+        into: str = "",
+    ) -> None:
         self.names = names
-        self.name = names[-1].lstrip("-").replace("-", "_")
+        self.name = into or names[-1].lstrip("-").replace("-", "_")
         self.metavar = metavar
-        self.flag = not metavar
+        self.flag = not (metavar or choices)
         self.help = help
         self.required = required
+        self.choices = choices
+        self.is_count = is_count
+        self.into = into
+
+    def read(self, given: str | None) -> str | int | None:
+        """The value of what was given; None when click should have a look."""
+        if given is None or (self.choices and given not in self.choices):
+            return None
+        if not self.is_count:
+            return given
+        return int(given) if given.isascii() and given.isdigit() and 0 < len(given) < _DIGITS and int(given) else None
 
 
 class Hot:
@@ -129,3 +157,44 @@ def find(words: list[str]) -> tuple[Hot, bool, list[str]] | None:
         if hot.name == name and (long or hot.short):
             return hot, not long, rest
     return None
+
+
+def read_words(options: tuple[Option, ...], wanted: list[str], words: list[str]) -> Values | None:
+    """The values given for options and wanted arguments, or None when click should have a look."""
+    values: Values = {}
+    plain = _read_options(options, words, values)
+    if plain is None or len(plain) != len(wanted) or "-" in plain:
+        return None
+    values.update(zip(wanted, plain))  # noqa: B905 - strict costs nothing, but the lengths are compared above
+    missing = [option for option in options if option.required and option.name not in values]
+    return None if missing else values
+
+
+def _read_options(options: tuple[Option, ...], words: list[str], values: Values) -> list[str] | None:
+    known = {name: option for option in options for name in option.names}
+    plain: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            plain.extend(rest)
+            return plain
+        if not word.startswith("-") or word == "-":
+            plain.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        option = known.get(name)
+        if (
+            option is None
+            or option.name in values
+            or (option.flag and equals)
+            or (equals and not name.startswith("--"))
+        ):
+            return None
+        values[option.name] = (
+            (name.lstrip("-") if option.into else True)
+            if option.flag
+            else option.read(value if equals else next(rest, None))
+        )
+        if values[option.name] is None:
+            return None
+    return plain

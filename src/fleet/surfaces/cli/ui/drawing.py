@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from fleet.model.text import escapes
 from fleet.surfaces.cli.ui import terminal
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
-Graph = dict[str, Any]
+    Graph = dict[str, Any]
+
 _DEEPEST = 90
 _FILLS = {"done": "#dbeafe", "in_progress": "#cffafe", "failed": "#fee2e2", "blocked": "#fef3c7", "ready": "#dcfce7"}
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import select
 import sys
 import unicodedata
-from typing import TYPE_CHECKING, Any
 
 from fleet.model.text import escapes, jsontext
 from fleet.surfaces.cli.ui.streams import ESCAPE
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "dim": 2, "bold": 1}
 STATE_COLOURS = {
@@ -46,7 +46,6 @@ STATE_MARKS = {
     "abandoned": "–",
 }
 _COLOUR_OF = AGENT_COLOURS | STATE_COLOURS
-_PAINT = re.compile(rf"({ESCAPE}\[\d*m)")
 _GAP = 2
 _COLUMNS = 80
 _NARROWEST = 8
@@ -138,9 +137,22 @@ def say_json_list(values: Iterable[Any]) -> None:
 def width_of(text: str) -> int:
     """How many columns a text takes; its colours take none."""
     if ESCAPE in text:
-        text = _PAINT.sub("", text)
+        text = "".join(_split_at_colours(text)[::2])
     text = escapes.line(text)
     return len(text) if text.isascii() else sum(_width(char) for char in text)
+
+
+def _split_at_colours(text: str) -> list[str]:
+    """The pieces of a text between its colours; every second one is a colour."""
+    first, *rest = text.split(f"{ESCAPE}[")
+    pieces = [first]
+    for part in rest:
+        number, end, after = part.partition("m")
+        if end and (not number or number.isdecimal()):
+            pieces += [f"{ESCAPE}[{number}m", after]
+        else:  # an escape sequence of another kind
+            pieces[-1] += f"{ESCAPE}[{part}"
+    return pieces
 
 
 def _width(char: str) -> int:
@@ -165,7 +177,7 @@ def shortened(text: str, room: int) -> str:
         return text
     kept: list[str] = []
     left = room - 1
-    for number, piece in enumerate(_PAINT.split(text)):
+    for number, piece in enumerate(_split_at_colours(text)):
         kept.append(piece if number % 2 else _cut(piece, left))  # every second piece is a colour
         left -= width_of(piece) if left >= 0 else 0
     return "".join(kept)

@@ -1,64 +1,18 @@
-"""fleet ps, agents list, attach, peek, logs, diff."""
+"""fleet agents, attach, peek, logs, diff."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.model.text.moments import moment
-from fleet.model.text.times import age
 from fleet.surfaces.cli.options import Slug, json_option, reading
+from fleet.surfaces.cli.commands.reads import COMMANDS as READ
 from fleet.surfaces.cli.ui import drawing, terminal
 from fleet.surfaces.cli.ui.picking import picked
 from fleet.world.process.programs import become
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-_HEADS = ("AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE", "LEARNT FROM", "AGE", "CONTEXT", "STARTED", "")
-# Where the terminal is narrow: agent, task, state, age, context and detail.
-_NARROW = (0, 2, 5, 7, 8, 10)
-
-
-def _list(**given: Any) -> None:
-    with Fleet.open() as fleet:
-        found = fleet.agents(given["project"])
-    if given["json"]:
-        terminal.say_json(found)
-        return
-    if not found:
-        terminal.say("no agents at work: `fleet dispatch SLUG` starts one")
-        return
-    rows = [_row(each, fleet.clock.now()) for each in found]
-    shown = range(len(_HEADS)) if terminal.has_room_for(_HEADS, rows) else _NARROW
-    for line in terminal.table(_few(_HEADS, shown), [_few(row, shown) for row in rows]):
-        terminal.say(line)
-
-
-def _few(cells: tuple[str, ...], shown: Iterable[int]) -> tuple[str, ...]:
-    return tuple(cells[n] for n in shown)
-
-
-def _row(agent: dict[str, Any], now: int) -> tuple[str, ...]:
-    on = f"{agent['project']}/{agent['task'] or ''}".rstrip("/")
-    since = age(now - moment(agent["state_at"], now=now)) if agent["state_at"] else ""
-    context = "" if agent["context"] is None else f"{agent['context']} %"
-    who = (agent["id"], agent["kind"], on, agent["engine"] or "", agent["autonomy"] or "")
-    detail = " ".join(agent["detail"].split())
-    return (*who, agent["state"], agent["source"], since, context, agent["started_at"][11:19], detail)
-
-
-_HELP = """Who works on what, how it goes, where that was learnt (report, hook, session file, screen or process) and how long ago.
-
-\b
-Examples:
-  fleet ps
-  fleet ps -p web --json
-"""
-ps = click.command("ps", help=_HELP)(reading(_list))
 
 
 @click.group("agents")
@@ -70,7 +24,7 @@ def agents() -> None:
     """
 
 
-agents.command("list", help=_HELP.replace("fleet ps", "fleet agents list"))(reading(_list))
+agents.add_command(READ["agents list"])
 
 
 @click.command("attach")
@@ -160,4 +114,4 @@ def diff(slug: str, **given: Any) -> None:
         sys.stdout.writelines(drawing.diff(text))
 
 
-COMMANDS = {"ps": ps, "agents": agents, "attach": attach, "peek": peek, "logs": logs, "diff": diff}
+COMMANDS = {"agents": agents, "attach": attach, "peek": peek, "logs": logs, "diff": diff}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
 from fleet.api.looking import Looking
-from fleet.model.tasks.steps import STATUSES
-from fleet.surfaces.cli.options import COUNT, reading, slug_argument
 from fleet.surfaces.cli.ui import drawing, terminal
-from fleet.verbs.tasks.show import EVERYTHING, PAGE, Filters
+from fleet.verbs.tasks.show import PAGE, Filters
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _LABELS = (
     ("priority", "priority"),
@@ -27,17 +26,8 @@ _LABELS = (
 )
 
 
-@click.command("show")
-@slug_argument
-@reading
-def show(slug: str, **given: Any) -> None:
-    """Everything about a task: its fields, dependencies, log and artifacts.
-
-    \b
-    Examples:
-      fleet task show parser
-      fleet task show parser --json | jq .log
-    """
+def show_task(slug: str, **given: Any) -> None:
+    """Everything about a task: its fields, dependencies, log and artifacts."""
     with Looking.open() as fleet:
         found = fleet.task(project=fleet.project_here(given["project"]), slug=slug)
     if given["json"]:
@@ -68,23 +58,8 @@ def _show(found: dict[str, Any]) -> None:
             terminal.say_message(f"  {terminal.paint(each['at'], 'dim')} {each['actor']}: ", text)
 
 
-@click.command("list")
-@click.option("-s", "--status", type=click.Choice(STATUSES), help="only tasks in this status")
-@click.option("-t", "--tag", metavar="TAG", help="only tasks with this tag")
-@click.option("--text", metavar="TEXT", help="only tasks that have this in slug, title or description")
-@click.option("--assignee", metavar="NAME", help="only tasks of this assignee")
-@click.option("--archived", is_flag=True, help="archived ones too")
-@click.option("-n", "--limit", type=COUNT, default=EVERYTHING, show_default=False, metavar="N", help="at most so many")
-@reading
-def list_(**given: Any) -> None:
-    """List tasks, by status, tag, text or assignee.
-
-    \b
-    Examples:
-      fleet task list
-      fleet task list --status failed --tag api
-      fleet task list --text login --json
-    """
+def list_tasks(**given: Any) -> None:
+    """List tasks, by status, tag, text or assignee."""
     project, as_json = given.pop("project"), given.pop("json")
     with Looking.open() as fleet:
         found = fleet.tasks(project=fleet.project_here(project), filters=Filters(**given))
@@ -121,17 +96,8 @@ def _who(task: dict[str, Any]) -> str:
     return task["assignee"] or "" if task["status"] == "in_progress" else ""
 
 
-@click.command("ready")
-@click.option("-n", "--limit", type=COUNT, default=EVERYTHING, show_default=False, metavar="N", help="at most so many")
-@reading
-def ready(limit: int, **given: Any) -> None:
-    """What could be started now, most urgent first.
-
-    \b
-    Examples:
-      fleet task ready
-      fleet task ready --limit 1 --json
-    """
+def list_ready(limit: int | None, **given: Any) -> None:
+    """What could be started now, most urgent first."""
     with Looking.open() as fleet:
         found = fleet.ready(project=fleet.project_here(given["project"]), limit=limit)
     if given["json"]:
@@ -144,22 +110,8 @@ def ready(limit: int, **given: Any) -> None:
             terminal.say(line)
 
 
-@click.command("graph")
-@click.option("--mermaid", "form", flag_value="mermaid", help="as Mermaid, for Markdown pages")
-@click.option("--dot", "form", flag_value="dot", help="as DOT, for Graphviz")
-@click.option("--archived", is_flag=True, help="archived tasks too")
-@reading
-def graph(form: str | None, **given: Any) -> None:
-    """Draw the graph: a tree in the terminal, Mermaid or DOT.
-
-    In the tree a task stands below what it waits for.
-
-    \b
-    Examples:
-      fleet task graph
-      fleet task graph --mermaid > graph.md
-      fleet task graph --dot | dot -Tsvg > graph.svg
-    """
+def draw_graph(form: str | None, **given: Any) -> None:
+    """Draw the graph: a tree in the terminal, Mermaid or DOT."""
     with Looking.open() as fleet:
         found = fleet.graph(project=fleet.project_here(given["project"]), archived=given["archived"])
     if given["json"]:
@@ -167,6 +119,3 @@ def graph(form: str | None, **given: Any) -> None:
         return
     draw = {"mermaid": drawing.mermaid, "dot": drawing.dot}.get(form or "", drawing.tree)
     terminal.say_lines(draw(found))
-
-
-COMMANDS = {"task show": show, "task list": list_, "task ready": ready, "task graph": graph}

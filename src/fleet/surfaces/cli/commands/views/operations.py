@@ -40,15 +40,14 @@ def ops(**given: Any) -> None:
       fleet ops --follow --json
     """
     with (whole_fleet() if given["archived"] else Looking).open() as fleet:
-        which = _which(fleet, given)
         newest = fleet.newest() if given["follow"] else FOREVER
         listed = getattr(fleet, "all_operations", fleet.operations)
-        _print(listed(which._replace(until=newest), limit=given["limit"]), as_json=given["json"])
+        _print(listed(_which(fleet, given, until=newest), limit=given["limit"]), as_json=given["json"])
         if given["follow"]:
-            _print(fleet.follow(which, after=newest, wanted=terminal.has_reader), as_json=given["json"])
+            _print(fleet.follow(_which(fleet, given), after=newest, wanted=terminal.has_reader), as_json=given["json"])
 
 
-def _which(fleet: Looking, given: dict[str, Any]) -> Which:
+def _which(fleet: Looking, given: dict[str, Any], *, until: int = FOREVER) -> Which:
     named = given["project"] is not None or given["task"] is not None
     return Which(
         project=fleet.project_here(given["project"]) if named else None,
@@ -57,6 +56,7 @@ def _which(fleet: Looking, given: dict[str, Any]) -> Which:
         actor=given["actor"],
         since=_or(moment(given["since"], fleet, back=True), 0),
         before=_or(moment(given["until"], fleet, back=True), FOREVER),
+        until=until,
     )
 
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import textwrap
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
-
-import click
 
 from fleet.api.fleet import Fleet
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND, age
-from fleet.surfaces.cli.options import json_option
 from fleet.surfaces.cli.ui import terminal
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
-Document = dict[str, Any]
+    Document = dict[str, Any]
+
 _SHOWN = 20
 _LINES = 4
 _NARROWEST = 20
@@ -27,18 +26,8 @@ _AGAIN = "`fleet resume SLUG` goes on, `fleet task retry SLUG` opens it again"
 _HEADS = ("PROJECT", "READY", "WAITING", "ON HAND", "STUCK", "DONE")
 
 
-@click.command("status")
-@json_option
-def status(**given: Any) -> None:
-    """What is going on, on one page: who needs you, what to review, trouble, who works on what, a row a project.
-
-    DONE counts what was merged and archived too.
-
-    \b
-    Examples:
-      fleet status
-      fleet status --json | jq .needs_you
-    """
+def show_status(**given: Any) -> None:
+    """What is going on, on one page: who needs you, what to review, trouble, who works on what, a row a project."""
     with Fleet.open() as fleet:
         found, now = fleet.status(), fleet.clock.now()
     if given["json"]:
@@ -176,6 +165,3 @@ def _age(at: str, now: int) -> str:
 def _clock(at: str) -> str:
     """A time as the person's own clock shows it."""
     return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-COMMANDS = {"status": status}

@@ -1,0 +1,28 @@
+"""The commands that only read as click sees them: for help, completion and mistakes. Made from the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fleet.surfaces.cli.options import click_option, slug_argument
+from fleet.surfaces.cli.hot.read_table import READS
+
+if TYPE_CHECKING:
+    from fleet.surfaces.cli.hot.read_table import Read
+
+
+def _command(read: Read) -> click.Command:
+    def perform(**values: Any) -> None:
+        read.perform(values)
+
+    command: Any = perform
+    for option in reversed(read.options):
+        command = click_option(option)(command)
+    if read.argument:
+        command = slug_argument(command)
+    return click.command(read.name.rpartition(" ")[2], help=read.help)(command)
+
+
+COMMANDS = {read.name: _command(read) for read in READS}

@@ -1,0 +1,176 @@
+"""What people look at all day: one table, read by the fast entry point and by click alike."""
+
+from __future__ import annotations
+
+from fleet.model.tasks.steps import STATUSES
+from fleet.surfaces.cli.hot.table import COMMON, Option, read_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Values = dict[str, Any]
+
+
+class Read:
+    """A command that only reads: the module and the function that answer it."""
+
+    __slots__ = ("argument", "function", "help", "module", "name", "options")
+
+    def __init__(
+        self,
+        name: str,
+        help: str,  # noqa: A002
+        *,
+        module: str,
+        function: str,
+        argument: str = "",
+        options: tuple[Option, ...],
+    ) -> None:
+        self.name = name
+        self.help = help
+        self.module = module
+        self.function = function
+        self.argument = argument
+        self.options = options
+
+    def parse(self, words: list[str]) -> Values | None:
+        """The values given, or None when click should have a look."""
+        return read_words(self.options, [self.argument] if self.argument else [], words)
+
+    def perform(self, values: Values) -> None:
+        """Answer it; what was not given is None, or False for a flag."""
+        unsaid = {option.name: False if option.flag and not option.into else None for option in self.options}
+        module = __import__(f"fleet.surfaces.cli.commands.{self.module}", fromlist=[self.function])
+        getattr(module, self.function)(**unsaid | values)
+
+
+_PROJECT, _AS, _KEY, _JSON = COMMON
+_LIMIT = Option("-n", "--limit", metavar="N", is_count=True, help="at most so many")
+_PS = """Who works on what, how it goes, where that was learnt (report, hook, session file, screen or process) and how long ago.
+
+\b
+Examples:
+  fleet ps
+  fleet ps -p web --json
+"""
+
+READS = (
+    Read(
+        "status",
+        """What is going on, on one page: who needs you, what to review, trouble, who works on what, a row a project.
+
+DONE counts what was merged and archived too.
+
+\b
+Examples:
+  fleet status
+  fleet status --json | jq .needs_you
+""",
+        module="views.status",
+        function="show_status",
+        options=(_JSON,),
+    ),
+    Read("ps", _PS, module="agents.listing", function="list_agents", options=(_PROJECT, _JSON)),
+    Read(
+        "agents list",
+        _PS.replace("fleet ps", "fleet agents list"),
+        module="agents.listing",
+        function="list_agents",
+        options=(_PROJECT, _JSON),
+    ),
+    Read(
+        "task show",
+        """Everything about a task: its fields, dependencies, log and artifacts.
+
+\b
+Examples:
+  fleet task show parser
+  fleet task show parser --json | jq .log
+""",
+        module="tasks.read",
+        function="show_task",
+        argument="slug",
+        options=(_PROJECT, _JSON),
+    ),
+    Read(
+        "task list",
+        """List tasks, by status, tag, text or assignee.
+
+\b
+Examples:
+  fleet task list
+  fleet task list --status failed --tag api
+  fleet task list --text login --json
+""",
+        module="tasks.read",
+        function="list_tasks",
+        options=(
+            Option("-s", "--status", choices=STATUSES, help="only tasks in this status"),
+            Option("-t", "--tag", metavar="TAG", help="only tasks with this tag"),
+            Option("--text", metavar="TEXT", help="only tasks that have this in slug, title or description"),
+            Option("--assignee", metavar="NAME", help="only tasks of this assignee"),
+            Option("--archived", help="archived ones too"),
+            _LIMIT,
+            _PROJECT,
+            _JSON,
+        ),
+    ),
+    Read(
+        "task ready",
+        """What could be started now, most urgent first.
+
+\b
+Examples:
+  fleet task ready
+  fleet task ready --limit 1 --json
+""",
+        module="tasks.read",
+        function="list_ready",
+        options=(_LIMIT, _PROJECT, _JSON),
+    ),
+    Read(
+        "task why",
+        """Why a task is not being worked on: a sentence a blocker, to the root of the chain.
+
+\b
+Examples:
+  fleet task why write-the-tests
+""",
+        module="tasks.why",
+        function="explain_task",
+        argument="slug",
+        options=(_PROJECT, _JSON),
+    ),
+    Read(
+        "task graph",
+        """Draw the graph: a tree in the terminal, Mermaid or DOT.
+
+In the tree a task stands below what it waits for.
+
+\b
+Examples:
+  fleet task graph
+  fleet task graph --mermaid > graph.md
+  fleet task graph --dot | dot -Tsvg > graph.svg
+""",
+        module="tasks.read",
+        function="draw_graph",
+        options=(
+            Option("--mermaid", into="form", help="as Mermaid, for Markdown pages"),
+            Option("--dot", into="form", help="as DOT, for Graphviz"),
+            Option("--archived", help="archived tasks too"),
+            _PROJECT,
+            _JSON,
+        ),
+    ),
+)
+
+
+def find(words: list[str]) -> tuple[Read, list[str]] | None:
+    """The command that these words call, and the words that remain."""
+    for read in READS:
+        name = read.name.split(" ")
+        if words[: len(name)] == name:
+            return read, words[len(name) :]
+    return None
