@@ -13,6 +13,7 @@ from fleet.model.text import texts
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.coord import briefing, handoff, replace, seat, tick
+from fleet.verbs.coord.seat_status import seat_status
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -28,7 +29,7 @@ class Coordinating(Running):
     # the seat ---------------------------------------------------------------------------------------------------------
     def coordinator(self, project: str) -> Document:
         """Who coordinates a project."""
-        return seat.status(self.view, project)
+        return seat_status(self.view, project)
 
     def coord_stop(self, project: str, reason: str) -> Document:
         """End the coordinator and empty the seat."""

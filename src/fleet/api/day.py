@@ -16,7 +16,7 @@ from fleet.verbs.merge import named_commit, rehearse
 from fleet.verbs.merge import pull_requests as pull
 from fleet.verbs.projects import configure, remote_control, trust
 from fleet.verbs.tasks import add_list, review, show
-from fleet.verbs.views import obstacles, recap, status
+from fleet.verbs.views import obstacles, recap
 
 if TYPE_CHECKING:
     from fleet.model.tasks.markdown_list import Item
@@ -45,10 +45,6 @@ class Day(Resuming):
         return self.commit(add_list.add_list(items, like, name=name), key)
 
     # looking ----------------------------------------------------------------------------------------------------------
-    def status(self) -> Document:
-        """What is going on."""
-        return status.status(self.view)
-
     def recap(self, *, since: int, project: str | None = None) -> Document:
         """What happened since a time, everywhere or in one project."""
         now = self.clock.now()

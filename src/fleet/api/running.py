@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.api.permits import refuse_freer
 from fleet.api.planning import Planning
 from fleet.api.session import Session
+from fleet.api.viewing import Viewing
 from fleet.engines import reader
 from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.contested import WorktreeBusy
@@ -19,7 +20,6 @@ from fleet.model.text.times import iso_or_none
 from fleet.resources import KINDS, class_of
 from fleet.store import queries as q
 from fleet.store import tasks
-from fleet.verbs.agents import listing as agents
 from fleet.verbs.coord import seat
 from fleet.verbs.dispatch import dispatch, end, excuse, find, plan, prompts, reclaim, settle
 from fleet.verbs.dispatch import keep_uncommitted as keep
@@ -41,7 +41,7 @@ PHASES = ("orphans", "retry-releases", "reconcile-derived")
 _TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
 
 
-class Running(Planning, Session):
+class Running(Planning, Session, Viewing):
     """Runs agents."""
 
     # starting ---------------------------------------------------------------------------------------------------------
@@ -95,12 +95,6 @@ class Running(Planning, Session):
             return self.project_here()
         except FleetError:
             return None
-
-    def agents(self, project: str | None = None) -> list[Document]:
-        """Who works on what."""
-        if project is not None:
-            self.view.project(project)
-        return agents.agents(self.view, project)
 
     def dispatches(self, project: str | None = None, *, ended: bool = True) -> list[Document]:
         """The journals in the tables."""

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
 from fleet.errors.absent import NoSuchDispatch, NoSuchProject
 from fleet.errors.refused import NotTrusted
 from fleet.model import names
 from fleet.store import queries as q
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from fleet.model.settings.table import Value
     from fleet.store.transaction import Change, Row, Store
     from fleet.world.world import World
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
     """One actor at one home, with everything outside."""
 
-    store: Store
-    world: World
-    commit: Callable[[Change], Row]
-    settings: Callable[[str | None], dict[str, Value]]
+    __slots__ = ("commit", "settings", "store", "world")
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        world: World,
+        commit: Callable[[Change], Row],
+        settings: Callable[[str | None], dict[str, Value]],
+    ) -> None:
+        self.store = store
+        self.world = world
+        self.commit = commit
+        self.settings = settings
 
     def setting(self, name: str, project: str | None = None) -> Any:  # noqa: ANN401 - as the table of settings says
         """One setting as it counts. A command that nobody has trusted is refused, never taken for one that is not set."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from functools import cached_property
 
+from fleet.world.made_once import made_once
 from fleet.world.process import pid_namespaces
 
 _ID_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id")
@@ -29,7 +28,7 @@ class Host:
         """The host id of the home: the machine's own id when the home was made."""
         return self._kept or self.machine
 
-    @cached_property
+    @made_once
     def machine(self) -> str:
         """The machine's own id, or its name where it has none. Processes are named by it."""
         for path in _ID_FILES:
@@ -38,7 +37,7 @@ class Host:
                 return found
         return self.name
 
-    @cached_property
+    @made_once
     def boot(self) -> str:
         """Another text after each boot, and in each room of it (see rooms).
 
@@ -61,6 +60,8 @@ def _first_line(path: str) -> str:
 
 
 def _boot_of_macos() -> str:
+    import subprocess
+
     asked = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
     try:
         return subprocess.run(asked, capture_output=True, text=True, timeout=5, check=True).stdout.strip()

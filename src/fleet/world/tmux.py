@@ -17,15 +17,13 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from fleet.errors.tools import TmuxRefused
-from fleet.world.files import folders
-from fleet.world.home.home_change import id_of_path
+from fleet.world.tmux_socket import socket_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fleet.model.identity import Identity
     from fleet.world.files.files import Files
-    from fleet.world.funnel import Funnel
     from fleet.world.process.cgroups import Cgroups
     from fleet.world.process.processes import Processes
     from fleet.world.process.programs import Done, Programs
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 LIMIT = 5.0
 # What tmux writes at the end of a pane whose process is dead.
 _EPITAPH = re.compile(r"(\A|\n)\s*Pane is dead( \(.*\))?\s*\Z")
-_LONGEST_SOCKET = 100
 _LOOKS = 100
 _BETWEEN_LOOKS = 0.05
 _COLUMNS = (
@@ -280,28 +277,6 @@ def _quoted(path: str) -> str:
 
 def _is_scrubbed(name: str) -> bool:
     return name in _SCRUBBED or name.startswith(_SCRUBBED_PREFIXES)
-
-
-def socket_of(home: str, funnel: Funnel) -> str:
-    """In the home; where that would be too long for a socket, in a private directory of the user's."""
-    path = socket_path(home)
-    folder = os.path.dirname(path)
-    if folder == home:
-        return path
-    if not os.path.lexists(folder):
-        funnel.through("make socket folder", lambda: folders.make(folder))
-    status = os.lstat(folder)
-    if status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise TmuxRefused(what=f"use {folder} for its socket", why="it is not a private directory of this user")
-    return path
-
-
-def socket_path(home: str) -> str:
-    """The same, without making that directory."""
-    path = f"{home}/tmux.sock"
-    if len(path.encode()) <= _LONGEST_SOCKET:
-        return path
-    return f"/tmp/fleet-{os.getuid()}/{id_of_path(home)}.sock"  # noqa: S108 - made private, and refused when it is not ours
 
 
 def _pane(line: str) -> Pane:

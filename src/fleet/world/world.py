@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import os
-import shutil
 import sys
-from typing import TYPE_CHECKING
 
 from fleet.world.clock import Clock
-from fleet.world.files.files import Files
-from fleet.world.files.gates import Gate
-from fleet.world.git.git import Git
-from fleet.world.git.proofs import GitProofs
-from fleet.world.git.remotes import GitRemotes
 from fleet.world.home import home_record
-from fleet.world.home.home_change import unsaved
 from fleet.world.host import Host
 from fleet.world.ids import Ids
-from fleet.world.machine import Machine
-from fleet.world.process.cgroups import Cgroups
-from fleet.world.process.children import Children
+from fleet.world.made_once import made_once
 from fleet.world.process.pid_namespaces import Rooms
-from fleet.world.process.processes import Processes
-from fleet.world.process.programs import EffectLock, Programs
-from fleet.world.tmux import Tmux, socket_of
+from fleet.world.tmux_socket import socket_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.world.funnel import Funnel
-    from fleet.world.home.home_record import HomeRecord
+    from collections.abc import Callable
 
+    from fleet.world.files.files import Files
+    from fleet.world.files.gates import Gate
+    from fleet.world.funnel import Funnel
+    from fleet.world.git.git import Git
+    from fleet.world.git.proofs import GitProofs
+    from fleet.world.git.remotes import GitRemotes
+    from fleet.world.home.home_record import HomeRecord
+    from fleet.world.machine import Machine
+    from fleet.world.process.cgroups import Cgroups
+    from fleet.world.process.children import Children
+    from fleet.world.process.processes import Processes
+    from fleet.world.process.programs import EffectLock, Programs
+    from fleet.world.tmux import Tmux
 
 # What says who an agent is.
 _SPEAKING = frozenset(
@@ -44,26 +43,90 @@ class World:
 
     def __init__(self, home: str, funnel: Funnel, record: HomeRecord | None = None) -> None:
         self.home = home
-        self.record = record or home_record.read(home) or unsaved(home)
+        self.record = record or home_record.read(home) or _unsaved(home)
         self.funnel = funnel
         self.clock = Clock()
         self.ids = Ids()
         self.host = Host(self.record.host)
-        self.files = Files(home, funnel)
-        self.machine = Machine(funnel)
-        socket = socket_of(home, funnel)
-        self.rooms = Rooms(home, self.host.boot, socket)
+        self.socket = socket_of(home, funnel)
+        self.rooms = Rooms(home, self.host.boot, self.socket)
         self.rooms.enter()
-        self.programs = Programs(funnel, lambda: self.rooms.lease)
-        self.children = Children(funnel)
-        self.processes = Processes(self.host, funnel, home, socket)
-        self.git = Git(self.programs, self.rooms.sees_everyone, home)
-        self.proofs = GitProofs(self.git)
-        self.remotes = GitRemotes(self.git)
         self.fleet_program = fleet_program()
-        self.cgroups = Cgroups(funnel, self.record.id, programs=self.programs, clock=self.clock)
-        self.tmux = Tmux(
-            home,
+        # Lists the repositories of all projects; None: any will do.
+        self.repositories: Callable[[], list[str]] | None = None
+
+    @made_once
+    def files(self) -> Files:
+        """The files of the home."""
+        from fleet.world.files.files import Files
+
+        return Files(self.home, self.funnel)
+
+    @made_once
+    def machine(self) -> Machine:
+        """Files outside the home."""
+        from fleet.world.machine import Machine
+
+        return Machine(self.funnel)
+
+    @made_once
+    def programs(self) -> Programs:
+        """Other programs."""
+        from fleet.world.process.programs import Programs
+
+        return Programs(self.funnel, lambda: self.rooms.lease)
+
+    @made_once
+    def children(self) -> Children:
+        """The commands of jobs."""
+        from fleet.world.process.children import Children
+
+        return Children(self.funnel)
+
+    @made_once
+    def processes(self) -> Processes:
+        """The processes of this machine."""
+        from fleet.world.process.processes import Processes
+
+        return Processes(self.host, self.funnel, self.home, self.socket)
+
+    @made_once
+    def git(self) -> Git:
+        """The repositories."""
+        from fleet.world.git.git import Git
+
+        git = Git(self.programs, self.rooms.sees_everyone, self.home)
+        git.repositories = self.repositories
+        return git
+
+    @made_once
+    def proofs(self) -> GitProofs:
+        """What git can prove of commits."""
+        from fleet.world.git.proofs import GitProofs
+
+        return GitProofs(self.git)
+
+    @made_once
+    def remotes(self) -> GitRemotes:
+        """The remotes of repositories."""
+        from fleet.world.git.remotes import GitRemotes
+
+        return GitRemotes(self.git)
+
+    @made_once
+    def cgroups(self) -> Cgroups:
+        """The control groups of agents."""
+        from fleet.world.process.cgroups import Cgroups
+
+        return Cgroups(self.funnel, self.record.id, programs=self.programs, clock=self.clock)
+
+    @made_once
+    def tmux(self) -> Tmux:
+        """The tmux server of the home."""
+        from fleet.world.tmux import Tmux
+
+        return Tmux(
+            self.home,
             home_id=self.record.id,
             files=self.files,
             programs=self.programs,
@@ -84,23 +147,33 @@ class World:
 
     def gate(self, name: str) -> Gate:
         """A named exclusive lock of this home."""
+        from fleet.world.files.gates import Gate
+
         return Gate(f"{self.home}/locks/{name}.lock", clock=self.clock, host=self.host)
 
     def project_gate(self, project: str, name: str) -> Gate:
         """A named exclusive lock of one project."""
+        from fleet.world.files.gates import Gate
+
         return Gate(f"{self.home}/projects/{project}/.locks/{name}.lock", clock=self.clock, host=self.host)
 
     def work_gate(self, name: str, subject: str) -> Gate:
         """The lock of one piece of work: whoever starts or resumes it holds it. Its text says who, exactly."""
+        from fleet.world.files.gates import Gate
+
         path, me = f"{self.home}/locks/{name}.lock", self.processes.me()
         return Gate(path, clock=self.clock, host=self.host, subject=subject, who=me)
 
     def git_gate(self, repository: str) -> Gate:
         """Some of git's own calls fail side by side in one repository; so they queue here."""
+        import hashlib
+
         return self.gate(f"git-{hashlib.sha256(repository.encode()).hexdigest()[:16]}")
 
     def effect_lock(self, claim: str) -> EffectLock:
         """The lock that whoever performs a claim's effect holds, their children included."""
+        from fleet.world.process.programs import EffectLock
+
         return EffectLock(f"{self.home}/locks/effects/{claim}.lock")
 
     def forget_effect_lock(self, claim: str) -> None:
@@ -111,8 +184,16 @@ class World:
 
 
 def _unlink(path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
+    try:  # noqa: SIM105 - contextlib costs what a reader need not pay
         os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def _unsaved(home: str) -> HomeRecord:
+    from fleet.world.home.home_change import unsaved
+
+    return unsaved(home)
 
 
 def fleet_program() -> str:
@@ -120,5 +201,7 @@ def fleet_program() -> str:
     beside = os.path.join(os.path.dirname(sys.executable), "fleet")
     if os.access(beside, os.X_OK):
         return beside
+    import shutil
+
     found = shutil.which(os.path.basename(sys.argv[0])) if os.path.basename(sys.argv[0]) == "fleet" else None
     return os.path.abspath(found or shutil.which("fleet") or beside)

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fleet.surfaces.cli.commands.reads import COMMANDS as READ_COMMANDS
 from fleet.surfaces.cli.commands.tasks.hot import COMMANDS
 from fleet.surfaces.cli.hot import fast
-from fleet.surfaces.cli.hot.table import COMMON, HOT, Hot, Option, find
-from fleet.surfaces.cli.commands.reads import COMMANDS as READ_COMMANDS
 from fleet.surfaces.cli.hot.read_table import READS, Read
 from fleet.surfaces.cli.hot.read_table import find as find_read
+from fleet.surfaces.cli.hot.table import COMMON, HOT, Hot, Option, find
 
 WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
 PLAIN_WORD = WORD.filter(lambda word: not word.startswith("-"))

@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from fleet.errors.given import BadName, BadTime
 from fleet.model import names
 from fleet.model.text.sizes import size
 from fleet.model.text.times import duration
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 HOME_FILE = "config.toml"
 PROJECT_FILE = "fleet.toml"

@@ -6,13 +6,12 @@ counts once a person has trusted these values; anything else in the file counts 
 
 from __future__ import annotations
 
-import hashlib
-import json
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from fleet.model.settings.table import PROJECT_FILE, SETTINGS, Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from fleet.model.settings.table import Setting
 
 GUARDED = tuple(each for each in SETTINGS if each.guard)
@@ -25,13 +24,16 @@ _FREEDOM: dict[str, tuple[str | None, ...]] = {
 _MAY_GO = frozenset({"worktree.setup", "worktree.teardown", "engine", "task.engine"})
 
 
-class Difference(NamedTuple):
+class Difference:
     """A setting that waits for a person: what was trusted, what the file says; None where it is not set."""
 
-    name: str
-    was: Any
-    now: Any
-    guard: str
+    __slots__ = ("guard", "name", "now", "was")
+
+    def __init__(self, *, name: str, was: Any, now: Any, guard: str) -> None:  # noqa: ANN401
+        self.name = name
+        self.was = was
+        self.now = now
+        self.guard = guard
 
     def as_document(self) -> dict[str, Any]:
         """For programs."""
@@ -47,7 +49,7 @@ def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference
     """What waits for a person, in the order of the table of settings."""
     found = ((each, trusted.get(each.name), now.get(each.name)) for each in GUARDED)
     return [
-        Difference(each.name, was, new, each.guard)
+        Difference(name=each.name, was=was, now=new, guard=each.guard)
         for each, was, new in found
         if was != new and not _is_harmless(each, was, new)
     ]
@@ -61,6 +63,9 @@ def counted(values: dict[str, Value], trusted: dict[str, Any]) -> dict[str, Valu
 
 def fingerprint(values: dict[str, Any]) -> str:
     """A short text that two different contents do not share."""
+    import hashlib
+    import json
+
     return hashlib.sha256(json.dumps(values, sort_keys=True, ensure_ascii=True).encode()).hexdigest()[:16]
 
 

@@ -10,7 +10,6 @@ from fleet.errors.families import BadInput
 from fleet.errors.refused import CoordinatorLives
 from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.identity import Identity
-from fleet.model.text.times import iso_or_none
 from fleet.store import queries as q
 from fleet.store import seating
 from fleet.store.transaction import Change
@@ -130,37 +129,3 @@ def _empty(project: str, ident: str, reason: str) -> Change:
         return {"emptied": gone == 1}
 
     return Change(f"the coordinator {ident} of {project} is stopped: {reason}", work)
-
-
-def status(ground: Ground, project: str) -> dict[str, Any]:
-    """Who sits in the seat, who is to be next, and what is left of changes that did not come off."""
-    ground.project(project)
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
-    stale = ground.store.read(lambda rows: rows.all(q.STALE_NONCES))
-    return {
-        "project": project,
-        "holder": seat["holder"],
-        "epoch": seat["epoch"],
-        "state": _life(ground, seat["holder"]),
-        "candidate": seat["candidate"],
-        "deadline": iso_or_none(seat["deadline"]),
-        "retiring": [
-            row["id"] for row in ground.store.read(lambda rows: rows.all(q.OTHER_COORDINATORS, project=project))
-        ],
-        "stale_proofs": [
-            {"dispatch": each["dispatch"], "minted_at": iso_or_none(each["minted_at"])}
-            for each in stale
-            if each["project"] == project
-        ],
-    }
-
-
-def _life(ground: Ground, ident: str | None) -> str:
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident or ""))
-    if ident is None:
-        return "none"
-    if row is None or row["exec_state"] not in UNFINISHED:
-        return "ended"
-    if row["exec_state"] == "pending":
-        return "starting" if why_alive(ground, row, ground.world.tmux.listing()) else "dead before it started"
-    return ground.world.processes.life(Identity.parse(row["process"] or ""))

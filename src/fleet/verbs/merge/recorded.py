@@ -6,8 +6,6 @@ until a person has put the merges back, or has said that they are meant to be go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from fleet.errors.families import FleetError
 from fleet.errors.refused import MergesMissing
 from fleet.errors.tools import GitRefused
@@ -15,13 +13,15 @@ from fleet.model.text import texts
 from fleet.model.text.times import iso
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.views.doctor import Finding
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Ground
+    from fleet.verbs.views.doctor import Finding
 
 
 def missing_merges(ground: Ground, project: str) -> list[Row]:
@@ -73,6 +73,8 @@ def describe_missing(ground: Ground, project: str) -> str | None:
 
 def examine(ground: Ground) -> Iterator[Finding]:
     """Yield what `fleet doctor` finds: one finding for each project that has lost merged work."""
+    from fleet.verbs.views.doctor import Finding
+
     for row in ground.store.read(lambda rows: rows.all(q.ALL_PROJECTS)):
         try:
             refuse_missing(ground, row["name"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors.contested import GateHeld
 from fleet.model.dispatch.claim import Claim
 from fleet.model.text.sizes import shown_size
-from fleet.model.text.times import DAY, age, duration, iso, utc
+from fleet.model.text.times import DAY, duration, iso, utc
 from fleet.resources.worktree.half_removed import LEAVING
 from fleet.store import queries as q
 from fleet.store import tasks
@@ -19,6 +19,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import is_free
 from fleet.verbs.resume.work_lock import gate_to_let_go
 from fleet.verbs.sweep.finding import Finding, acted
+from fleet.verbs.views.expiring_trash import counted, expiry, home_of
 from fleet.world.home import trash
 
 if TYPE_CHECKING:
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Ground
 
 _WHY = "ignored files that no setting calls disposable"
-
-
-def home_of(ground: Ground) -> str:
-    """The id of this home, by which its own trash is known in a shared database."""
-    return ground.world.tmux.home_id
 
 
 def has_room(ground: Ground, size: int, limit: int) -> bool:
@@ -50,7 +46,7 @@ def put_aside(ground: Ground, claim: Claim, found: Aside) -> str:
         trash.put_aside(ground.world, claim.name, row["name"], found.paths)
     except OSError as error:
         bring_back(ground, claim)
-        return f"{_counted(row)} of {claim.name} could not be put aside: {error.strerror}"
+        return f"{counted(row)} of {claim.name} could not be put aside: {error.strerror}"
     ground.commit(_note_moved(ground, row))
     return ""
 
@@ -79,7 +75,7 @@ def _intend(row: Row) -> Change:
         tx.note(trash=row["name"], files=row["files"], bytes=row["bytes"])
         return {"added": tx.run(q.ADD_TRASH, **row, at=tx.at) == 1}
 
-    return Change(f"put {_counted(row)} of {row['project']}/{row['slug']} aside", work)
+    return Change(f"put {counted(row)} of {row['project']}/{row['slug']} aside", work)
 
 
 def _recounted(ground: Ground, row: Row) -> Row:
@@ -94,7 +90,7 @@ def _count(row: Row) -> Change:
         tx.note(trash=row["name"], files=row["files"], bytes=row["bytes"])
         return {"counted": tx.run(q.COUNT_TRASH, id=row["id"], files=row["files"], bytes=row["bytes"]) == 1}
 
-    return Change(f"{_counted(row)} are left in {row['name']}", work)
+    return Change(f"{counted(row)} are left in {row['name']}", work)
 
 
 def _note_moved(ground: Ground, intended: Row) -> Change:
@@ -150,18 +146,7 @@ def announced(ground: Ground, project: str, slug: str) -> list[str]:
 def _announced(ground: Ground, row: Row) -> str:
     where = f"{ground.world.home}/{row['name']}"
     verb = "was" if row["files"] == 1 else "were"
-    return f"{_counted(row)} of {row['slug']} {verb} put aside in {where}, kept until {utc(iso(row['until']))}"
-
-
-def expiring(ground: Ground) -> list[str]:
-    """What will be deleted from the trash within a day, in words."""
-    now = ground.world.clock.now()
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.KEPT_TRASH, home=home_of(ground)))
-    return [f"{_counted(row)} in {row['name']}: {_expiry(row, now)}" for row in rows if row["until"] - now <= DAY]
-
-
-def _expiry(row: Row, now: int) -> str:
-    return f"expires in {age(row['until'] - now)}" if row["until"] > now else "expired, the next sweep deletes it"
+    return f"{counted(row)} of {row['slug']} {verb} put aside in {where}, kept until {utc(iso(row['until']))}"
 
 
 def findings(ground: Ground, *, kill: bool) -> Iterator[Finding]:
@@ -179,7 +164,7 @@ def findings(ground: Ground, *, kill: bool) -> Iterator[Finding]:
 
 
 def _judge(ground: Ground, row: Row, *, kill: bool) -> Finding:
-    now, what = ground.world.clock.now(), f"{row['name']} ({_counted(row)} of {row['project']}/{row['slug']})"
+    now, what = ground.world.clock.now(), f"{row['name']} ({counted(row)} of {row['project']}/{row['slug']})"
     if row["held"]:
         why = "its worktree is still there"
         return acted(what, why, row["path"], "put them back", kill, lambda: _bring_back_row(ground, row))
@@ -192,7 +177,7 @@ def _judge(ground: Ground, row: Row, *, kill: bool) -> Finding:
     if row["until"] <= now:
         proof = f"it was kept until {utc(iso(row['until']))}"
         return acted(what, "it has expired", proof, "delete it", kill, lambda: _delete(ground, row))
-    soon = f", {_expiry(row, now)}" if row["until"] - now <= DAY else ""
+    soon = f", {expiry(row, now)}" if row["until"] - now <= DAY else ""
     proof = f"kept until {utc(iso(row['until']))}{soon}"
     return Finding(what=what, why=f"{shown_size(row['bytes'])} in the trash", proof=proof, action="kept", standing=True)
 
@@ -205,7 +190,3 @@ def _bring_back_row(ground: Ground, row: Row) -> list[str]:
 def _delete(ground: Ground, row: Row) -> dict[str, Any]:
     trash.delete(ground.world, row["name"])
     return ground.commit(_end(row, "deleted, it had expired"))
-
-
-def _counted(row: Row) -> str:
-    return f"{row['files']} ignored file{'' if row['files'] == 1 else 's'}"

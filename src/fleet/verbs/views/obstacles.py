@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fleet.errors.families import FleetError
 from fleet.errors.given import BadSetting
-from fleet.verbs.coord import seat
-from fleet.verbs.dispatch.plan import Wanted, check_start
+from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.merge.recorded import describe_missing
 
 TYPE_CHECKING = False
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fleet.verbs.context import Ground
+    from fleet.verbs.dispatch.plan import Wanted
 
 _DEAD = frozenset({"dead", "ended"})
 
@@ -25,16 +25,20 @@ def hindrance(ground: Ground, project: str, *, ready: bool) -> str | None:
     missing = describe_missing(ground, project)
     if missing:
         return missing
-    found = seat.status(ground, project)
+    found = seat_status(ground, project)
     if found["state"] in _DEAD:
         return f"its coordinator {found['holder']} is dead: `fleet up` in the repository starts another"
     if found["holder"] is None or not ready:
         return None
+    from fleet.verbs.dispatch.plan import Wanted
+
     return unstartable(ground, Wanted(project=project, slug=""))
 
 
 def unstartable(ground: Ground, wanted: Wanted) -> str | None:
     """Why such an agent could not be started now."""
+    from fleet.verbs.dispatch.plan import check_start
+
     try:
         check_start(ground, wanted)
     except FleetError as error:

@@ -31,6 +31,13 @@ def overview(rows: Rows, now: int) -> dict[str, Any]:
     return {"projects": list(projects.values()), "reclaim": kept}
 
 
+def questions(rows: Rows) -> list[dict[str, Any]]:
+    """What agents ask a person, oldest first."""
+    keep = ("id", "dispatch", "project", "slug", "kind", "text", "command")
+    found = rows.all(q.WAITING_QUESTIONS)
+    return [{name: row[name] for name in keep} | {"asked_at": iso(row["asked_at"])} for row in found]
+
+
 def _in_words(kind: str, count: int) -> str:
     """2 worktrees kept: uncommitted work, or not reclaimed yet."""
     if kind == "worktree":

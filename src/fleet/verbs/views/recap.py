@@ -7,6 +7,7 @@ from fleet.model.text import jsontext
 from fleet.model.text.times import iso
 from fleet.store import queries as q
 from fleet.verbs.tasks import review
+from fleet.verbs.views.overview import questions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,13 +34,6 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Do
         "interrupted": [each for each in settled if _is_interrupted(each)],
         "spent": _spent(rows, since, project),
     }
-
-
-def questions(rows: Rows) -> list[Document]:
-    """What agents ask a person, oldest first."""
-    keep = ("id", "dispatch", "project", "slug", "kind", "text", "command")
-    found = rows.all(q.WAITING_QUESTIONS)
-    return [{name: row[name] for name in keep} | {"asked_at": iso(row["asked_at"])} for row in found]
 
 
 def _settled(row: Row) -> Document:

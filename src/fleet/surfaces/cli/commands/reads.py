@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleet.surfaces.cli.options import click_option, slug_argument
 from fleet.surfaces.cli.hot.read_table import READS
+from fleet.surfaces.cli.options import click_option, slug_argument
 
 if TYPE_CHECKING:
     from fleet.surfaces.cli.hot.read_table import Read

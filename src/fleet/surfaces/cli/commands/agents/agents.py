@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.surfaces.cli.options import Slug, json_option, reading
 from fleet.surfaces.cli.commands.reads import COMMANDS as READ
+from fleet.surfaces.cli.options import Slug, json_option, reading
 from fleet.surfaces.cli.ui import drawing, terminal
 from fleet.surfaces.cli.ui.picking import picked
 from fleet.world.process.programs import become

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.api.fleet import Fleet
-from fleet.model.text.moments import moment
+from fleet.api.viewing import Viewing
 from fleet.model.text.times import age
 from fleet.surfaces.cli.ui import terminal
 
@@ -19,7 +18,7 @@ _NARROW = (0, 2, 5, 7, 8, 10)
 
 def list_agents(**given: Any) -> None:
     """Who works on what."""
-    with Fleet.open() as fleet:
+    with Viewing.open() as fleet:
         found = fleet.agents(given["project"])
     if given["json"]:
         terminal.say_json(found)
@@ -38,6 +37,8 @@ def _few(cells: tuple[str, ...], shown: Iterable[int]) -> tuple[str, ...]:
 
 
 def _row(agent: dict[str, Any], now: int) -> tuple[str, ...]:
+    from fleet.model.text.moments import moment
+
     on = f"{agent['project']}/{agent['task'] or ''}".rstrip("/")
     since = age(now - moment(agent["state_at"], now=now)) if agent["state_at"] else ""
     context = "" if agent["context"] is None else f"{agent['context']} %"

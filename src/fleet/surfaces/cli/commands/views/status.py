@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from datetime import datetime
 
-from fleet.api.fleet import Fleet
+from fleet.api.viewing import Viewing
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND, age
 from fleet.surfaces.cli.ui import terminal
@@ -28,7 +27,7 @@ _HEADS = ("PROJECT", "READY", "WAITING", "ON HAND", "STUCK", "DONE")
 
 def show_status(**given: Any) -> None:
     """What is going on, on one page: who needs you, what to review, trouble, who works on what, a row a project."""
-    with Fleet.open() as fleet:
+    with Viewing.open() as fleet:
         found, now = fleet.status(), fleet.clock.now()
     if given["json"]:
         terminal.say_json(found)
@@ -146,6 +145,8 @@ def _dispatches(count: Document) -> str:
 
 def _wrapped(text: str, *, more: str = "fleet status --json") -> str:
     """As many lines as it takes, but no more than a few; all but the first are indented. What is left out is counted."""
+    import textwrap
+
     room = max(terminal.room() - len(_INDENT) - 2, _NARROWEST)
     lines = textwrap.wrap(_line(text), room)
     if len(lines) > _LINES:

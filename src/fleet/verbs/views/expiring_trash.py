@@ -1,0 +1,33 @@
+"""What will soon be deleted from the trash, for people."""
+
+from __future__ import annotations
+
+from fleet.model.text.times import DAY, age
+from fleet.store import queries as q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.store.transaction import Row
+    from fleet.verbs.context import Ground
+
+
+def home_of(ground: Ground) -> str:
+    """The id of this home, by which its own trash is known in a shared database."""
+    return ground.world.record.id
+
+
+def expiring(ground: Ground) -> list[str]:
+    """What will be deleted from the trash within a day, in words."""
+    now = ground.world.clock.now()
+    rows = ground.store.read(lambda snapshot: snapshot.all(q.KEPT_TRASH, home=home_of(ground)))
+    return [f"{counted(row)} in {row['name']}: {expiry(row, now)}" for row in rows if row["until"] - now <= DAY]
+
+
+def expiry(row: Row, now: int) -> str:
+    """When it will be deleted."""
+    return f"expires in {age(row['until'] - now)}" if row["until"] > now else "expired, the next sweep deletes it"
+
+
+def counted(row: Row) -> str:
+    """How many files it is."""
+    return f"{row['files']} ignored file{'' if row['files'] == 1 else 's'}"

@@ -1,0 +1,38 @@
+"""Where the socket of a home's tmux server is."""
+
+from __future__ import annotations
+
+import os
+
+from fleet.errors.tools import TmuxRefused
+from fleet.world.files import folders
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.world.funnel import Funnel
+
+_LONGEST_SOCKET = 100
+
+
+def socket_of(home: str, funnel: Funnel) -> str:
+    """In the home; where that would be too long for a socket, in a private directory of the user's."""
+    path = socket_path(home)
+    folder = os.path.dirname(path)
+    if folder == home:
+        return path
+    if not os.path.lexists(folder):
+        funnel.through("make socket folder", lambda: folders.make(folder))
+    status = os.lstat(folder)
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise TmuxRefused(what=f"use {folder} for its socket", why="it is not a private directory of this user")
+    return path
+
+
+def socket_path(home: str) -> str:
+    """The same, without making that directory."""
+    path = f"{home}/tmux.sock"
+    if len(path.encode()) <= _LONGEST_SOCKET:
+        return path
+    from fleet.world.home.home_change import id_of_path
+
+    return f"/tmp/fleet-{os.getuid()}/{id_of_path(home)}.sock"  # noqa: S108 - made private, and refused when it is not ours
