@@ -1,6 +1,7 @@
 """`--quick`: the tests for the inner loop. A test is left out because of what it needs, never because of a list.
 
-It needs PostgreSQL when it, or a fixture that it uses, asks for `postgres_directory`; tmux, when it asks for `tmux`. A test that
+It needs PostgreSQL when it, or a fixture that it uses, asks for `postgres_directory`; tmux, when it asks for `tmux`, or when the
+parameter that it runs with has the mark `tmux`. A test that
 starts a tmux server without asking for `tmux` fails the quick run: a stand-in on PATH writes such a test down.
 `@pytest.mark.slow("why")` is for a test that takes a second or more by its nature: a crowd of processes, a flood of data, a time
 limit that really has to pass.
@@ -41,7 +42,7 @@ def why_left_out(item: pytest.Item) -> str:
     fixtures = getattr(item, "fixturenames", ())
     if POSTGRES in fixtures or store_of(item) == "postgres":
         return "PostgreSQL"
-    if TMUX in fixtures:
+    if TMUX in fixtures or item.get_closest_marker(TMUX):
         return "tmux"
     return "slow by nature" if item.get_closest_marker("slow") else ""
 

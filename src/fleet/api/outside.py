@@ -21,6 +21,12 @@ class Outside(Acts):
             self._world.repositories = self._repositories
         return self._world
 
+    @world.setter
+    def world(self, world: World) -> None:
+        """Use another outside, with its clock and its ids: a simulated one."""
+        self._world, self.clock, self.ids = world, world.clock, world.ids
+        world.repositories = self._repositories
+
     def _repositories(self) -> list[str]:
         return [row["path"] for row in self.store.read(lambda rows: rows.all(q.ALL_PROJECTS))]
 

@@ -13,7 +13,6 @@ import re
 import secrets
 import signal
 from dataclasses import dataclass
-from time import sleep
 from typing import TYPE_CHECKING
 
 from fleet.errors.tools import TmuxRefused
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fleet.model.identity import Identity
+    from fleet.world.clock import Clock
     from fleet.world.files.files import Files
     from fleet.world.process.cgroups import Cgroups
     from fleet.world.process.processes import Processes
@@ -136,6 +136,7 @@ class Tmux:
         programs: Programs,
         processes: Processes,
         cgroups: Cgroups,
+        clock: Clock,
         fleet: str,
     ) -> None:
         self.home = home
@@ -145,6 +146,7 @@ class Tmux:
         self._programs = programs
         self._processes = processes
         self._cgroups = cgroups
+        self._clock = clock
         self._fleet = fleet
 
     def listing(self) -> Listing:
@@ -179,7 +181,7 @@ class Tmux:
         for _ in range(_LOOKS):
             if self.listing().server == server:
                 return server
-            sleep(_BETWEEN_LOOKS)
+            self._clock.wait(_BETWEEN_LOOKS)
         raise TmuxRefused(what="answer", why=f"its server, process {server.pid}, lives, but not on {self.socket}")
 
     def create(

@@ -88,7 +88,7 @@ class World:
         """The processes of this machine."""
         from fleet.world.process.processes import Processes
 
-        return Processes(self.host, self.funnel, self.home, self.socket)
+        return Processes(self.host, self.funnel, self.home, self.socket, clock=self.clock)
 
     @made_once
     def git(self) -> Git:
@@ -132,6 +132,7 @@ class World:
             programs=self.programs,
             processes=self.processes,
             cgroups=self.cgroups,
+            clock=self.clock,
             fleet=self.fleet_program,
         )
 

@@ -7,9 +7,14 @@ import pytest
 from quick import put_stand_in, why_left_out
 
 
-def item(*fixtures: str, store: str = "", marker: object = None) -> SimpleNamespace:
+def item(*fixtures: str, store: str = "", marker: pytest.MarkDecorator | None = None) -> SimpleNamespace:
     callspec = SimpleNamespace(params={"store_url_kind": store} if store else {})
-    return SimpleNamespace(fixturenames=fixtures, callspec=callspec, get_closest_marker=lambda _name: marker)
+    marks = {marker.name: marker} if marker else {}
+    return SimpleNamespace(
+        fixturenames=fixtures,
+        callspec=callspec,
+        get_closest_marker=marks.get,
+    )
 
 
 @pytest.mark.parametrize(
@@ -20,6 +25,7 @@ def item(*fixtures: str, store: str = "", marker: object = None) -> SimpleNamesp
         (item("store_url", store="postgres"), "PostgreSQL"),
         (item("postgres_url", "postgres_directory"), "PostgreSQL"),
         (item("scene", "tmux"), "tmux"),
+        (item("world", marker=pytest.mark.tmux), "tmux"),
         (item(marker=pytest.mark.slow("a crowd")), "slow by nature"),
     ],
 )

@@ -11,7 +11,6 @@ beside it, until a person says that it is not the agent's.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,6 @@ from fleet.model.dispatch.claim import Claim
 from fleet.model.identity import Identity
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.world.process import ps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,9 +39,10 @@ class Remains:
     unreadable: list[int]
 
 
-def named(pids: Iterable[int]) -> str:
+def named(ground: Ground, pids: Iterable[int]) -> str:
     """Processes for people: pid and command."""
-    return ", ".join(f"process {pid} ({ps.command(pid)[:_WORDS] or 'unknown'})" for pid in pids)
+    command = ground.world.processes.command
+    return ", ".join(f"process {pid} ({command(pid)[:_WORDS] or 'unknown'})" for pid in pids)
 
 
 def way_out(ident: str, pids: Iterable[int]) -> str:
@@ -111,7 +110,11 @@ def _ours(ground: Ground, row: Row, process: Identity | None, groups: list[Claim
         proven |= {who.pid for who in _recorded(row) if census.has(who)}
         proven |= {pid for pid in _inside(ground, groups) if pid in census.entries}
         proven |= {process.pid} if census.has(process) else set()
-    return [pid for pid in census.with_descendants(proven) if pid != os.getpid() and not census.is_fleets(pid)]
+    return [
+        pid
+        for pid in census.with_descendants(proven)
+        if pid != ground.world.processes.me().pid and not census.is_fleets(pid)
+    ]
 
 
 def _recorded(row: Row) -> list[Identity]:

@@ -118,14 +118,14 @@ def hindrance(ground: Ground, row: Row, listing: Listing, census: Census | None 
     if left.ours:
         return Hindrance(why=f"it left processes behind: {', '.join(str(each.pid) for each in left.ours)}")
     if left.strangers:
-        who = remaining.named(left.strangers)
+        who = remaining.named(ground, left.strangers)
         way = remaining.way_out(row["id"], left.strangers)
         why = f"{who} works in its worktree, and fleet cannot tell whose it is; {way}"
         return Hindrance(why=why, strangers=who, way=way)
     server = Identity.parse(row["server"] or "")
     silent = listing.server is None and server is not None and ground.world.processes.life(server) != "dead"
     why = "its tmux server does not say how it ended" if silent else ""
-    return Hindrance(why=why, unreadable=remaining.named(left.unreadable))
+    return Hindrance(why=why, unreadable=remaining.named(ground, left.unreadable))
 
 
 def kept_worktree(ground: Ground, ident: str) -> WorktreeBusy | None:

@@ -7,7 +7,6 @@ force stops exactly the process it names, and only if that process has the file 
 
 from __future__ import annotations
 
-import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -129,7 +128,7 @@ def _why_not(ground: Ground, gate: Gate, holder: Holder | None) -> str:
         return "its lock file does not say who it is"
     if holder.host_id != ground.world.host.machine:
         return f"it is on another host, {holder.host}"
-    if holder.pid == os.getpid():
+    if holder.pid == ground.world.processes.me().pid:
         return "it is this very process"
     life = ground.world.processes.life(holder.who)
     if life != "alive":

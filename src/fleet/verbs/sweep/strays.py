@@ -79,12 +79,14 @@ def processes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
 
 def cgroups(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """Control groups of this home that no claim speaks of. An empty one goes; one with somebody in it is listed."""
-    there = ground.world.cgroups.all_of_home(os.getpid())  # before the claims: whoever makes one has its claim first
+    there = ground.world.cgroups.all_of_home(
+        ground.world.processes.me().pid
+    )  # before the claims: whoever makes one has its claim first
     held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
     for path in (each for each in there if each not in held):
         inside = ground.world.cgroups.members(path)
         if inside:
-            yield Finding(what=path, why="no claim speaks of it", proof=f"in it: {named(inside)}",
+            yield Finding(what=path, why="no claim speaks of it", proof=f"in it: {named(ground, inside)}",
                           action="listed only", standing=True)  # fmt: skip
         else:
             yield acted(path, "no claim speaks of it", "nobody is in it", "remove it", kill,

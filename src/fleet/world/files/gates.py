@@ -155,7 +155,7 @@ class Gate:
         who = self._who
         told = {"pid": os.getpid(), "host": self._host.name, "since": iso(self._clock.now()), "id": self._subject}
         if who is not None:
-            told |= {"host_id": who.host, "boot": who.boot, "start": who.start}
+            told |= {"pid": who.pid, "host_id": who.host, "boot": who.boot, "start": who.start}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(told).encode(), 0)
 

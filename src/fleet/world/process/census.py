@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-from time import clock_gettime
 from typing import TYPE_CHECKING
 
 from fleet.model.identity import Identity
@@ -13,10 +11,8 @@ from fleet.world.process import ps
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fleet.world.process.kernel import Kernel
     from fleet.world.process.ps import Entry
-
-if sys.platform == "linux":
-    from time import CLOCK_BOOTTIME
 
 _MARK = b"FLEET_DISPATCH_ID="
 _HINT = " settle --hint fleet-"
@@ -36,12 +32,13 @@ _TERMINALS = frozenset({"tmux: server", "screen", "zellij", *_WINDOWS.split()})
 class Census:
     """All processes that lived at one moment. Take it after an agent's death is proven, else a child may be missing."""
 
-    def __init__(self, *, host: str, boot: str, home: bytes) -> None:
+    def __init__(self, *, host: str, boot: str, home: bytes, kernel: Kernel = ps) -> None:
+        self._kernel = kernel
         self._host = host
         self._boot = boot
         self._home = home
         self._environments: dict[int, frozenset[bytes]] = {}
-        self.entries = {entry.pid: entry for entry in ps.everyone()}
+        self.entries = {entry.pid: entry for entry in kernel.everyone()}
         self._below: dict[int, list[int]] = {}
         for entry in self.entries.values():
             self._below.setdefault(entry.parent, []).append(entry.pid)
@@ -56,15 +53,12 @@ class Census:
 
     def age(self, pid: int) -> float:
         """For how many seconds a process has lived; endless where the kernel does not say."""
-        start = self.entries[pid].start
-        if sys.platform != "linux" or not start.isdigit():
-            return float("inf")
-        return clock_gettime(CLOCK_BOOTTIME) - int(start) / os.sysconf("SC_CLK_TCK")
+        return self._kernel.age(self.entries[pid].start)
 
     def environment(self, pid: int) -> frozenset[bytes]:
         """What a process of this user was started with; empty where that cannot be read."""
         if pid not in self._environments:
-            self._environments[pid] = ps.environment(pid)
+            self._environments[pid] = self._kernel.environment(pid)
         return self._environments[pid]
 
     def mark(self, pid: int) -> str:
@@ -74,7 +68,7 @@ class Census:
             return ""
         found = next((entry for entry in told if entry.startswith(_MARK)), _MARK)
         dispatch = found[len(_MARK) :].decode("ascii", "replace")
-        return "" if dispatch and f"{_HINT}{dispatch}" in ps.command(pid) else dispatch
+        return "" if dispatch and f"{_HINT}{dispatch}" in self._kernel.command(pid) else dispatch
 
     def is_fleets(self, pid: int) -> bool:
         """Whether a process is a fleet of this home, or what such a one runs: no dispatch's mark is on any of them.
@@ -85,13 +79,13 @@ class Census:
             told = self.environment(each.pid)
             if self._home not in told or any(entry.startswith(_MARK) for entry in told):
                 return False
-            if _runs_fleet(ps.command(each.pid)):
+            if _runs_fleet(self._kernel.command(each.pid)):
                 return True
         return False
 
     def marked(self, dispatch: str) -> set[int]:
         """Those that carry the mark of a dispatch."""
-        return {pid for pid in self.entries if pid != os.getpid() and self.mark(pid) == dispatch}
+        return {pid for pid in self.entries if pid != self._kernel.own_pid() and self.mark(pid) == dispatch}
 
     def in_session(self, leader: Identity) -> set[int]:
         """Those in the session that a process led. None when somebody else has its pid: then its session was gone before."""
@@ -125,14 +119,16 @@ class Census:
             return [], []  # macOS tells neither
         reapers = self._reapers(server)
         are_known = server is not None and self.has(server)
-        mine = self.with_descendants([os.getpid()])
+        mine = self.with_descendants([self._kernel.own_pid()])
         young = [entry for entry in self.entries.values() if entry.is_since(int(since.start)) and entry.pid not in mine]
         found: list[int] = []
         closed: list[int] = []
         for entry in young:
-            if not ps.is_own(entry.pid) or self._is_a_persons(entry, int(since.start), reapers, are_known=are_known):
+            if not self._kernel.is_own(entry.pid) or self._is_a_persons(
+                entry, int(since.start), reapers, are_known=are_known
+            ):
                 continue
-            works = ps.works_in(entry.pid, folder)
+            works = self._kernel.works_in(entry.pid, folder)
             if works is None:
                 closed.append(entry.pid)
             elif works and not self.is_fleets(entry.pid):
@@ -141,7 +137,7 @@ class Census:
 
     def _reapers(self, server: Identity | None) -> set[int]:
         """Who inherits the children of an agent that dies: whoever is above its tmux server, and the managers of this user."""
-        managers = {pid for pid in self.entries if ps.program(pid) == _USER_MANAGER}
+        managers = {pid for pid in self.entries if self._kernel.program(pid) == _USER_MANAGER}
         above = (
             {entry.pid for entry in self._ancestors(server.pid)} if server is not None and self.has(server) else set()
         )
@@ -157,7 +153,7 @@ class Census:
         for each in (entry, *self._ancestors(entry.pid)):
             if each.pid in reapers:
                 return False
-            if ps.program(each.pid) in _LOGINS | _TERMINALS or _is_from_outside(each):
+            if self._kernel.program(each.pid) in _LOGINS | _TERMINALS or _is_from_outside(each):
                 return True
             if not each.is_since(since):
                 return are_known or below.session == each.session

@@ -8,13 +8,12 @@ identity is compared after the pidfd was opened, so no other process can be hit.
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
-from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from fleet.model.identity import Identity
+from fleet.world.clock import Clock
 from fleet.world.process import pid_namespaces, ps
 from fleet.world.process.census import Census
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from fleet.model.identity import Life
     from fleet.world.funnel import Funnel
     from fleet.world.host import Host
+    from fleet.world.process.kernel import Kernel
 
 _LOOK_AGAIN = 0.01
 _MARK = "FLEET_DISPATCH_ID="
@@ -33,7 +33,18 @@ _RUNNER = "FLEET_RUNNER_OF="
 class Processes:
     """The processes of this machine."""
 
-    def __init__(self, host: Host, funnel: Funnel, home: str, socket: str) -> None:
+    def __init__(
+        self,
+        host: Host,
+        funnel: Funnel,
+        home: str,
+        socket: str,
+        *,
+        kernel: Kernel = ps,
+        clock: Clock | None = None,
+    ) -> None:
+        self._kernel = kernel
+        self._clock = clock or Clock()
         self._home = f"FLEET_HOME={home}".encode()
         self._rooms = pid_namespaces.Rooms(home, host.boot, socket)
         self._socket = socket
@@ -46,15 +57,15 @@ class Processes:
 
     def me(self) -> Identity:
         """The process that asks. Looked up once; a fork is another one."""
-        if self._me is None or self._me.pid != os.getpid():
-            self._me = self.identify(os.getpid()) if self._boot else None
-        if self._me is None or self._me.pid != os.getpid():  # /proc does not show it, or shows somebody else
-            self._me = Identity(host=self._host, boot="", pid=os.getpid(), start="unseen")
+        if self._me is None or self._me.pid != self._kernel.own_pid():
+            self._me = self.identify(self._kernel.own_pid()) if self._boot else None
+        if self._me is None or self._me.pid != self._kernel.own_pid():  # /proc does not show it, or shows somebody else
+            self._me = Identity(host=self._host, boot="", pid=self._kernel.own_pid(), start="unseen")
         return self._me
 
     def identify(self, pid: int) -> Identity | None:
         """The process that has a pid now; None when nobody has it or it cannot be told."""
-        found = _status(pid)
+        found = self._status(pid)
         if found is None or not found.start:
             return None
         return Identity(host=self._host, boot=self._boot, pid=pid, start=found.start)
@@ -64,7 +75,7 @@ class Processes:
         if who is None or who.host != self._host or not who.boot or not self._boot:
             return "unknown"
         if who.boot == self._boot:
-            return _life(who.pid, who.start)
+            return self._life(who.pid, who.start)
         if who not in self._dead and self._is_dead_elsewhere(who):
             self._dead.add(who)
         return "dead" if who in self._dead else "unknown"
@@ -72,7 +83,9 @@ class Processes:
     def may_live(self, who: Identity | None) -> bool:
         """Whether it lives; or nobody can tell, and a process that began then has its pid here."""
         found = self.life(who)
-        return who is not None and (found == "alive" or (found == "unknown" and ps.is_seen(who.pid, who.start)))
+        return who is not None and (
+            found == "alive" or (found == "unknown" and self._kernel.is_seen(who.pid, who.start))
+        )
 
     def _is_dead_elsewhere(self, who: Identity) -> bool:
         """Whether a process of another boot or room is proven dead: nothing may speak against it."""
@@ -81,7 +94,7 @@ class Processes:
             return False
         if then == now:
             return pid_namespaces.is_gone(room, self._socket)
-        if ps.is_seen(who.pid, who.start):
+        if self._kernel.is_seen(who.pid, who.start):
             return False
         # From within a room those of others are not seen.
         return room == mine or not mine or pid_namespaces.is_gone(room, self._socket)
@@ -97,7 +110,7 @@ class Processes:
 
     def census(self) -> Census:
         """Every process as it is now, to be asked about many dispatches."""
-        return Census(host=self._host, boot=self._boot, home=self._home)
+        return Census(host=self._host, boot=self._boot, home=self._home, kernel=self._kernel)
 
     def families(self, roots: Iterable[Identity]) -> list[Identity]:
         """These processes and all their descendants, deepest first, but for this one.
@@ -115,7 +128,7 @@ class Processes:
 
     def _children(self) -> dict[int, list[int]]:
         below: dict[int, list[int]] = {}
-        for pid, parent in ps.parents().items():
+        for pid, parent in self._kernel.parents().items():
             below.setdefault(parent, []).append(pid)
         return below
 
@@ -133,43 +146,53 @@ class Processes:
 
     def variable(self, who: Identity, name: str) -> str:
         """What a process of this user has in its environment under a name; empty when that cannot be read."""
-        found = [each for each in ps.environment(who.pid) if each.startswith(f"{name}=".encode())]
+        found = [each for each in self._kernel.environment(who.pid) if each.startswith(f"{name}=".encode())]
         return found[0].partition(b"=")[2].decode("utf-8", "replace") if found else ""
+
+    def command(self, pid: int) -> str:
+        """The words of a process; empty where they cannot be read."""
+        return self._kernel.command(pid)
 
     def inheriting(self, path: str) -> list[Identity]:
         """Processes that hold the lock of a file, because they locked it or inherited it; but for this one."""
         before = {who.pid: who for who in self._others()}
-        return [before[pid] for pid in ps.inheritors(path) if pid in before and self.life(before[pid]) == "alive"]
+        return [
+            before[pid] for pid in self._kernel.inheritors(path) if pid in before and self.life(before[pid]) == "alive"
+        ]
 
     def of_dispatch(self, dispatch: str) -> list[Identity]:
         """Processes of this user that carry the dispatch's id, of whatever home, but for this one."""
         entry = f"{_MARK}{dispatch}".encode()
-        return [who for who in self._others() if entry in ps.environment(who.pid) and self.life(who) == "alive"]
+        return [
+            who for who in self._others() if entry in self._kernel.environment(who.pid) and self.life(who) == "alive"
+        ]
 
     def of_home(self, home: str) -> list[Identity]:
         """Agents and commands of jobs, of this user, that carry another home."""
         entry, marks = f"FLEET_HOME={home}".encode(), (_MARK.encode(), _RUNNER.encode())
         found = []
         for who in self._others():
-            told = ps.environment(who.pid)
+            told = self._kernel.environment(who.pid)
             if entry in told and any(each.startswith(marks) for each in told) and self.life(who) == "alive":
                 found.append(who)
         return found
 
     def _carrying(self, entry: str) -> list[Identity]:
         both = {entry.encode(), self._home}
-        return [who for who in self._others() if both <= ps.environment(who.pid) and self.life(who) == "alive"]
+        return [
+            who for who in self._others() if both <= self._kernel.environment(who.pid) and self.life(who) == "alive"
+        ]
 
     def _others(self) -> list[Identity]:
         """Everybody but this process; who somebody is has to be known before anything else is asked of a pid."""
-        whom = (self.identify(pid) for pid in ps.parents() if pid != os.getpid())
+        whom = (self.identify(pid) for pid in self._kernel.parents() if pid != self._kernel.own_pid())
         return [who for who in whom if who is not None]
 
     def marks(self) -> dict[str, list[Identity]]:
         """Every process of this user that carries this home and a dispatch's id, by id."""
         census, found = self.census(), dict[str, list[Identity]]()
         for pid in census.entries:
-            dispatch = census.mark(pid) if pid != os.getpid() else ""
+            dispatch = census.mark(pid) if pid != self._kernel.own_pid() else ""
             if dispatch and self.life(census.identity(pid)) == "alive":
                 found.setdefault(dispatch, []).append(census.identity(pid))
         return found
@@ -184,7 +207,7 @@ class Processes:
     def _bearing(self, name: str) -> Iterator[tuple[str, Identity]]:
         """The value of a variable, for each process of this home that has it."""
         for who in self._others():
-            told = ps.environment(who.pid)
+            told = self._kernel.environment(who.pid)
             for entry in told if self._home in told else ():
                 if entry.startswith(name.encode()) and self.life(who) == "alive":
                     yield entry[len(name) :].decode("ascii", "replace"), who
@@ -205,52 +228,32 @@ class Processes:
 
     def gone_within(self, whom: list[Identity], seconds: float) -> list[Identity]:
         """Wait until they are dead, for at most so long. Those that are not."""
-        until = monotonic() + seconds
+        until = self._clock.ticks() + seconds
         while True:
             left = [who for who in whom if self.life(who) != "dead"]
-            if not left or monotonic() >= until:
+            if not left or self._clock.ticks() >= until:
                 return left
-            sleep(_LOOK_AGAIN)
+            self._clock.wait(_LOOK_AGAIN)
 
     def _signal(self, who: Identity, number: int) -> bool:
+        return self._kernel.deliver(who.pid, number, lambda: self.life(who) == "alive")
+
+    def _status(self, pid: int) -> ps.Status | None:
         try:
-            handle = ps.handle_of(who.pid)
-        except OSError:
-            return False
+            return self._kernel.status(pid)
+        except ps.Unreadable:
+            return ps.Status(start="", zombie=False)
+
+    def _life(self, pid: int, start: str) -> Life:
         try:
-            if self.life(who) != "alive":
-                return False
-            if handle is None:
-                os.kill(who.pid, number)
-            else:
-                signal.pidfd_send_signal(handle, number)
-        except (ProcessLookupError, PermissionError):
-            return False
-        finally:
-            if handle is not None:
-                os.close(handle)
-        return True
-
-
-def _status(pid: int) -> ps.Status | None:
-    try:
-        return ps.status(pid)
-    except ps.Unreadable:
-        return ps.Status(start="", zombie=False)
-
-
-def _life(pid: int, start: str) -> Life:
-    try:
-        found = ps.status(pid)
-    except ps.Unreadable:
-        return "unknown"
-    if found is None or found.zombie:
-        return "dead"
-    if (
-        not found.start or "_" in start
-    ):  # a date: so it was written on macOS before start times were the kernel's numbers
-        return "unknown"
-    return "alive" if found.start == start else "dead"
+            found = self._kernel.status(pid)
+        except ps.Unreadable:
+            return "unknown"
+        if found is None or found.zombie:
+            return "dead"
+        if not found.start or "_" in start:  # a date: so macOS had it before start times were the kernel's numbers
+            return "unknown"
+        return "alive" if found.start == start else "dead"
 
 
 if sys.platform not in {"linux", "darwin"}:  # pragma: no cover

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import signal
 import sys
-from time import sleep
+from time import clock_gettime, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
 # What is asked instead of /proc; psutil is installed on macOS alone.
@@ -18,6 +20,8 @@ if sys.platform == "darwin":
     from fleet.world.process import ps_library
 
     _library = ps_library
+if sys.platform == "linux":
+    from time import CLOCK_BOOTTIME
 
 _LOOKS = 50
 _BETWEEN_LOOKS = 0.001
@@ -59,6 +63,39 @@ def handle_of(pid: int) -> int | None:
         if error.errno in {errno.ENOSYS, errno.EPERM}:
             return None
         raise
+
+
+def own_pid() -> int:
+    """The pid of the process that asks."""
+    return os.getpid()
+
+
+def deliver(pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
+    """Send a signal to a pid whose process is the one that is meant: asked once nobody else can get the signal. Whether it was sent."""
+    try:
+        handle = handle_of(pid)
+    except OSError:
+        return False
+    try:
+        if not is_meant():
+            return False
+        if handle is None:
+            os.kill(pid, number)
+        else:
+            signal.pidfd_send_signal(handle, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    finally:
+        if handle is not None:
+            os.close(handle)
+    return True
+
+
+def age(start: str) -> float:
+    """How many seconds ago a process with this start time began; endless where the kernel does not say."""
+    if sys.platform != "linux" or not start.isdigit():
+        return float("inf")
+    return clock_gettime(CLOCK_BOOTTIME) - int(start) / os.sysconf("SC_CLK_TCK")
 
 
 def status(pid: int) -> Status | None:

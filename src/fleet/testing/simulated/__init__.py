@@ -1,0 +1,23 @@
+"""A simulated world: verbs run over it in milliseconds, and in states that a real machine is hardly brought into.
+
+Simulated are the clock, ids, the kernel's processes, tmux and control groups. Real are the store (SQLite in a folder of its own), files,
+locks and git (a small repository): a git that is not git would prove nothing about merging. tests/contract/test_worlds.py holds both
+worlds to the same contract.
+"""
+
+from fleet.testing.simulated.clock import SimulatedClock
+from fleet.testing.simulated.machine import SimulatedMachine
+from fleet.testing.simulated.processes import Process
+from fleet.testing.simulated.scene import SimulatedScene
+from fleet.testing.simulated.tmux import SimulatedPane, SimulatedServer
+from fleet.testing.simulated.world import SimulatedWorld
+
+__all__ = [
+    "Process",
+    "SimulatedClock",
+    "SimulatedMachine",
+    "SimulatedPane",
+    "SimulatedScene",
+    "SimulatedServer",
+    "SimulatedWorld",
+]

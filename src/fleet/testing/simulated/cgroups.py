@@ -1,0 +1,66 @@
+"""Control groups as plain folders; who is in them is in the table of processes."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+from typing import TYPE_CHECKING
+
+from fleet.world.process.cgroups import Cgroups
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.testing.simulated.machine import SimulatedMachine
+    from fleet.world.funnel import Funnel
+    from fleet.world.process.programs import Programs
+
+
+class SimulatedCgroups(Cgroups):
+    """The groups of one home's agents, as one process sees them. There are none unless the machine has them."""
+
+    def __init__(
+        self, funnel: Funnel, home_id: str, *, programs: Programs, machine: SimulatedMachine, pid: int
+    ) -> None:
+        super().__init__(funnel, home_id, programs=programs, clock=machine.clock)
+        self._machine = machine
+        self._pid = pid
+
+    def place_for(self, dispatch: str, server: int) -> str | None:
+        """Where the group of a dispatch is to be."""
+        root = self._machine.cgroups
+        return f"{root}/fleet-{self._home_id}-{dispatch}" if root and server in self._machine.table.living else None
+
+    def all_of_home(self, near: int) -> list[str]:
+        """The groups of this home's agents."""
+        beside = self.place_for("*", near)
+        return sorted(glob.glob(beside)) if beside else []
+
+    def view(self) -> str:
+        """There is one view of a simulated machine."""
+        return "simulated"
+
+    def join(self, path: str) -> str:
+        """Put this process into a group, if there is one. Empty when it is not inside."""
+
+        def act() -> None:
+            if os.path.isdir(path):
+                self._machine.table.living[self._pid].group = path
+
+        self._funnel.through("join cgroup", act)
+        return self.view() if self._machine.table.living[self._pid].group == path else ""
+
+    def members(self, path: str) -> list[int]:
+        """The processes in a group and in groups within it."""
+        return [each.pid for each in self._machine.table.entries() if f"{each.group}/".startswith(f"{path}/")]
+
+    def remove(self, path: str) -> None:
+        """Remove an empty group. OSError while somebody is in it."""
+        if self.members(path):
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), path)
+        super().remove(path)
+
+    def outside(self, words: Sequence[str], *, must: bool = False) -> list[str]:  # noqa: ARG002
+        """What is started here is real, and in no simulated group."""
+        return list(words)

@@ -1,0 +1,59 @@
+"""A clock that moves when it is told to, or when somebody waits."""
+
+from __future__ import annotations
+
+import heapq
+from itertools import count
+from typing import TYPE_CHECKING
+
+from fleet.model.text.times import SECOND
+from fleet.world.clock import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NEW_YEAR = 1_767_225_600_000  # 2026-01-01 in UTC
+
+
+class SimulatedClock(Clock):
+    """The wall clock, which can be set, and the seconds since the machine's boot, which cannot."""
+
+    def __init__(self, now: int = NEW_YEAR) -> None:
+        self._now = now
+        self._ticks = 1000.0
+        self._due: list[tuple[float, int, Callable[[], object]]] = []
+        self._order = count()
+
+    def now(self) -> int:
+        """Milliseconds since 1970."""
+        return self._now
+
+    def begun(self) -> int:
+        """The process that asks has just been started."""
+        return self._now
+
+    def ticks(self) -> float:
+        """Seconds on a clock that is never set back."""
+        return self._ticks
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, and let happen what is due meanwhile, in order."""
+        until = self._ticks + seconds
+        while self._due and self._due[0][0] <= until:
+            due, _, act = heapq.heappop(self._due)
+            self._advance(due)
+            act()
+        self._advance(until)
+
+    def set(self, now: int) -> None:
+        """Somebody sets the wall clock, forwards or back; no time passes."""
+        self._now = now
+
+    def later(self, seconds: float, act: Callable[[], object]) -> None:
+        """Let something happen when so many seconds have passed."""
+        heapq.heappush(self._due, (self._ticks + seconds, next(self._order), act))
+
+    def _advance(self, ticks: float) -> None:
+        passed = max(ticks - self._ticks, 0.0)
+        self._ticks += passed
+        self._now += round(passed * SECOND)

@@ -1,0 +1,191 @@
+"""A home, a small repository and a simulated machine: everything that a test of verbs needs, gone when it is closed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.api.fleet import Fleet
+from fleet.model.identity import Identity
+from fleet.model.text.times import SECOND
+from fleet.testing.simulated.clock import NEW_YEAR
+from fleet.testing.simulated.machine import SimulatedMachine
+from fleet.testing.simulated.world import SimulatedWorld
+from fleet.verbs.dispatch.plan import Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+    from fleet.testing.simulated.processes import Process
+    from fleet.testing.simulated.tmux import SimulatedPane, SimulatedServer
+
+PROJECT = "p"
+_MEMORY = "/dev/shm"  # noqa: S108 - a folder of our own is made in it
+_CONFIG = 'exit_grace = "1s"\nreport_grace = "1s"\nspawn_cooldown = "0s"\ntrust = "always"\n'
+_GIT_CONFIG = """\
+[core]
+	repositoryformatversion = 0
+	bare = false
+[user]
+	name = scene
+	email = scene@localhost
+[gc]
+	auto = 0
+"""
+_COMMAND = ("sleep", "1000")
+
+
+class SimulatedScene:
+    """One test's home and machine. Agents are processes of the table; what they do is what the test says."""
+
+    def __init__(self, *, settings: str = "", cgroups: bool = False) -> None:
+        self.root = tempfile.mkdtemp(prefix="fleet-simulated-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
+        self.home, self.repository = f"{self.root}/home", f"{self.root}/repository"
+        os.mkdir(self.home, mode=0o700)
+        Path(self.home, "config.toml").write_text(_CONFIG + settings, encoding="utf-8")
+        groups = f"{self.root}/cgroup" if cgroups else ""
+        if groups:
+            os.mkdir(groups)
+        self.machine = SimulatedMachine(cgroups=groups)
+        self.clock = self.machine.clock
+        self._opened: list[Fleet] = []
+        _make_repository(self.repository)
+        self.fleet = self.open()
+        self.fleet.register(self.repository, PROJECT)
+
+    # who acts ---------------------------------------------------------------------------------------------------------
+    def open(self, actor: str | None = "tester", process: Process | None = None) -> Fleet:
+        """A fleet of this home, as a process of its own below the person's shell, or as the one that is named."""
+        with self.machine.surroundings(process or self.machine.shell):
+            fleet = Fleet.open(self.home, actor=actor)
+        fleet.world = SimulatedWorld(self.home, fleet.funnel, fleet.record, machine=self.machine, process=process)
+        self._opened.append(fleet)
+        return fleet
+
+    def process_of(self, fleet: Fleet) -> Process:
+        """The process that a fleet is."""
+        return self.machine.process(fleet.world.processes.me())
+
+    @contextlib.contextmanager
+    def speaking(self, ident: str) -> Iterator[Fleet]:
+        """A fleet that an agent calls, with the agent's own environment."""
+        agent = self.agent(ident)
+        called = self.machine.table.spawn(agent.pid, ["fleet"], cwd=agent.cwd)
+        fleet = self.open(actor=None, process=called)
+        with self.machine.surroundings(called):
+            yield fleet
+        fleet.close()
+        self.machine.table.exit(called)
+
+    # a task's way -----------------------------------------------------------------------------------------------------
+    def dispatch(self, slug: str, fleet: Fleet | None = None) -> str:
+        """Add a task if it is missing, and make a session for its agent. The session's command has not begun yet."""
+        fleet = fleet or self.fleet
+        if not fleet.slugs(project=PROJECT, prefix=slug):
+            fleet.add(project=PROJECT, title=slug, slug=slug)
+        return str(fleet.dispatch(Wanted(project=PROJECT, slug=slug, engine="shell", command=_COMMAND))["id"])
+
+    def launch(self, ident: str) -> Process:
+        """Let the session's command do its work: it becomes the agent."""
+        process = self.pane(ident).process
+        fleet = self.open(actor=None, process=process)
+        with self.machine.surroundings(process):
+            launched = fleet.launch(ident)
+        fleet.close()
+        if launched.lease >= 0:
+            os.close(launched.lease)
+        process.become(launched.words, launched.env, launched.cwd)
+        return process
+
+    def work(self, slug: str) -> str:
+        """An agent at work on a task."""
+        ident = self.dispatch(slug)
+        self.launch(ident)
+        return ident
+
+    def commit(self, slug: str, name: str = "work", text: str = "work\n") -> str:
+        """Commit a file in a task's worktree. The commit."""
+        tree = f"{self.home}/projects/{PROJECT}/worktrees/{slug}"
+        Path(tree, name).write_text(text, encoding="utf-8")
+        self.git("add", name, cwd=tree)
+        self.git("commit", "--quiet", f"--message={name}", cwd=tree)
+        return self.git("rev-parse", "HEAD", cwd=tree)
+
+    def report(self, ident: str, slug: str) -> None:
+        """The agent says that it is done."""
+        with self.speaking(ident) as fleet:
+            fleet.done(project=PROJECT, slug=slug)
+
+    # the outside ------------------------------------------------------------------------------------------------------
+    def agent(self, ident: str) -> Process:
+        """The living process of an agent."""
+        return self.machine.process(Identity.parse(self.fleet.ground.dispatch(ident)["process"] or ""))
+
+    def exit(self, ident: str, status: int = 0) -> None:
+        """The agent exits by itself."""
+        self.machine.table.exit(self.agent(ident), status)
+
+    @property
+    def server(self) -> SimulatedServer:
+        """The newest tmux server that lives."""
+        return list(self.machine.servers.values())[-1]
+
+    def pane(self, ident: str) -> SimulatedPane:
+        """The pane of a dispatch, on whatever server."""
+        panes = [pane for server in self.machine.servers.values() for pane in server.panes]
+        return next(pane for pane in panes if pane.dispatch == ident)
+
+    def reboot(self) -> None:
+        """The machine boots again; `fleet` is opened anew."""
+        for fleet in self._opened:
+            fleet.close()
+        self._opened.clear()
+        self.machine.start()
+        self.fleet = self.open()
+
+    def git(self, *words: str, cwd: str | None = None) -> str:
+        """Run git in the repository."""
+        done = subprocess.run(["git", *words], cwd=cwd or self.repository, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def close(self) -> None:
+        """Nothing is left."""
+        for fleet in self._opened:
+            fleet.close()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        """Be closed at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+
+def _make_repository(path: str) -> None:
+    """Write a repository with one empty commit, as `git init` and `git commit` would; it costs no process."""
+    for folder in ("objects", "refs/heads"):
+        os.makedirs(f"{path}/.git/{folder}")
+    Path(path, ".git/HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
+    Path(path, ".git/config").write_text(_GIT_CONFIG, encoding="ascii")
+    tree = _write_object(path, "tree", b"")
+    who = f"scene <scene@localhost> {NEW_YEAR // SECOND} +0000"
+    commit = _write_object(path, "commit", f"tree {tree}\nauthor {who}\ncommitter {who}\n\nfirst\n".encode())
+    Path(path, ".git/refs/heads/main").write_text(f"{commit}\n", encoding="ascii")
+
+
+def _write_object(path: str, kind: str, content: bytes) -> str:
+    whole = f"{kind} {len(content)}".encode() + b"\0" + content
+    name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+    os.makedirs(f"{path}/.git/objects/{name[:2]}", exist_ok=True)
+    Path(path, ".git/objects", name[:2], name[2:]).write_bytes(zlib.compress(whole))
+    return name

@@ -1,0 +1,284 @@
+"""tmux servers in memory. A socket is a file that holds its server's pid, so that it can be lost or taken over as a real one can."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fleet.errors.tools import TmuxRefused
+from fleet.testing.simulated.processes import FIRST
+from fleet.world.tmux import LIMIT, Listing, Pane, Tmux
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fleet.model.identity import Identity
+    from fleet.testing.simulated.machine import SimulatedMachine
+    from fleet.testing.simulated.processes import Process
+    from fleet.world.world import World
+
+
+@dataclass(eq=False, kw_only=True)
+class SimulatedPane:
+    """One pane. A test writes its screen, and reads what was typed."""
+
+    session: str
+    session_id: str
+    number: int
+    process: Process
+    dispatch: str = ""
+    home: str = ""
+    stamped: bool = False
+    attached: bool = False
+    title: str = ""
+    screen: str = ""
+    typed: list[str] = field(default_factory=list)
+    # How its process ended, once the kernel knows, and whether tmux has noticed.
+    ended: tuple[int | None, int | None] | None = None
+    dead: bool = False
+
+    def listed(self) -> Pane:
+        """As the server lists it."""
+        status, number = self.ended or (None, None)
+        return Pane(
+            session=self.session,
+            session_id=self.session_id,
+            number=self.number,
+            pid=self.process.pid,
+            dead=self.dead,
+            status=(status if number is None else 128 + number) if self.dead else None,
+            dispatch=self.dispatch,
+            home=self.home,
+            stamped=self.stamped,
+            attached=self.attached,
+            title=self.title,
+        )
+
+
+class SimulatedServer:
+    """One tmux server: a process, the sessions on it, and the socket that it listens on."""
+
+    def __init__(self, machine: SimulatedMachine, socket: str, process: Process) -> None:
+        self._machine = machine
+        self.socket = socket
+        self.process = process
+        self.panes: list[SimulatedPane] = []
+        # It loses the signals of dying children, as tmux before 3.5 may. It notices them when it is told again.
+        self.is_deaf = False
+        self._waits_for_first = True
+        self._numbers = 0
+        process.handlers = {signal.SIGCHLD: self.notice, signal.SIGUSR1: self.listen}
+        process.mourners.append(self._ended)
+
+    def listen(self) -> None:
+        """Make the socket, over whatever is in its place."""
+        with open(self.socket, "w", encoding="ascii") as file:
+            file.write(str(self.process.pid))
+
+    def open(self, session: str, words: Sequence[str], environment: Mapping[str, str], cwd: str) -> SimulatedPane:
+        """Make a session with one pane."""
+        given = dict(self.process.environment) | dict(environment)
+        given |= {"TMUX": f"{self.socket},{self.process.pid},0", "TMUX_PANE": f"%{self._numbers}"}
+        left, given = _through_env(words, given)
+        process = self._machine.table.spawn(self.process.pid, left, environment=given, cwd=cwd, leads_session=True)
+        process.has_terminal = True
+        pane = SimulatedPane(
+            session=session, session_id=f"${self._numbers}", number=self._numbers, process=process, title="simulated"
+        )
+        process.mourners.append(lambda status, number: self._died(pane, status, number))
+        self._numbers += 1
+        self._waits_for_first = False
+        self.panes.append(pane)
+        return pane
+
+    def notice(self) -> None:
+        """See which panes have died. One of ours stays, with its exit status; another goes."""
+        for pane in [each for each in self.panes if each.ended is not None and not each.dead]:
+            pane.dead = True
+            self._machine.table.reap(pane.process)
+            if pane.stamped:
+                self._machine.started.append(("settle", "--hint", f"fleet-{pane.dispatch}"))
+            else:
+                self.close(pane)
+
+    def close(self, pane: SimulatedPane) -> None:
+        """End a pane. Its process is only hung up; the server goes with its last session."""
+        self.panes.remove(pane)
+        if pane.ended is None:
+            self._machine.table.hang_up(pane.process.pid)
+        self.exit_if_empty()
+
+    def exit_if_empty(self, *, now: bool = False) -> None:
+        """Go when there is no session any more; a server that never had one waits for it, unless it is to go now."""
+        if not self.panes and (now or not self._waits_for_first):
+            if self._is_on_socket():
+                os.unlink(self.socket)
+            self._machine.table.exit(self.process)
+
+    def _is_on_socket(self) -> bool:
+        return _pid_on(self.socket) == self.process.pid
+
+    def _died(self, pane: SimulatedPane, status: int | None, number: int | None) -> None:
+        pane.ended = (status, number)
+        if not self.is_deaf and not self.process.is_zombie:
+            self.notice()
+
+    def _ended(self, _status: int | None, _number: int | None) -> None:
+        """Its terminals go with it; its socket stays behind when it was killed."""
+        self._machine.servers.pop(self.process.pid, None)
+        self._machine.table.reap(self.process)
+        for pane in self.panes:
+            self._machine.table.hang_up(pane.process.pid)
+            if pane.ended is not None:
+                self._machine.table.reap(pane.process)
+
+
+class SimulatedTmux(Tmux):
+    """The server of one home, as one process sees it."""
+
+    def __init__(self, world: World, machine: SimulatedMachine) -> None:
+        super().__init__(
+            world.home,
+            home_id=world.record.id,
+            files=world.files,
+            programs=world.programs,
+            processes=world.processes,
+            cgroups=world.cgroups,
+            clock=world.clock,
+            fleet=world.fleet_program,
+        )
+        self._funnel = world.funnel
+        self._machine = machine
+
+    def listing(self) -> Listing:
+        """Every pane of the server on the socket."""
+        return self._funnel.through("tmux list", self._listing)
+
+    def create(
+        self,
+        session: str,
+        *,
+        dispatch: str,
+        about: str,  # noqa: ARG002 - shown to people only
+        cwd: str,
+        env: Mapping[str, str],
+        words: Sequence[str],
+        lock: int,  # noqa: ARG002 - nothing of it outlives the call
+    ) -> Identity | None:
+        """Make a session whose pane is stamped and runs the words. This never starts a server."""
+
+        def act() -> Identity | None:
+            server = self._server()
+            if server is None:
+                raise TmuxRefused(what=f"make session {session}", why=self._why_silent())
+            if any(pane.session == session for pane in server.panes):
+                raise TmuxRefused(what=f"make session {session}", why=f"duplicate session: {session}")
+            pane = server.open(session, words, env, cwd)
+            pane.dispatch, pane.home, pane.stamped = dispatch, self.home_id, True
+            return self._processes.identify(server.process.pid)
+
+        return self._funnel.through("tmux new-session", act)
+
+    def kill(self, pane: Pane) -> bool:
+        """End an agent's pane by its id, if it still is the one that was listed."""
+
+        def act() -> bool:
+            server = self._server()
+            there = [each for each in server.panes if each.number == pane.number] if server else []
+            if server is None or not there or not self._is_same(server, there[0], pane):
+                return False
+            server.close(there[0])
+            return True
+
+        return self._funnel.through("tmux kill-pane", act)
+
+    def capture(self, pane: Pane, *, history: bool) -> str | None:  # noqa: ARG002 - a simulated screen has no history
+        """What is on the screen; None when the server does not say."""
+        found = self._pane(pane)
+        return self._funnel.through("tmux capture-pane", lambda: found.screen if found else None)
+
+    def paste(self, pane: Pane, text: str) -> bool:
+        """Type a text into a pane. Its terminal shows it."""
+
+        def act() -> bool:
+            found = self._pane(pane)
+            if found is not None:
+                found.typed.append(text)
+                found.screen += f"{text}\n"
+            return found is not None
+
+        return self._funnel.through("tmux paste-buffer", act)
+
+    def stop_empty_server(self) -> bool:
+        """Let a server without sessions go."""
+        server = self._server()
+        if server is None or server.panes:
+            return False
+        self._funnel.through("tmux exit-empty", lambda: server.exit_if_empty(now=True))
+        return True
+
+    def _start(self) -> None:
+        def act() -> None:
+            if self._server() is None:
+                environment = {**self._machine.shell.environment, "FLEET_HOME": self.home}
+                words = ["tmux", "-S", self.socket, "start-server"]
+                process = self._machine.table.spawn(FIRST, words, environment=environment, leads_session=True)
+                process.program = "tmux: server"
+                server = SimulatedServer(self._machine, self.socket, process)
+                self._machine.servers[process.pid] = server
+                server.listen()
+
+        self._funnel.through("tmux start-server", act)
+
+    def _listing(self) -> Listing:
+        server = self._server()
+        if server is None:
+            return Listing(server=None, why=self._why_silent())
+        found = self._processes.identify(server.process.pid)
+        if found is None:
+            return Listing(server=None, why="its process cannot be seen from here: is this a sandbox?")
+        return Listing(server=found, panes=tuple(each.listed() for each in server.panes), home=self.home_id)
+
+    def _server(self) -> SimulatedServer | None:
+        """Who answers on the socket. A server that is stopped is waited for in vain."""
+        server = self._machine.servers.get(_pid_on(self.socket))
+        if server is not None and server.process.is_stopped:
+            self._clock.wait(LIMIT)
+            return None
+        return server
+
+    def _why_silent(self) -> str:
+        lives = _pid_on(self.socket) in self._machine.servers
+        return f"no answer within {LIMIT:g} s" if lives else f"no server running on {self.socket}"
+
+    def _pane(self, pane: Pane) -> SimulatedPane | None:
+        server = self._server()
+        return next((each for each in server.panes if each.number == pane.number), None) if server else None
+
+    def _is_same(self, server: SimulatedServer, there: SimulatedPane, listed: Pane) -> bool:
+        if (there.dispatch, there.home) != (listed.dispatch, listed.home):
+            return False
+        if listed.stamped:
+            return there.stamped
+        return [each for each in server.panes if each.session == there.session] == [there]
+
+
+def _pid_on(socket: str) -> int:
+    try:
+        with open(socket, encoding="ascii") as file:
+            return int(file.read() or 0)
+    except (OSError, ValueError):
+        return 0
+
+
+def _through_env(words: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """What `env NAME=VALUE … program` becomes."""
+    left, given = list(words), dict(environment)
+    if left and os.path.basename(left[0]) == "env":
+        left.pop(0)
+        while left and "=" in left[0]:
+            name, _, value = left.pop(0).partition("=")
+            given[name] = value
+    return left, given
