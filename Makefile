@@ -13,7 +13,7 @@ test: check
 	@$(MAKE) conformance
 
 # The inner loop: no tmux, no PostgreSQL, nothing that is slow by nature (tests/quick.py has the rules). Under a minute.
-QUICK := tests/unit tests/contract tests/e2e
+QUICK := tests/unit tests/contract tests/verbs tests/e2e
 quick: ready
 	@$(BIN)/pytest --quiet --quick $(QUICK)
 

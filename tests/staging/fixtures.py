@@ -9,7 +9,7 @@ from staging.stage import FLEET, Stage
 
 
 @pytest.fixture
-def scene() -> Iterator[Stage]:
+def scene(tmux: None) -> Iterator[Stage]:
     """On SQLite: what is tested is outside the store."""
     stage = Stage()
     yield stage
@@ -17,7 +17,7 @@ def scene() -> Iterator[Stage]:
 
 
 @pytest.fixture
-def either(store_url: str) -> Iterator[Stage]:
+def either(store_url: str, tmux: None) -> Iterator[Stage]:
     """On each kind of store."""
     stage = Stage(store=store_url)
     yield stage
@@ -25,7 +25,7 @@ def either(store_url: str) -> Iterator[Stage]:
 
 
 @pytest.fixture
-def crowded(store_url: str) -> Iterator[Stage]:
+def crowded(store_url: str, tmux: None) -> Iterator[Stage]:
     """With room for four agents."""
     stage = Stage(store=store_url, settings="[limits]\nagents = 4\n")
     yield stage
@@ -33,7 +33,7 @@ def crowded(store_url: str) -> Iterator[Stage]:
 
 
 @pytest.fixture
-def patient() -> Iterator[Stage]:
+def patient(tmux: None) -> Iterator[Stage]:
     """An agent may live on for an hour after its report."""
     stage = Stage()
     config = Path(stage.home, "config.toml")

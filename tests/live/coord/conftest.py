@@ -18,7 +18,7 @@ def made(store: str) -> Stage:
 
 
 @pytest.fixture
-def scene() -> Iterator[Stage]:
+def scene(tmux: None) -> Iterator[Stage]:
     """On SQLite: what is tested is outside the store."""
     stage = made("sqlite")
     yield stage
@@ -26,7 +26,7 @@ def scene() -> Iterator[Stage]:
 
 
 @pytest.fixture
-def either(store_url: str) -> Iterator[Stage]:
+def either(store_url: str, tmux: None) -> Iterator[Stage]:
     """On each kind of store."""
     stage = made(store_url)
     yield stage

@@ -7,7 +7,7 @@ from live.jobs.stage import JobStage
 
 
 @pytest.fixture
-def scene() -> Iterator[JobStage]:
+def scene(tmux: None) -> Iterator[JobStage]:
     """On SQLite: what is tested is outside the store."""
     stage = JobStage()
     yield stage
@@ -15,7 +15,7 @@ def scene() -> Iterator[JobStage]:
 
 
 @pytest.fixture
-def either(store_url: str) -> Iterator[JobStage]:
+def either(store_url: str, tmux: None) -> Iterator[JobStage]:
     """On each kind of store."""
     stage = JobStage(store=store_url)
     yield stage

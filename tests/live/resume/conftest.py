@@ -8,7 +8,7 @@ from staging.stage import Stage
 
 
 @pytest.fixture
-def scene() -> Iterator[Stage]:
+def scene(tmux: None) -> Iterator[Stage]:
     """On SQLite: what is tested is outside the store."""
     stage = Stage()
     yield stage
@@ -16,7 +16,7 @@ def scene() -> Iterator[Stage]:
 
 
 @pytest.fixture
-def either(store_url: str) -> Iterator[Stage]:
+def either(store_url: str, tmux: None) -> Iterator[Stage]:
     """On each kind of store."""
     stage = Stage(store=store_url)
     yield stage
@@ -24,7 +24,7 @@ def either(store_url: str) -> Iterator[Stage]:
 
 
 @pytest.fixture
-def narrow(store_url: str) -> Iterator[Stage]:
+def narrow(store_url: str, tmux: None) -> Iterator[Stage]:
     """With room for two agents."""
     stage = Stage(store=store_url, settings="[limits]\nagents = 2\n")
     yield stage

@@ -1,0 +1,211 @@
+"""Agents of whom it cannot be told whether they live, and processes that they leave behind."""
+
+import signal
+
+import pytest
+
+from fleet.testing.simulated import Process, SimulatedScene
+from fleet.testing.simulated.processes import FIRST
+from fleet.testing.simulated.scene import PROJECT
+
+
+def actions(scene: SimulatedScene) -> list[str]:
+    """What a sweep says and does, but for what is derived and rewritten whenever it is stale."""
+    found = [each for each in scene.fleet.sweep(kill=True) if "coord-state.json" not in each.what]
+    return [f"{each.why}: {each.action}" for each in found]
+
+
+def child(scene: SimulatedScene, ident: str, **how: object) -> Process:
+    """What an agent starts; it ignores the hangup of its terminal."""
+    made = scene.machine.table.spawn(scene.agent(ident).pid, ["server"], **how)
+    made.ignores.add(signal.SIGHUP)
+    return made
+
+
+def state(scene: SimulatedScene, ident: str) -> str:
+    found = [each["exec_state"] for each in scene.fleet.dispatches() if each["id"] == ident]
+    return found[0] if found else str(scene.fleet.journal(ident)["exec_state"])
+
+
+def test_an_agent_that_cannot_be_read_is_left_alone_until_it_can(scene):
+    ident = scene.work("a")
+    agent = scene.agent(ident)
+    agent.is_hidden = True
+    assert scene.fleet.settle(ident)["why"] == "its process is unknown"
+    assert actions(scene) == ["its process cannot be judged: left alone"]
+    agent.is_hidden = False
+    scene.exit(ident, 1)
+    assert scene.fleet.settle(ident)["exec_state"] == "failed"
+
+
+def test_an_unknown_agent_is_not_killed_by_a_person_either(scene):
+    ident = scene.work("a")
+    agent = scene.agent(ident)
+    agent.is_hidden = True
+    assert not scene.fleet.kill(ident, "a test")["settled"]
+    assert scene.machine.table.living[agent.pid] is agent
+
+
+def test_a_pid_that_was_given_out_again_is_another_process_and_lives(scene):
+    ident = scene.work("a")
+    pid = scene.agent(ident).pid
+    scene.exit(ident)
+    other = scene.machine.table.spawn(scene.machine.shell.pid, ["vim"], pid=pid)
+    assert "it has ended without being settled: did: settle it" in actions(scene)
+    assert scene.machine.table.living[pid] is other
+    assert state(scene, ident) == "blocked"
+
+
+def test_a_reboot_ends_every_agent_as_interrupted(scene):
+    ident = scene.work("a")
+    scene.reboot()
+    assert scene.fleet.settle(ident)["exec_state"] == "blocked"
+    assert "interrupted" in scene.fleet.task(project=PROJECT, slug="a")["reason"]
+
+
+def test_another_boot_and_yet_the_same_process_is_a_contradiction_and_touches_nothing(scene):
+    ident = scene.work("a")
+    was = scene.agent(ident)
+    scene.reboot()
+    again = scene.machine.table.spawn(FIRST, was.words, pid=was.pid)
+    again.start = was.start
+    assert scene.fleet.settle(ident)["why"] == "its process is unknown"
+    assert "its process cannot be judged: left alone" in actions(scene)
+    assert scene.machine.table.living[was.pid] is again
+
+
+def test_an_agent_of_another_machine_is_unknown_and_a_way_out_is_said(scene):
+    ident = scene.work("a")
+    scene.machine.ident = "another"
+    fleet = scene.open()
+    assert "its process is unknown" in fleet.settle(ident)["why"]
+    assert "and this is another" in fleet.settle(ident)["why"]
+
+
+@pytest.mark.parametrize("leads_session", [False, True])
+def test_a_child_with_the_mark_is_killed_with_its_dead_agent(scene, leads_session):
+    ident = scene.work("a")
+    left = child(scene, ident, leads_session=leads_session)
+    scene.exit(ident)
+    assert scene.fleet.settle(ident)["why"] == f"it left processes behind: {left.pid}"
+    assert "its agent is dead but left processes behind: did: kill them and settle it" in actions(scene)
+    assert left.pid not in scene.machine.table.living
+
+
+def test_a_child_without_the_mark_is_known_by_its_session(scene):
+    ident = scene.work("a")
+    left = child(scene, ident, environment={"PATH": "/bin"})
+    scene.exit(ident)
+    assert scene.fleet.settle(ident)["why"] == f"it left processes behind: {left.pid}"
+
+
+def test_a_child_without_mark_and_session_is_known_when_it_was_seen_below_its_agent(scene):
+    ident = scene.work("a")
+    left = child(scene, ident, environment={"PATH": "/bin"}, leads_session=True)
+    assert actions(scene) == []
+    scene.exit(ident)
+    assert left.parent == FIRST
+    assert scene.fleet.settle(ident)["why"] == f"it left processes behind: {left.pid}"
+
+
+def test_a_child_without_mark_and_session_is_known_by_its_control_group():
+    with SimulatedScene(cgroups=True) as scene:
+        ident = scene.work("a")
+        left = child(scene, ident, environment={"PATH": "/bin"}, leads_session=True)
+        scene.exit(ident)
+        assert scene.fleet.settle(ident)["why"] == f"it left processes behind: {left.pid}"
+        actions(scene)
+        assert left.pid not in scene.machine.table.living
+        assert scene.fleet.world.cgroups.all_of_home(FIRST) == []
+
+
+def test_a_stranger_in_the_worktree_blocks_it_and_is_not_killed(scene):
+    ident = scene.work("a")
+    cwd = scene.agent(ident).cwd
+    stranger = scene.machine.table.spawn(FIRST, ["indexer"], environment={"PATH": "/bin"}, cwd=cwd, leads_session=True)
+    scene.exit(ident)
+    assert scene.fleet.settle(ident)["strangers"] == f"process {stranger.pid} (indexer)"
+    assert "its agent is dead, and its worktree is not handed on: left alone" in actions(scene)
+    assert scene.machine.table.living[stranger.pid] is stranger
+    scene.machine.table.exit(stranger)
+    assert scene.fleet.settle(ident)["settled"]
+
+
+def test_a_persons_editor_in_the_worktree_blocks_nothing(scene):
+    ident = scene.work("a")
+    editor = scene.machine.table.spawn(scene.machine.shell.pid, ["vim"], cwd=scene.agent(ident).cwd)
+    scene.exit(ident)
+    assert scene.fleet.settle(ident)["settled"]
+    assert scene.machine.table.living[editor.pid] is editor
+
+
+def test_a_process_that_may_not_be_looked_into_is_named_and_blocks_nothing(scene):
+    ident = scene.work("a")
+    closed = scene.machine.table.spawn(FIRST, ["agentd"], environment={"PATH": "/bin"}, leads_session=True)
+    closed.is_closed = True
+    scene.exit(ident)
+    (found,) = [each for each in scene.fleet.sweep(kill=True) if each.action == "did: settle it"]
+    assert f"cannot be looked into: process {closed.pid} (agentd)" in found.proof
+    assert state(scene, ident) == "blocked"
+
+
+def test_a_child_that_does_not_die_keeps_its_dispatch_open_and_costs_seconds_of_the_clock_alone(scene):
+    ident = scene.work("a")
+    stuck = child(scene, ident)
+    stuck.is_unkillable = True
+    scene.exit(ident)
+    before = scene.clock.ticks()
+    actions(scene)
+    assert scene.clock.ticks() - before >= 5
+    assert state(scene, ident) == "in_flight"
+    stuck.is_unkillable = False
+    actions(scene)
+    assert state(scene, ident) == "blocked"
+
+
+def test_a_dispatcher_that_died_before_its_session_began_leaves_a_task_that_is_open_again(scene):
+    other = scene.open()
+    ident = scene.dispatch("a", other)
+    scene.machine.table.exit(scene.process_of(other))
+    assert actions(scene) == []  # its session is starting
+    scene.machine.table.exit(scene.pane(ident).process, 1)
+    assert "it has ended without being settled: did: settle it" in actions(scene)
+    assert scene.fleet.task(project=PROJECT, slug="a")["status"] == "open"
+
+
+class Killed(BaseException):
+    """What nobody catches."""
+
+
+class KilledBefore:
+    """A watcher that ends whoever is about to do something."""
+
+    def __init__(self, effect: str) -> None:
+        self.effect = effect
+
+    def before(self, effect: str) -> None:
+        if effect.startswith(self.effect):
+            raise Killed
+
+    def during(self, effect: str, pid: int) -> None:
+        """Not here."""
+
+    def after(self, effect: str) -> None:
+        """Not here."""
+
+
+def test_a_dispatcher_that_cannot_be_read_may_still_be_at_it_and_one_that_is_dead_is_not(scene):
+    other = scene.open()
+    other.funnel.watcher = KilledBefore("tmux new-session")
+    with pytest.raises(Killed):
+        scene.dispatch("a", other)
+    (ident,) = [each["id"] for each in scene.fleet.dispatches()]
+    dispatcher = scene.process_of(other)
+    dispatcher.is_hidden = True
+    assert f"process {dispatcher.pid} is starting it" in scene.fleet.settle(ident)["why"]
+    assert not [each for each in actions(scene) if "settle" in each]
+    assert state(scene, ident) == "pending"
+    dispatcher.is_hidden = False
+    scene.machine.table.exit(dispatcher)
+    assert "it has ended without being settled: did: settle it" in actions(scene)
+    assert scene.fleet.task(project=PROJECT, slug="a")["status"] == "open"

@@ -1,0 +1,68 @@
+"""A task's whole way, and a coordinator's tick, over the simulated world."""
+
+import os
+
+import pytest
+
+from fleet.errors.families import Superseded
+from fleet.errors.superseded import NotSeated
+from fleet.testing.simulated import SimulatedScene
+from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.dispatch.plan import Wanted
+
+COORDINATOR = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
+
+
+def seated(scene: SimulatedScene) -> str:
+    ident = str(scene.fleet.coord_spawn(COORDINATOR)["id"])
+    scene.launch(ident)
+    return ident
+
+
+def test_dispatch_launch_report_settle_and_merge(scene):
+    ident = scene.dispatch("a")
+    assert scene.fleet.ground.dispatch(ident)["exec_state"] == "pending"
+    agent = scene.launch(ident)
+    assert (agent.environment["FLEET_DISPATCH_ID"], agent.words) == (ident, ("sleep", "1000"))
+    commit = scene.commit("a")
+    scene.report(ident, "a")
+    assert scene.fleet.settle(ident)["why"] == "its process is alive"
+    scene.exit(ident)
+    assert scene.machine.started == [("settle", "--hint", f"fleet-{ident}")]
+    assert scene.fleet.settle(ident) == {"id": ident, "settled": True, "exec_state": "done", "left": []}
+    assert scene.fleet.merge(project=PROJECT, slug="a")["changed"]
+    assert scene.git("merge-base", "--is-ancestor", commit, "fleet/main") == ""
+    assert scene.fleet.task(project=PROJECT, slug="a")["status"] == "done"
+    assert scene.machine.servers == {}  # it went with its last session
+    assert [each for each in scene.fleet.sweep(kill=True) if each.done] == []
+
+
+def test_a_tick_of_the_coordinator_settles_the_dead_and_has_them_merged_and_nobody_else_ticks(scene):
+    coordinator = seated(scene)
+    ident = scene.work("a")
+    scene.commit("a")
+    scene.report(ident, "a")
+    with scene.speaking(ident) as worker, pytest.raises(NotSeated):
+        worker.tick(PROJECT)
+    scene.exit(ident)
+    with scene.speaking(coordinator) as fleet:
+        told = fleet.tick(PROJECT)
+    assert told["troubles"] == []
+    assert f"{ident} (worker of a): ended done" in told["done"]
+    assert scene.machine.started[-1] == ("merge", "a", "-p", PROJECT)
+    assert scene.fleet.merge(project=PROJECT, slug="a")["changed"]
+
+
+def test_a_session_that_comes_too_late_finds_its_dispatch_ended(scene):
+    ident = scene.dispatch("a")
+    late = scene.open(actor=None, process=scene.pane(ident).process)
+    assert scene.fleet.kill(ident, "a test")["settled"]
+    with pytest.raises(Superseded):
+        late.launch(ident)
+
+
+def test_a_scene_leaves_nothing_behind():
+    with SimulatedScene() as scene:
+        scene.work("a")
+        root = scene.root
+    assert not os.path.exists(root)
