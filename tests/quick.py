@@ -4,7 +4,7 @@ It needs PostgreSQL when it, or a fixture that it uses, asks for `postgres_direc
 parameter that it runs with has the mark `tmux`. A test that
 starts a tmux server without asking for `tmux` fails the quick run: a stand-in on PATH writes such a test down.
 `@pytest.mark.slow("why")` is for a test that takes a second or more by its nature: a crowd of processes, a flood of data, a time
-limit that really has to pass.
+limit that really has to pass. A property that does not say how many examples it needs gets a quarter of the usual ones.
 """
 
 import os
@@ -13,11 +13,13 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+import hypothesis
 import pytest
 from recording import store_of
 
 POSTGRES, TMUX = "postgres_directory", "tmux"
 SLOWEST = 5
+EXAMPLES = 25
 # A disk in memory: what is under test syncs its files, and need not wait for a real one.
 MEMORY = Path("/dev/shm")
 STAND_IN = """\
@@ -35,6 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.option.quick and not config.option.collectonly:
         config.pluginmanager.register(Quick(config), "fleet-quick")
+        hypothesis.settings.register_profile("quick", deadline=None, max_examples=EXAMPLES)
+        hypothesis.settings.load_profile("quick")
 
 
 def why_left_out(item: pytest.Item) -> str:
