@@ -7,7 +7,7 @@ from pathlib import Path
 
 FILE_LIMIT, FILE_GOAL = 500, 400
 FUNCTION_LIMIT, FUNCTION_GOAL = 60, 30
-GENERATED = {Path("src/fleet/store/queries.py")}
+GENERATED = Path("src/fleet/store/queries")
 # Catalogues: one flat list, longer with every entry and no harder to read.
 CATALOGUES = {Path("src/fleet/model/settings/table.py")}
 LOCAL = {".build", ".git", ".venv", "dist"}
@@ -49,7 +49,7 @@ def strangers() -> list[str]:
 
 
 def main() -> int:
-    files = sorted(set(Path("src").rglob("*.py")) - GENERATED)
+    files = sorted(path for path in Path("src").rglob("*.py") if path.parent != GENERATED)
     found = [measured for path in files for measured in sizes(path)]
     large = [(size, limit, where) for size, goal, limit, where in found if size > goal]
     for size, limit, where in large:

@@ -1,59 +1,55 @@
-"""Compile the named queries of store/sql/*.sql into store/queries.py.
+"""Compile the named queries of store/sql/*.sql into the modules of store/queries/.
 
-python checks/sql.py            write the module
-python checks/sql.py --check    fail when the module is not what the files say
+python checks/sql.py            write the modules
+python checks/sql.py --check    fail when the modules are not what the files say
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
-STORE = Path(__file__).parent.parent / "src" / "fleet" / "store"
-HEAD = '''"""The named queries of sql/, compiled by `make sql`. Do not edit."""
+from sqlcompiler.code import generated
+from sqlcompiler.queries import Reader
+from sqlcompiler.schema import literals, migrated, tables
+from sqlcompiler.words import Unclear
 
-from __future__ import annotations
-
-from fleet.store.query import Query
-'''
-
-
-def queries(text: str) -> list[tuple[str, str, str]]:
-    """Name, description and statement of each query in a file."""
-    found = []
-    for block in re.split(r"^-- name: ", text, flags=re.MULTILINE)[1:]:
-        name, *lines = block.splitlines()
-        described = [line[3:] for line in lines if line.startswith("-- ")]
-        statement = " ".join(line.strip() for line in lines if not line.startswith("--")).strip().rstrip(";")
-        found.append((name.strip(), " ".join(described), re.sub(r"\s+", " ", statement)))
-    return found
+SOURCE = Path(__file__).parent.parent / "src" / "fleet"
+TARGET = SOURCE / "store" / "queries"
 
 
-def for_postgres(statement: str) -> str:
-    """The same statement with psycopg's placeholders."""
-    return re.sub(r"(?<!:):([a-z_]+)", r"%(\1)s", statement.replace("%", "%%"))
+def compiled() -> dict[Path, str]:
+    """The text of each module by its path."""
+    db = migrated()
+    states = literals(SOURCE / "model" / "states.py")
+    known = tables(db, states)
+    reader = Reader(db, known, frozenset(states))
+    queries = [query for file in sorted((SOURCE / "store" / "sql").glob("*.sql")) for query in reader.read(file)]
+    return {TARGET / f"{name}.py": text for name, text in generated(queries, frozenset(known)).items()}
 
 
-def compiled() -> str:
-    """The text of the module."""
-    parts = [HEAD]
-    for file in sorted((STORE / "sql").glob("*.sql")):
-        for name, description, statement in queries(file.read_text()):
-            comment = f"# {description}\n" if description else ""
-            texts = f"    {name!r},\n    {statement!r},\n    {for_postgres(statement)!r},\n"
-            parts.append(f"{comment}{name.upper()} = Query(\n{texts})\n")
-    return "\n".join(parts)
+def write(texts: dict[Path, str]) -> None:
+    """Write the modules, and remove those of files that are gone."""
+    TARGET.mkdir(exist_ok=True)
+    for path in set(TARGET.glob("*.py")) - set(texts):
+        path.unlink()
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
 
 
 def main() -> int:
     """Write or check."""
-    target = STORE / "queries.py"
+    try:
+        texts = compiled()
+    except Unclear as why:
+        print(why)
+        return 1
     if "--check" not in sys.argv:
-        target.write_text(compiled())
+        write(texts)
         return 0
-    if target.read_text() != compiled():
-        print("store/queries.py is not what store/sql/ says: run `make sql`")
+    there = {path: path.read_text(encoding="utf-8") for path in TARGET.glob("*.py")}
+    if there != texts:
+        print("store/queries/ is not what store/sql/ says: run `make sql`")
         return 1
     return 0
 

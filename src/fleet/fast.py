@@ -64,16 +64,19 @@ def _choose_encode() -> Callable[[object], str]:
     try:
         from _json import encode_basestring, make_encoder
 
-        encoder = make_encoder(None, _refuse, encode_basestring, None, ": ", ", ", False, False, False)  # noqa: FBT003
+        encoder = make_encoder(None, _as_json, encode_basestring, None, ": ", ", ", False, False, False)  # noqa: FBT003
         "".join(encoder([""], 0))
     except _CHANGED:
         from json import JSONEncoder
 
-        return JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, default=_refuse).encode
+        return JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, default=_as_json).encode
     return lambda value: "".join(encoder(value, 0))
 
 
-def _refuse(value: object) -> object:
+def _as_json(value: object) -> object:
+    """A row, or another value that says what it is in JSON."""
+    if hasattr(value, "as_json"):
+        return value.as_json()
     msg = f"{type(value).__name__} is not JSON"
     raise TypeError(msg)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
-from psycopg.rows import dict_row
 
 from fleet.errors.contested import StoreBusy
 from fleet.errors.families import FleetError, StoreError
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
 
     from fleet.model.agents.actors import Caller
     from fleet.store.query import Query
-    from fleet.store.transaction import Row
+    from fleet.store.transaction import R, Row
     from fleet.world.funnel import Funnel
 
 T = TypeVar("T")
-Connection = psycopg.Connection[dict[str, Any]]
+Connection = psycopg.Connection[tuple[Any, ...]]
 
 _MIGRATION_LOCK = 0x666C6565
 _TURN = "LOCK TABLE writer IN EXCLUSIVE MODE; SELECT version FROM schema_version"
@@ -47,13 +46,14 @@ class PostgresRows(Rows):
     def __init__(self, db: Connection) -> None:
         self._db = db
 
-    def one(self, query: Query, **values: object) -> Row | None:
+    def select_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R | None:
         """The first row, if there is one."""
-        return self._db.execute(query.postgres.encode(), _storable(values)).fetchone()
+        found = self._db.execute(query.postgres.encode(), _storable(values)).fetchone()
+        return None if found is None else row(*found)
 
-    def all(self, query: Query, **values: object) -> list[Row]:
+    def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
         """All rows."""
-        return self._db.execute(query.postgres.encode(), _storable(values)).fetchall()
+        return [row(*found) for found in self._db.execute(query.postgres.encode(), _storable(values)).fetchall()]
 
 
 class PostgresTx(Tx):
@@ -65,11 +65,11 @@ class PostgresTx(Tx):
         super().__init__(caller)
         self._db = db
 
-    one = PostgresRows.one
-    all = PostgresRows.all
+    select_one = PostgresRows.select_one
+    select_all = PostgresRows.select_all
 
-    def run(self, query: Query, **values: object) -> int:
-        """Write. Says how many rows were changed."""
+    def write(self, query: Query, values: dict[str, Any]) -> int:
+        """Write. Returns how many rows were changed."""
         return self._db.execute(query.postgres.encode(), _storable(values)).rowcount
 
     def many(self, query: Query, rows: Iterable[Row]) -> None:
@@ -130,7 +130,7 @@ class PostgresStore(Store):
         finally:
             self._undo()
 
-    def _start(self, words: str) -> psycopg.Cursor[dict[str, Any]]:
+    def _start(self, words: str) -> psycopg.Cursor[tuple[Any, ...]]:
         """Begin. A connection that broke since it was used last is made anew: nothing has begun on it."""
         try:
             return self._db.execute(words.encode())
@@ -154,11 +154,11 @@ class PostgresStore(Store):
         self._refuse_newer(said)
         return PostgresTx(self._db, by)
 
-    def _refuse_newer(self, said: psycopg.Cursor[dict[str, Any]]) -> None:
+    def _refuse_newer(self, said: psycopg.Cursor[tuple[Any, ...]]) -> None:
         """Somebody may have migrated the database since it was opened."""
         while said.nextset():
             pass
-        found = (said.fetchone() or {"version": 0})["version"]
+        found = (said.fetchone() or (0,))[0]
         if found > self._schema:
             self._undo()
             raise StoreNewer(path=shown(self._url), found=found, known=self._schema, program=VERSION)
@@ -233,9 +233,7 @@ def _why_not(error: psycopg.Error, url: str) -> str:
 def connected(url: str) -> Connection:
     """A connection whose tables are those of the schema `fleet`."""
     try:
-        return psycopg.connect(
-            url, autocommit=True, row_factory=dict_row, options="-c search_path=fleet", connect_timeout=10
-        )
+        return psycopg.connect(url, autocommit=True, options="-c search_path=fleet", connect_timeout=10)
     except psycopg.Error as error:
         raise StoreUnreachable(url=shown(url), why=_why_not(error, url)) from None
 
@@ -263,10 +261,10 @@ def open_postgres(
 
 def _version(db: Connection) -> int:
     there = db.execute("SELECT to_regclass('fleet.schema_version') AS found").fetchone()
-    if there is None or there["found"] is None:
+    if there is None or there[0] is None:
         return 0
     row = db.execute("SELECT version FROM fleet.schema_version").fetchone()
-    return int(row["version"]) if row else 0
+    return int(row[0]) if row else 0
 
 
 def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> None:
@@ -292,6 +290,5 @@ def _backup(db: Connection, version: int) -> None:
     """Copy every table into a schema of its own, with the server's own means."""
     name = f"fleet_backup_schema{version}_{Clock().now()}"
     db.execute(f"CREATE SCHEMA {name}".encode())
-    for row in db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'fleet' ORDER BY 1").fetchall():
-        table = row["tablename"]
+    for (table,) in db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'fleet' ORDER BY 1").fetchall():
         db.execute(f"CREATE TABLE {name}.{table} AS TABLE fleet.{table}".encode())

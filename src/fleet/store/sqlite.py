@@ -29,12 +29,12 @@ from fleet.world.files.locks import FileLock, noted_in
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from fleet.errors.families import FleetError
     from fleet.model.agents.actors import Caller
     from fleet.store.query import Query
-    from fleet.store.transaction import Row
+    from fleet.store.transaction import R, Row
     from fleet.world.funnel import Funnel
 
     T = TypeVar("T")
@@ -78,13 +78,14 @@ class SqliteRows(Rows):
     def __init__(self, db: sqlite.Connection) -> None:
         self._db = db
 
-    def one(self, query: Query, **values: object) -> Row | None:
+    def select_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R | None:
         """The first row, if there is one."""
-        return self._db.execute(query.sqlite, values).fetchone()  # type: ignore[no-any-return]
+        found = self._db.execute(query.sqlite, values).fetchone()
+        return None if found is None else row(*found)
 
-    def all(self, query: Query, **values: object) -> list[Row]:
+    def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
         """All rows."""
-        return self._db.execute(query.sqlite, values).fetchall()
+        return [row(*found) for found in self._db.execute(query.sqlite, values)]
 
 
 class SqliteTx(Tx):
@@ -96,11 +97,11 @@ class SqliteTx(Tx):
         super().__init__(caller)
         self._db = db
 
-    one = SqliteRows.one
-    all = SqliteRows.all
+    select_one = SqliteRows.select_one
+    select_all = SqliteRows.select_all
 
-    def run(self, query: Query, **values: object) -> int:
-        """Write. Says how many rows were changed."""
+    def write(self, query: Query, values: dict[str, Any]) -> int:
+        """Write. Returns how many rows were changed."""
         return self._db.execute(query.sqlite, values).rowcount
 
     def many(self, query: Query, rows: Iterable[Row]) -> None:
@@ -148,7 +149,6 @@ class SqliteStore(Store):
     def _look_alone(self, work: Callable[[Rows], T]) -> T:
         db = connected(self.path, alone=True)
         try:
-            db.row_factory = _as_dict
             db.execute("BEGIN")
             return work(SqliteRows(db))
         finally:
@@ -176,7 +176,6 @@ class SqliteStore(Store):
             raise self._translated(error, "open") from error
         if found == (SCHEMA, MARK):
             self._refuse_replaced()
-            db.row_factory = _as_dict
             return db
         db.close()
         if found[1] != MARK:
@@ -230,13 +229,12 @@ class SqliteStore(Store):
         """Open it for writing, now that there may be room again."""
         self._refuse_replaced()
         db, _found = patiently(lambda: _looked_at(self.path), self._wait)
-        db.row_factory = _as_dict
         self._is_full = False
         return db
 
     def _refuse_newer(self) -> None:
         """Somebody may have migrated the database since it was opened."""
-        found = self._db.execute("PRAGMA user_version").fetchone()["user_version"]
+        found = self._db.execute("PRAGMA user_version").fetchone()[0]
         if found > SCHEMA:
             raise StoreNewer(path=self.path, found=found, known=SCHEMA, program=VERSION)
 
@@ -347,7 +345,3 @@ def connected(path: str, *, alone: bool = False) -> sqlite.Connection:
         db.close()  # else it would stand in the way of whoever tries in another way
         raise
     return db
-
-
-def _as_dict(cursor: sqlite.Cursor, row: tuple[object, ...]) -> Row:
-    return {column[0]: value for column, value in zip(cursor.description, row)}  # noqa: B905 - strict costs

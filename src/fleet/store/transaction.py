@@ -20,25 +20,42 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from fleet.model.agents.actors import Caller
+    from fleet.store import row
     from fleet.store.query import Query
     from fleet.world.funnel import Funnel
 
+    # What callers of `one` and `all` still take a row for: it answers as a dict does, but cannot be changed.
     Row = dict[str, Any]
+    R = TypeVar("R", bound=row.Row)
     T = TypeVar("T")
 
 
 class Rows:
-    """Reading: one snapshot."""
+    """Reading: one snapshot. The functions of queries/ call the methods that take the class of the row."""
 
     __slots__ = ()
 
-    def one(self, query: Query, **values: object) -> Row | None:
+    def select_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R | None:
         """The first row, if there is one."""
         raise NotImplementedError
 
-    def all(self, query: Query, **values: object) -> list[Row]:
+    def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
         """All rows."""
         raise NotImplementedError
+
+    def select_exactly_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R:
+        """The row of a query that always has one."""
+        found = self.select_one(query, row, values)
+        assert found is not None, query.name  # noqa: S101 - `make sql` sees to it
+        return found
+
+    def one(self, query: Query, **values: object) -> Row | None:
+        """The first row, if there is one."""
+        return self.select_one(query, query.row, values)  # type: ignore[return-value,arg-type]
+
+    def all(self, query: Query, **values: object) -> list[Row]:
+        """All rows."""
+        return self.select_all(query, query.row, values)  # type: ignore[return-value,arg-type]
 
 
 class Tx(Rows):
@@ -68,9 +85,13 @@ class Tx(Rows):
         """Say what changed."""
         self.what.update(what)
 
-    def run(self, query: Query, **values: object) -> int:
-        """Write. Says how many rows were changed."""
+    def write(self, query: Query, values: dict[str, Any]) -> int:
+        """Write. Returns how many rows were changed."""
         raise NotImplementedError
+
+    def run(self, query: Query, **values: object) -> int:
+        """Write. Returns how many rows were changed."""
+        return self.write(query, values)
 
     def many(self, query: Query, rows: Iterable[Row]) -> None:
         """Write many rows."""

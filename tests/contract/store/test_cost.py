@@ -43,14 +43,14 @@ def steps_of(store, act) -> int:
 
 
 def sqlite_plan(store, query, values) -> list[str]:
-    return [row["detail"] for row in store._db.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()]
+    return [row[3] for row in store._db.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()]
 
 
 def postgres_plan(store, query, values) -> list[str]:
     store._db.execute("BEGIN; SET LOCAL enable_seqscan = off")
     rows = store._db.execute(f"EXPLAIN {query.postgres}".encode(), values).fetchall()
     store._db.execute("ROLLBACK")
-    return [row["QUERY PLAN"] for row in rows]
+    return [plan for (plan,) in rows]
 
 
 @pytest.mark.req("GRAPH-10")

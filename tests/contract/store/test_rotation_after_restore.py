@@ -1,6 +1,7 @@
 """After a backup was restored the numbers of operations are given out again: no rotation forgets what is in no file."""
 
 import pytest
+from raw import select
 
 from fleet.errors.families import Refused
 from fleet.store import queries as q
@@ -8,12 +9,11 @@ from fleet.store.query import Query
 from fleet.store.transaction import Change
 from fleet.verbs.homes.rotate import archived
 
-ALL = Query("all", *["SELECT * FROM operations ORDER BY seq"] * 2)
 EMPTY = Query("empty", *["DELETE FROM operations"] * 2)
 
 
 def operations(fleet):
-    return fleet.store.read(lambda rows: rows.all(ALL))
+    return fleet.store.read(lambda rows: select(rows, "SELECT * FROM operations ORDER BY seq"))
 
 
 def restore(fleet, backup) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from account import command_of
 from cli.commandline import Answer
+from raw import select
 from staging.stage import FLEET, HALTING, PATIENCE, Stage, answer
 
 from fleet.api.fleet import Fleet
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.store import queries as q
-from fleet.store.query import Query
 from fleet.verbs.dispatch.plan import Wanted
 
 SLEEP = ("sleep", "1000")
@@ -124,7 +124,7 @@ def newest(fleet: Fleet) -> int:
 
 def asked(fleet: Fleet, sql: str) -> list[dict]:
     """What the store says, in its own language."""
-    return fleet.store.read(lambda rows: rows.all(Query("asked", sql, sql)))
+    return fleet.store.read(lambda rows: select(rows, sql))
 
 
 def replaced(stage: Stage, fleet: Fleet, *words: str) -> tuple[str, str]:

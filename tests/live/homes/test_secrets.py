@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from raw import select
 from staging.stage import Stage
 
 from fleet.model.text.secrets import address, hidden
 from fleet.store.migrations import MIGRATIONS
-from fleet.store.query import Query
 
 PASSWORD, TOKEN = "pg-s3cr3t", "env-s3cr3t"
 JOB = """
@@ -59,8 +59,7 @@ def kept(stage: Stage, fleet) -> dict[str, str]:
     files = {str(path): path for path in paths if path.is_file() and path.name != "config.toml"}
     texts = {name: path.read_text(errors="replace") for name, path in files.items() if "fleet.db" not in name}
     for table in tables():
-        sql = f"SELECT * FROM {table}"
-        texts[table] = repr(fleet.store.read(lambda rows: rows.all(Query("all", sql, sql))))  # noqa: B023
+        texts[table] = repr(fleet.store.read(lambda rows: select(rows, f"SELECT * FROM {table}")))  # noqa: B023
     return texts
 
 

@@ -1,11 +1,13 @@
 -- name: heard_agent
 -- What is known of an agent whose dispatch has not ended, for its hooks.
+-- returns: LivingAgent?
 SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.home, d.tmux_socket, d.process
 FROM agents a JOIN dispatches d ON d.id = a.dispatch
 WHERE a.dispatch = :dispatch AND a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight');
 
 -- name: living_agents
 -- The same of all agents, of one project or of all, oldest first.
+-- returns: LivingAgent*
 SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.home, d.tmux_socket, d.process FROM agents a
 JOIN dispatches d ON d.id = a.dispatch
 WHERE a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight')
@@ -24,10 +26,12 @@ INSERT INTO questions (id, dispatch, kind, text, command, choices, asked_at)
 VALUES (:id, :dispatch, :kind, :text, :command, :choices, :at) ON CONFLICT DO NOTHING;
 
 -- name: question_by_id
+-- returns: AskedQuestion?
 SELECT q.*, d.project, d.slug, d.exec_state FROM questions q LEFT JOIN dispatches d ON d.id = q.dispatch WHERE q.id = :id;
 
 -- name: open_questions
 -- What is asked and not answered, by agents that have not ended; oldest first.
+-- returns: OpenQuestion*
 SELECT q.*, d.project, d.slug, d.engine FROM questions q JOIN dispatches d ON d.id = q.dispatch
 WHERE q.closed_at IS NULL AND q.answer IS NULL AND d.exec_state IN ('pending', 'in_flight')
   AND (CAST(:dispatch AS TEXT) IS NULL OR q.dispatch = :dispatch)
@@ -58,13 +62,16 @@ UPDATE questions SET closed_at = :at WHERE closed_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = questions.dispatch AND d.exec_state IN ('pending', 'in_flight'));
 
 -- name: orphaned_questions
+-- returns: Count!
 SELECT COUNT(*) AS n FROM questions WHERE closed_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = questions.dispatch AND d.exec_state IN ('pending', 'in_flight'));
 
 -- name: hold_of
+-- returns: Hold?
 SELECT engine, kind, reason, since, until, trial, tried_at FROM holds WHERE engine = :engine;
 
 -- name: every_hold
+-- returns: Hold*
 SELECT engine, kind, reason, since, until, trial, tried_at FROM holds ORDER BY engine;
 
 -- name: move_hold
@@ -90,7 +97,9 @@ ON CONFLICT (engine, span) DO UPDATE SET percent = excluded.percent, resets_at =
 WHERE quotas.at <= excluded.at;
 
 -- name: quotas_of
+-- returns: Quota*
 SELECT engine, span, percent, resets_at, at FROM quotas WHERE engine = :engine ORDER BY span;
 
 -- name: all_quotas
+-- returns: Quota*
 SELECT engine, span, percent, resets_at, at FROM quotas ORDER BY engine, span;

@@ -36,24 +36,29 @@ UPDATE claims SET state = 'failed_alloc', actor = '', updated_at = :at WHERE id 
 
 -- name: held_claim
 -- Whoever holds a thing.
+-- returns: Claim?
 SELECT * FROM claims WHERE host = :host AND kind = :kind AND name = :name
   AND state IN ('allocating', 'live', 'releasing', 'releasing_blocked');
 
 -- name: claims_of_dispatch
 -- What a dispatch holds or held.
+-- returns: Claim*
 SELECT * FROM claims WHERE dispatch = :dispatch ORDER BY created_at, id;
 
 -- name: claims_of_bundle
 -- What a task's bundle holds.
+-- returns: Claim*
 SELECT * FROM claims WHERE project = :project AND slug = :slug AND state <> 'released' AND dispatch IS NULL
 ORDER BY created_at, id;
 
 -- name: open_claims_of_job
 -- What runners of a job started themselves and is not released.
+-- returns: Claim*
 SELECT * FROM claims WHERE job = :job AND state <> 'released' ORDER BY created_at, id;
 
 -- name: open_claims_of_jobs
 -- The same, of every job.
+-- returns: Claim*
 SELECT * FROM claims WHERE job IS NOT NULL AND state <> 'released' ORDER BY created_at, id;
 
 -- name: forget_released_of_job
@@ -61,6 +66,7 @@ DELETE FROM claims WHERE job = :job AND state = 'released';
 
 -- name: open_claims
 -- Every claim that is not released, oldest first.
+-- returns: Claim*
 SELECT * FROM claims WHERE state <> 'released' ORDER BY created_at, id;
 
 -- name: forget_released_of_bundle
@@ -68,6 +74,7 @@ DELETE FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NUL
 
 -- name: bundle_of
 -- A task's bundle.
+-- returns: Bundle?
 SELECT * FROM bundles WHERE project = :project AND slug = :slug;
 
 -- name: add_bundle
@@ -87,14 +94,17 @@ UPDATE adoptions SET released_at = :at WHERE project = :project AND slug = :slug
 
 -- name: adoptions_of
 -- Who had a task's bundle, oldest first.
+-- returns: Adoption*
 SELECT dispatch, kind, generation, adopted_at, released_at FROM adoptions WHERE project = :project AND slug = :slug
 ORDER BY generation;
 
 -- name: seat_of
 -- A project's coordinator.
+-- returns: Seat?
 SELECT * FROM seats WHERE project = :project;
 
 -- name: all_seats
+-- returns: Seat*
 SELECT * FROM seats ORDER BY project;
 
 -- name: add_seat
@@ -111,11 +121,13 @@ UPDATE claims SET data = :data, updated_at = :at WHERE id = :id;
 
 -- name: lone_claims
 -- Claims of bundles whose task is archived, and so to be released.
+-- returns: Claim*
 SELECT c.* FROM claims c JOIN tasks t ON t.project = c.project AND t.slug = c.slug
 WHERE c.dispatch IS NULL AND c.state <> 'released' AND t.archived = 1 ORDER BY c.created_at DESC, c.id;
 
 -- name: claims_on_task
 -- How many things of a bundle are not released.
+-- returns: Count!
 SELECT COUNT(*) AS n FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NULL AND state <> 'released';
 
 -- name: give_claim
@@ -124,22 +136,27 @@ UPDATE claims SET dispatch = :dispatch, data = :data, updated_at = :at WHERE id 
 
 -- name: unfinished_rewrites
 -- Inboxes that were handed over, and whose file may not say so yet.
+-- returns: Claim*
 SELECT * FROM claims WHERE kind = 'coord_prompt_inbox' AND state = 'live' AND data LIKE '%"rewrite": %' ORDER BY created_at, id;
 
 -- name: all_bundles
+-- returns: Bundle*
 SELECT * FROM bundles;
 
 -- name: unmade_of_bundle
 -- Things of a bundle whose making failed.
+-- returns: Claim*
 SELECT * FROM claims WHERE project = :project AND slug = :slug AND dispatch IS NULL AND state = 'failed_alloc'
 ORDER BY created_at DESC, id;
 
 -- name: late_inboxes
 -- Prompts that are still held though their dispatch ended before a time.
+-- returns: Claim*
 SELECT c.* FROM claims c JOIN dispatches d ON d.id = c.dispatch
 WHERE c.kind = 'coord_prompt_inbox' AND c.state <> 'released' AND d.exec_state IN ('done', 'blocked', 'failed')
   AND d.ended_at <= :before ORDER BY c.created_at, c.id;
 
 -- name: claim_by_id
 -- One claim.
+-- returns: Claim?
 SELECT * FROM claims WHERE id = :id;

@@ -3,6 +3,7 @@
 INSERT INTO nonces (dispatch, project, hash, minted_at) VALUES (:dispatch, :project, :hash, :at) ON CONFLICT DO NOTHING;
 
 -- name: nonce_of
+-- returns: Nonce?
 SELECT dispatch, project, hash, minted_at, spent_at FROM nonces WHERE dispatch = :dispatch;
 
 -- name: spend_nonce
@@ -11,12 +12,14 @@ UPDATE nonces SET spent_at = :at WHERE dispatch = :dispatch AND spent_at IS NULL
 
 -- name: stale_nonces
 -- Proofs that were never presented, and whose dispatch is no candidate any more: evidence of a change that did not come off.
+-- returns: StaleNonce*
 SELECT n.dispatch, n.project, n.minted_at FROM nonces n
 WHERE n.spent_at IS NULL AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.candidate = n.dispatch)
 ORDER BY n.minted_at;
 
 -- name: old_nonces
 -- How many spent proofs are older than a time.
+-- returns: Count!
 SELECT COUNT(*) AS n FROM nonces WHERE spent_at IS NOT NULL AND spent_at < :before;
 
 -- name: prune_nonces
@@ -46,20 +49,25 @@ INSERT INTO handoffs (id, dispatch, project, slug, reason, document, asked_by, a
 VALUES (:id, :dispatch, :project, :slug, :reason, :document, :asked_by, :at) ON CONFLICT DO NOTHING;
 
 -- name: queued_handoff_of
+-- returns: Handoff?
 SELECT * FROM handoffs WHERE dispatch = :dispatch AND state = 'queued';
 
 -- name: queued_handoffs
 -- What is to be drained, oldest first.
+-- returns: Handoff*
 SELECT * FROM handoffs WHERE state = 'queued' AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY at, id;
 
 -- name: listed_handoffs
+-- returns: Handoff*
 SELECT * FROM handoffs WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY at, id;
 
 -- name: handed_to
 -- Whom an agent was handed off to.
+-- returns: HandedTo?
 SELECT successor FROM handoffs WHERE dispatch = :dispatch AND state = 'done' ORDER BY done_at DESC LIMIT 1;
 
 -- name: handoff_by_id
+-- returns: Handoff?
 SELECT * FROM handoffs WHERE id = :id;
 
 -- name: try_handoff
@@ -77,13 +85,9 @@ UPDATE handoffs SET deferred = :why WHERE id = :id AND state = 'queued';
 -- Compare and set: an entry is finished once.
 UPDATE handoffs SET state = :state, successor = :successor, done_at = :at, deferred = NULL WHERE id = :id AND state = 'queued';
 
--- name: stale_speaker
--- Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat.
-SELECT d.project, s.holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project
-WHERE i.id = :id AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND COALESCE(s.holder, '') <> d.id));
-
 -- name: other_coordinators
 -- Unfinished coordinators of a project that are neither in the seat nor the next for it.
+-- returns: Dispatch*
 SELECT d.* FROM dispatches d JOIN seats s ON s.project = d.project
 WHERE d.project = :project AND d.kind = 'coord' AND d.exec_state IN ('pending', 'in_flight')
   AND COALESCE(s.holder, '') <> d.id AND COALESCE(s.candidate, '') <> d.id
@@ -93,10 +97,12 @@ ORDER BY d.created_at, d.id;
 UPDATE projects SET remote_control = :to WHERE name = :project AND COALESCE(remote_control, '') <> :to;
 
 -- name: remote_control_of
+-- returns: RemoteControlOf?
 SELECT remote_control FROM projects WHERE name = :project;
 
 -- name: successor_of
 -- The dispatch that followed another as the same kind; one that could not be started does not count.
+-- returns: Successor?
 SELECT id, launched_at FROM dispatches WHERE project = :project AND predecessor = :predecessor AND kind = :kind
   AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1;
 
@@ -106,11 +112,13 @@ UPDATE dispatches SET handoffs = :handoffs WHERE id = :id AND exec_state = 'pend
 
 -- name: questions_of
 -- What an agent asked and was not answered.
+-- returns: UnansweredQuestion*
 SELECT id, kind, text, command, choices, asked_at FROM questions
 WHERE dispatch = :dispatch AND answered_at IS NULL AND closed_at IS NULL ORDER BY asked_at, id;
 
 -- name: contexts
 -- How full the contexts of a project's agents are, and whether they were reminded of it.
+-- returns: AgentContext*
 SELECT d.id, d.kind, d.project, d.slug, d.home, d.host, d.tmux_socket, a.context, a.tokens, a.compacting,
        EXISTS (SELECT 1 FROM messages m WHERE m.dispatch = d.id AND m.kind = 'reminder' AND m.sender = 'fleet') AS reminded
 FROM dispatches d JOIN agents a ON a.dispatch = d.id
@@ -121,5 +129,6 @@ ORDER BY d.created_at, d.id;
 
 -- name: trouble_of
 -- Tasks of a project that wait for a person: blocked or failed.
+-- returns: TaskTrouble*
 SELECT slug, status, reason FROM tasks
 WHERE project = :project AND archived = 0 AND status IN ('blocked', 'failed') ORDER BY changed_at DESC, slug LIMIT :most;

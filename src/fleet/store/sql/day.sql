@@ -1,5 +1,6 @@
 -- name: review_queue
 -- Work that waits for a verdict, with nobody at it, most urgent first.
+-- returns: QueuedReview*
 SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks
 WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL
   AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
@@ -13,10 +14,12 @@ VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work);
 
 -- name: accepted_work
 -- Whether a commit of a task's work was accepted.
+-- returns: Existence?
 SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work LIMIT 1;
 
 -- name: verdicts_of
 -- What was said of a task's work, oldest first.
+-- returns: Verdict*
 SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq;
 
 -- name: judge_task
@@ -28,6 +31,7 @@ WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was
 
 -- name: pull_request_of
 -- Where a task's pull request is, and how far the task is.
+-- returns: PullRequest?
 SELECT title, description, status, stage, pull_request, merged FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: set_pull_request
@@ -37,6 +41,7 @@ WHERE project = :project AND slug = :slug AND COALESCE(pull_request, '') = COALE
 
 -- name: tasks_to_pull
 -- Work at its last stage with nobody at it: what has a pull request, and what may still get one.
+-- returns: TaskToPull*
 SELECT slug, pull_request FROM tasks
 WHERE project = :project AND merged IS NULL AND archived = 0 AND job IS NULL
   AND (status = 'done' OR (status IN ('in_progress', 'open') AND stage = 'finisher'))
@@ -46,43 +51,54 @@ ORDER BY priority DESC, changed_at, slug;
 
 -- name: merged_since
 -- What was merged since a time, oldest first.
+-- returns: MergedTask*
+-- column: merged str
+-- column: merged_at int
 SELECT project, slug, title, merged, merged_at FROM tasks
 WHERE merged_at >= :since AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY merged_at, project, slug;
 
 -- name: settled_since
 -- How dispatches ended since a time, oldest first.
+-- returns: SettledDispatch*
 SELECT at, project, slug, dispatch, what FROM operations
 WHERE at >= :since AND why LIKE 'settle %' AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY seq;
 
 -- name: archived_since
 -- The journals that were archived since a time, with what their agents had spent.
+-- returns: ArchivedDispatch*
+-- column: dispatch str
 SELECT dispatch, what FROM operations
 WHERE at >= :since AND why LIKE 'archive %' AND dispatch IS NOT NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project);
 
 -- name: spending
 -- What the agents in the tables have spent, of those that were at work since a time.
+-- returns: Spending*
 SELECT a.dispatch, a.tokens, a.cost FROM agents a JOIN dispatches d ON d.id = a.dispatch
 WHERE (a.archived_at IS NULL OR a.archived_at >= :since) AND (CAST(:project AS TEXT) IS NULL OR d.project = :project);
 
 -- name: waiting_questions
 -- What agents ask a person and nobody has answered yet, oldest first.
+-- returns: WaitingQuestion*
 SELECT u.id, u.dispatch, u.kind, u.text, u.command, u.asked_at, d.project, d.slug FROM questions u
 JOIN dispatches d ON d.id = u.dispatch
 WHERE u.closed_at IS NULL AND u.answered_at IS NULL AND d.exec_state IN ('pending', 'in_flight') ORDER BY u.asked_at, u.id;
 
 -- name: parked_tasks
 -- What is blocked, or waits for a time; newest first. A review that came to nothing waits for a person, and is not among them.
+-- returns: ParkedTask*
 SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks
 WHERE archived = 0 AND job IS NULL AND ((status = 'blocked' AND stage <> 'review') OR (status = 'open' AND not_before > :now))
 ORDER BY changed_at DESC, project, slug LIMIT :most;
 
 -- name: failed_tasks
 -- Tasks that failed, newest first.
+-- returns: FailedTask*
 SELECT project, slug, title, reason, changed_at FROM tasks
 WHERE status = 'failed' AND archived = 0 AND job IS NULL ORDER BY changed_at DESC, project, slug LIMIT :most;
 
 -- name: tasks_on_hand
 -- Tasks in progress, longest first, and whether an agent is at work on them.
+-- returns: TaskOnHand*
 SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request,
        EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
                AND d.exec_state IN ('pending', 'in_flight')) AS attempted
@@ -90,6 +106,7 @@ FROM tasks WHERE status = 'in_progress' AND job IS NULL ORDER BY started_at, pro
 
 -- name: unmerged_tasks
 -- Tasks that a person called done and whose work, by an agent, is not merged.
+-- returns: UnmergedTask*
 SELECT project, slug, title, pull_request, changed_at FROM tasks
 WHERE status = 'done' AND merged IS NULL AND archived = 0 AND job IS NULL
   AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = tasks.project AND b.slug = tasks.slug)
@@ -97,10 +114,12 @@ ORDER BY changed_at, project, slug LIMIT :most;
 
 -- name: all_holds
 -- Engines that are held back for the whole fleet.
+-- returns: EngineHold*
 SELECT engine, kind, reason, since, until FROM holds ORDER BY engine;
 
 -- name: claims_elsewhere
 -- Claims that this home does not answer for: another home's, another host's, or, from before homes were recorded, another socket's.
+-- returns: ClaimsElsewhere*
 SELECT c.host, c.home, COALESCE(d.tmux_socket, '') AS tmux_socket, h.path, h.name, COUNT(*) AS n FROM claims c
 LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN homes h ON h.id = c.home
 WHERE c.state <> 'released' AND (c.host <> :host OR (c.home IS NOT NULL AND c.home <> :home)

@@ -4,6 +4,7 @@ INSERT INTO ids (id, at) VALUES (:id, :at) ON CONFLICT DO NOTHING;
 
 -- name: id_given
 -- Whether an id was ever given out.
+-- returns: Existence?
 SELECT 1 AS yes FROM ids WHERE id = :id;
 
 -- name: add_dispatch
@@ -16,10 +17,12 @@ ON CONFLICT DO NOTHING;
 
 -- name: dispatch_by_id
 -- One journal.
+-- returns: Dispatch?
 SELECT * FROM dispatches WHERE id = :id;
 
 -- name: listed_dispatches
 -- Journals in the tables, oldest first.
+-- returns: Dispatch*
 SELECT * FROM dispatches
 WHERE (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (:ended = 1 OR exec_state IN ('pending', 'in_flight'))
@@ -27,23 +30,28 @@ ORDER BY created_at, id;
 
 -- name: dispatches_like
 -- Journals whose id begins with a text, or that work on a task of that slug.
+-- returns: DispatchHead*
 SELECT id, kind, project, slug, exec_state, created_at FROM dispatches
 WHERE id LIKE :prefix OR slug = :slug ORDER BY created_at DESC, id;
 
 -- name: newest_dispatch
 -- The journal that was begun last.
+-- returns: DispatchId?
 SELECT id FROM dispatches ORDER BY created_at DESC, id LIMIT 1;
 
 -- name: unfinished_of_task
 -- The attempt that a task has now.
+-- returns: Dispatch?
 SELECT * FROM dispatches WHERE project = :project AND slug = :slug AND exec_state IN ('pending', 'in_flight');
 
 -- name: last_of_task
 -- The newest journal of a task.
+-- returns: Dispatch?
 SELECT * FROM dispatches WHERE project = :project AND slug = :slug ORDER BY created_at DESC, id LIMIT 1;
 
 -- name: count_unfinished
 -- How many agents are at work, in all and in one project; coordinators are not counted.
+-- returns: UnfinishedCount!
 SELECT COUNT(*) AS everywhere, COALESCE(SUM(CASE WHEN project = :project THEN 1 ELSE 0 END), 0) AS here
 FROM dispatches WHERE exec_state IN ('pending', 'in_flight') AND kind <> 'coord';
 
@@ -93,6 +101,7 @@ VALUES (:id, :engine, :session, :at, :conversation) ON CONFLICT DO NOTHING;
 UPDATE agents SET archived_at = :at WHERE dispatch = :id AND archived_at IS NULL;
 
 -- name: agent_by_id
+-- returns: Agent?
 SELECT * FROM agents WHERE dispatch = :id;
 
 -- name: add_spawn_failure
@@ -100,6 +109,7 @@ INSERT INTO spawn_failures (project, slug, dispatch, at, why) VALUES (:project, 
 ON CONFLICT DO NOTHING;
 
 -- name: count_spawn_failures
+-- returns: Count!
 SELECT COUNT(*) AS n FROM spawn_failures WHERE project = :project AND slug = :slug AND at > :since;
 
 -- name: assign_task
@@ -128,6 +138,7 @@ WHERE project = :project AND slug = :slug AND status IN ('blocked', 'failed') AN
 
 -- name: left_attempts
 -- Ended attempts whose task is still where they left it, oldest first: what could be resumed.
+-- returns: LeftAttempt*
 SELECT d.*, a.conversation FROM dispatches d
 JOIN tasks t ON t.project = d.project AND t.slug = d.slug AND t.assignee = d.id
 LEFT JOIN agents a ON a.dispatch = d.id
@@ -137,6 +148,8 @@ ORDER BY d.created_at, d.id;
 
 -- name: job_of_task
 -- The job whose item a task is.
+-- returns: JobOfTask?
+-- column: job str
 SELECT job FROM tasks WHERE project = :project AND slug = :slug AND job IS NOT NULL;
 
 -- name: set_resumes
@@ -166,6 +179,7 @@ WHERE project = :project AND slug = :slug AND status = :was;
 
 -- name: mergeable_tasks
 -- Tasks that wait to be merged: at their last stage with nobody at work, or done by somebody's word.
+-- returns: MergeableTask*
 SELECT slug, status, stage, assignee FROM tasks
 WHERE project = :project AND merged IS NULL AND pull_request IS NULL AND archived = 0 AND job IS NULL
   AND (status = 'done' OR (status IN ('in_progress', 'open') AND stage = 'finisher'))
@@ -176,6 +190,7 @@ ORDER BY priority DESC, changed_at, slug;
 -- name: waiting_stages
 -- Tasks that wait for an agent at a later stage: a review, or something to be mended. What a mender left blocked (interrupted,
 -- stopped, or by its own word) waits to be resumed, or for a person.
+-- returns: WaitingStage*
 SELECT slug, status, stage, assignee, fixes, reason FROM tasks
 WHERE project = :project AND archived = 0 AND paused = 0 AND job IS NULL
   AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND stage = 'review'))
@@ -191,4 +206,6 @@ UPDATE dispatches SET server = :server, updated_at = :at WHERE id = :id;
 
 -- name: last_server
 -- The tmux server that the newest dispatch of a home on a socket was made on.
+-- returns: ServerOf?
+-- column: server str
 SELECT server FROM dispatches WHERE tmux_socket = :socket AND (home IS NULL OR home = :home) AND server IS NOT NULL ORDER BY created_at DESC LIMIT 1;

@@ -5,6 +5,7 @@ ON CONFLICT (id) DO UPDATE SET host = excluded.host, machine = excluded.machine,
                                path = excluded.path, seen_at = excluded.seen_at;
 
 -- name: home_by_id
+-- returns: Home?
 SELECT * FROM homes WHERE id = :id;
 
 -- name: take_over_dispatch
@@ -17,6 +18,7 @@ UPDATE claims SET actor = '', updated_at = :at WHERE id = :id AND actor = :was;
 
 -- name: claims_below
 -- Claims of a home, those from before homes were recorded too, for a home that was moved.
+-- returns: Claim*
 SELECT * FROM claims WHERE (home = :home OR (home IS NULL AND host = :host)) AND state <> 'released' ORDER BY created_at, id;
 
 -- name: move_claim
@@ -34,4 +36,5 @@ UPDATE jobs SET home = :home, changed_at = :at WHERE id = :id;
 
 -- name: other_homes
 -- The other homes that have used this database, the one seen last first.
+-- returns: Home*
 SELECT * FROM homes WHERE id <> :id ORDER BY seen_at DESC, id;

@@ -3,14 +3,17 @@ INSERT INTO jobs (id, project, name, source, folder, parameters, actor, home, ad
 VALUES (:id, :project, :name, :source, :folder, :parameters, :actor, :home, :at, :at, :at) ON CONFLICT DO NOTHING;
 
 -- name: job_by_id
+-- returns: Job?
 SELECT * FROM jobs WHERE id = :id;
 
 -- name: jobs_like
 -- Jobs whose id begins with a text, newest first.
+-- returns: JobHead*
 SELECT id, name, project, state FROM jobs WHERE id LIKE :prefix ORDER BY added_at DESC, id LIMIT :most;
 
 -- name: listed_jobs
 -- Jobs of one project or of all, newest first.
+-- returns: Job*
 SELECT * FROM jobs WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY added_at DESC, id LIMIT :most;
 
 -- name: begin_job
@@ -62,37 +65,45 @@ UPDATE items SET state = 'waiting', reason = NULL, ended_at = NULL, failures = 0
 WHERE job = :job AND part = 'map' AND number > 0 AND state = 'skipped' AND reason = :reason;
 
 -- name: item_by_id
+-- returns: Item?
 SELECT * FROM items WHERE job = :job AND id = :id;
 
 -- name: items_like
 -- Items whose id begins with a text.
+-- returns: ItemId*
 SELECT id FROM items WHERE job = :job AND id LIKE :prefix ORDER BY id LIMIT :most;
 
 -- name: item_of_task
 -- The item that a dispatch works on, with its job.
+-- returns: ItemOfTask?
 SELECT i.*, j.project, j.source, j.parameters, j.folder FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project
 JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1)
 WHERE t.project = :project AND t.slug = :slug;
 
 -- name: count_items
 -- How many items of a job's map are in each state.
+-- returns: ItemCount*
 SELECT state, COUNT(*) AS n FROM items WHERE job = :job AND part = 'map' GROUP BY state;
 
 -- name: next_items
 -- Items whose time has come, in their order.
+-- returns: Item*
 SELECT * FROM items WHERE job = :job AND state = 'waiting' AND part = :part AND (not_before IS NULL OR not_before <= :now)
 ORDER BY number LIMIT :most;
 
 -- name: soonest_item
 -- When the next of those that wait may be tried.
+-- returns: SoonestItem!
 SELECT COUNT(*) AS n, MIN(COALESCE(not_before, 0)) AS at FROM items WHERE job = :job AND state = 'waiting' AND part = :part;
 
 -- name: items_at_work
 -- Items that are worked on or to be merged.
+-- returns: Item*
 SELECT * FROM items WHERE job = :job AND state IN ('running', 'merging') ORDER BY number;
 
 -- name: items_page
 -- Items by number, a page at a time.
+-- returns: Item*
 SELECT * FROM items WHERE job = :job AND part = 'map' AND (CAST(:state AS TEXT) IS NULL OR state = :state)
   AND (number > :after OR (number = :after AND id > :after_id)) ORDER BY number, id LIMIT :most;
 
@@ -147,16 +158,21 @@ WHERE job = :job AND id = :id AND state NOT IN ('waiting', 'running', 'merging')
 
 -- name: failures_alike
 -- How many items failed in the same way since a time, most frequent first.
+-- returns: FailuresAlike?
+-- column: signature str
 SELECT signature, COUNT(*) AS n FROM items
 WHERE job = :job AND part = 'map' AND signature IS NOT NULL AND failed_at >= :since GROUP BY signature ORDER BY n DESC, signature LIMIT 1;
 
 -- name: items_tried
 -- How many items failed or were done since a time.
+-- returns: Count!
 SELECT COUNT(*) AS n FROM items
 WHERE job = :job AND part = 'map' AND ((signature IS NOT NULL AND failed_at >= :since) OR (state = 'done' AND ended_at >= :since));
 
 -- name: ended_over_time
 -- When items ended, for the chart.
+-- returns: EndedItem*
+-- column: ended_at int
 SELECT ended_at, state FROM items WHERE job = :job AND part = 'map' AND ended_at IS NOT NULL ORDER BY ended_at, id;
 
 -- name: add_step
@@ -164,6 +180,7 @@ INSERT INTO job_steps (job, item, attempt, number, title, started_at, ended_at, 
 VALUES (:job, :item, :attempt, :number, :title, :started_at, :ended_at, :status, :reason, :commits) ON CONFLICT DO NOTHING;
 
 -- name: steps_of_item
+-- returns: JobStep*
 SELECT * FROM job_steps WHERE job = :job AND item = :item ORDER BY attempt, number;
 
 -- name: add_job_task
@@ -188,10 +205,13 @@ WHERE project = :project AND slug = :slug AND job = :job
 
 -- name: open_tasks_of_job
 -- Tasks of a job whose worktrees may still be there.
+-- returns: TaskTrouble*
 SELECT slug, status, reason FROM tasks WHERE project = :project AND job = :job AND archived = 0 ORDER BY slug;
 
 -- name: job_litter
 -- Tasks of jobs whose items are over, and that should have been let go.
+-- returns: JobLitter*
+-- column: job str
 SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state, j.home FROM tasks t JOIN jobs j ON j.id = t.job
 JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1)
 WHERE t.job IS NOT NULL AND t.archived = 0
@@ -199,6 +219,7 @@ WHERE t.job IS NOT NULL AND t.archived = 0
 ORDER BY t.project, t.slug;
 
 -- name: task_job
+-- returns: TaskJob?
 SELECT job FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: remove_job_steps
@@ -209,6 +230,7 @@ DELETE FROM items WHERE job IN (SELECT id FROM jobs WHERE project = :project);
 
 -- name: count_job_claims
 -- Claims of a project's jobs that are not released.
+-- returns: Count!
 SELECT COUNT(*) AS n FROM claims WHERE state <> 'released' AND job IN (SELECT id FROM jobs WHERE project = :project);
 
 -- name: remove_job_claims
@@ -219,4 +241,5 @@ DELETE FROM jobs WHERE project = :project;
 
 -- name: dispatches_of_task
 -- Every journal of a task that is still in the tables, oldest first.
+-- returns: DispatchOfTask*
 SELECT id, exec_state FROM dispatches WHERE project = :project AND slug = :slug ORDER BY created_at, id;

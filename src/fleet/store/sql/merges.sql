@@ -5,14 +5,17 @@ VALUES (:seq, :project, :slug, :integration, :made, :work, :base, :at) ON CONFLI
 
 -- name: recorded_merges
 -- Every merge into an integration branch that nobody has given up, newest first.
+-- returns: Merge*
 SELECT * FROM merges WHERE project = :project AND integration = :integration AND acknowledged_at IS NULL ORDER BY seq DESC;
 
 -- name: all_merges
 -- Every merge into an integration branch, newest first.
+-- returns: Merge*
 SELECT * FROM merges WHERE project = :project AND integration = :integration ORDER BY seq DESC;
 
 -- name: newest_merge
 -- The merge that was recorded last, of those that nobody has given up.
+-- returns: Merge?
 SELECT * FROM merges WHERE project = :project AND integration = :integration AND acknowledged_at IS NULL
 ORDER BY seq DESC LIMIT 1;
 

@@ -5,6 +5,7 @@ ON CONFLICT DO NOTHING;
 
 -- name: waiting_messages
 -- What an agent has not acknowledged yet, oldest first.
+-- returns: WaitingMessage*
 SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, how FROM messages
 WHERE dispatch = :dispatch AND acknowledged_at IS NULL ORDER BY sent_at, id;
 
@@ -25,14 +26,17 @@ WHERE dispatch = :predecessor AND acknowledged_at IS NULL AND kind = 'message';
 
 -- name: last_said
 -- When something was last said to an agent.
+-- returns: LastSaid!
 SELECT MAX(delivered_at) AS at FROM messages WHERE dispatch = :dispatch;
 
 -- name: all_messages
 -- Every message that is kept, oldest first.
+-- returns: ListedMessage*
 SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, acknowledged_at FROM messages ORDER BY sent_at, id;
 
 -- name: old_messages
 -- How many acknowledged ones are older than a time.
+-- returns: Count!
 SELECT COUNT(*) AS n FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < :before;
 
 -- name: prune_messages
@@ -45,4 +49,5 @@ UPDATE messages SET delivered_at = :at, how = :how
 WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL AND (delivered_at IS NULL OR delivered_at < :before);
 
 -- name: message_by_id
+-- returns: Message?
 SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, how, acknowledged_at FROM messages WHERE id = :id;

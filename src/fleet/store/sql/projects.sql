@@ -4,33 +4,40 @@ INSERT INTO projects (name, path, added_at) VALUES (:name, :path, :at) ON CONFLI
 
 -- name: project_by_name
 -- One project.
+-- returns: Project?
 SELECT name, path, added_at FROM projects WHERE name = :name;
 
 -- name: project_by_path
 -- The project of a repository.
+-- returns: Project?
 SELECT name, path, added_at FROM projects WHERE path = :path;
 
 -- name: all_projects
 -- All projects by name.
+-- returns: Project*
 SELECT name, path, added_at FROM projects ORDER BY name;
 
 -- name: project_counts
 -- How many tasks each project has in each status; archived ones apart.
+-- returns: StatusCount*
 SELECT project, status, archived, COUNT(*) AS n FROM tasks WHERE job IS NULL GROUP BY project, status, archived;
 
 -- name: ready_counts
 -- How many tasks of each project could be started now.
+-- returns: ReadyCount*
 SELECT project, COUNT(*) AS n FROM tasks
 WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= :now)
 GROUP BY project;
 
 -- name: count_tasks
 -- Tasks of a project, and how many of them are in progress.
+-- returns: TaskCount!
 SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working
 FROM tasks WHERE project = :project;
 
 -- name: count_dispatches
 -- Dispatches of a project that are still in the tables.
+-- returns: Count!
 SELECT COUNT(*) AS n FROM dispatches WHERE project = :project;
 
 -- name: remove_log
@@ -62,6 +69,9 @@ DELETE FROM spawn_failures WHERE project = :project;
 
 -- name: dispatch_counts
 -- How many dispatches of each project are at work, and how many could not be reclaimed.
+-- returns: DispatchCount*
+-- column: active int
+-- column: blocked int
 SELECT project,
        SUM(CASE WHEN exec_state IN ('pending', 'in_flight') THEN 1 ELSE 0 END) AS active,
        SUM(CASE WHEN recl_state IN ('partial', 'blocked') THEN 1 ELSE 0 END) AS blocked
@@ -69,6 +79,7 @@ FROM dispatches GROUP BY project;
 
 -- name: reclaim_trouble
 -- Things that are still held although nobody needs them any more, counted by kind.
+-- returns: ReclaimTrouble*
 SELECT c.kind, COUNT(*) AS n FROM claims c
 LEFT JOIN dispatches d ON d.id = c.dispatch
 LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug

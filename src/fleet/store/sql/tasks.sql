@@ -8,10 +8,12 @@ ON CONFLICT DO NOTHING;
 
 -- name: task_exists
 -- Whether a slug is taken.
+-- returns: Existence?
 SELECT 1 AS yes FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: task_state
 -- What the table of steps and the fence need to know of a task, and whether somebody is at work on it.
+-- returns: TaskState?
 SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, work,
        EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
                AND d.exec_state IN ('pending', 'in_flight')) AS attempted
@@ -19,13 +21,8 @@ FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: task_called
 -- Whether a task of any project is called so.
+-- returns: Slug?
 SELECT slug FROM tasks WHERE slug = :slug LIMIT 1;
-
--- name: task_whole
--- Everything in the task's own row.
-SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee,
-       attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at
-FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: claim_task
 -- Compare and set: only a ready task, only by one.
@@ -66,6 +63,7 @@ WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :pr
 -- name: freed_by
 -- Open tasks that waited for this one and for no other any more. Whether they are held back otherwise is told, not asked: with
 -- more conditions SQLite would go through all ready tasks instead of the few that waited.
+-- returns: FreedTask*
 SELECT t.slug, t.paused, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug
 WHERE e.project = :project AND e.needs = :slug AND t.status = 'open' AND t.open_blockers = 0
 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT :most;
@@ -86,6 +84,7 @@ WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :pr
 
 -- name: miscounted
 -- Tasks whose count of open blockers is not what their edges say. There should be none.
+-- returns: Miscount*
 SELECT t.project, t.slug, t.open_blockers AS kept, COUNT(n.slug) AS counted
 FROM tasks t
 LEFT JOIN edges e ON e.project = t.project AND e.slug = t.slug
@@ -114,6 +113,8 @@ WHERE project = :project AND archived = 0 AND job IS NULL AND status IN ('done',
 
 -- name: long_ended_tasks
 -- Tasks that failed or were abandoned before a time and are still in sight. Done ones wait for their merge.
+-- returns: LongEndedTask*
+-- column: ended_at int
 SELECT slug, status, ended_at FROM tasks
 WHERE project = :project AND archived = 0 AND job IS NULL AND status IN ('failed', 'abandoned') AND ended_at <= :before
 ORDER BY ended_at, slug;
@@ -130,6 +131,7 @@ VALUES (:project, :slug, :seq, :at, :actor, :message);
 
 -- name: task_log
 -- What was said, oldest first.
+-- returns: LogEntry*
 SELECT at, actor, message FROM task_log WHERE project = :project AND slug = :slug ORDER BY seq;
 
 -- name: add_artifact
@@ -139,6 +141,7 @@ ON CONFLICT DO NOTHING;
 
 -- name: task_artifacts
 -- What a task made.
+-- returns: Artifact*
 SELECT path, at, actor FROM artifacts WHERE project = :project AND slug = :slug ORDER BY path;
 
 -- name: add_tag
@@ -148,6 +151,7 @@ INSERT INTO tags (project, slug, tag) VALUES (:project, :slug, :tag) ON CONFLICT
 DELETE FROM tags WHERE project = :project AND slug = :slug AND tag = :tag;
 
 -- name: task_tags
+-- returns: Tag*
 SELECT tag FROM tags WHERE project = :project AND slug = :slug ORDER BY tag;
 
 -- name: add_edge
@@ -159,20 +163,12 @@ DELETE FROM edges WHERE project = :project AND slug = :slug AND needs = :needs;
 
 -- name: task_needs
 -- What a task waits for, and how far that is.
+-- returns: Need*
 SELECT e.needs AS slug, n.title, n.status, n.assignee, n.reason, n.paused, n.not_before, n.open_blockers
 FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs
 WHERE e.project = :project AND e.slug = :slug ORDER BY e.needs;
 
 -- name: task_dependents
 -- Who waits for a task.
+-- returns: Slug*
 SELECT slug FROM edges WHERE project = :project AND needs = :slug ORDER BY slug;
-
--- name: ancestors
--- The edges of everything that a task waits for, near and far.
-WITH RECURSIVE above (slug) AS (
-  SELECT needs FROM edges WHERE project = :project AND slug = :slug
-  UNION
-  SELECT e.needs FROM edges e JOIN above a ON e.slug = a.slug WHERE e.project = :project
-)
-SELECT slug, needs FROM edges
-WHERE project = :project AND (slug = :slug OR slug IN (SELECT slug FROM above)) ORDER BY slug, needs;

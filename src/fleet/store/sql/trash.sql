@@ -17,17 +17,21 @@ UPDATE trash SET gone_at = :at WHERE id = :id AND gone_at IS NULL;
 
 -- name: kept_trash
 -- What a home has put aside and not deleted yet, first to expire first; whether its worktree's claim is still open.
+-- returns: KeptTrash*
 SELECT t.*, CASE WHEN EXISTS (SELECT 1 FROM claims c WHERE c.id = t.claim AND c.state <> 'released') THEN 1 ELSE 0 END AS held
 FROM trash t WHERE t.home = :home AND t.gone_at IS NULL ORDER BY t.until, t.id;
 
 -- name: trash_of_claim
 -- What was put aside of one worktree that is not gone yet.
+-- returns: Trash*
 SELECT * FROM trash WHERE claim = :claim AND home = :home AND gone_at IS NULL ORDER BY at, id;
 
 -- name: trash_of_task
 -- What was put aside of a task's worktrees.
+-- returns: Trash*
 SELECT * FROM trash WHERE project = :project AND slug = :slug AND home = :home AND gone_at IS NULL ORDER BY at, id;
 
 -- name: trash_size
 -- How much a home has put aside.
-SELECT COALESCE(SUM(bytes), 0) AS n FROM trash WHERE home = :home AND gone_at IS NULL;
+-- returns: Count!
+SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS n FROM trash WHERE home = :home AND gone_at IS NULL;

@@ -91,7 +91,7 @@ def _forget(first: int, last: int) -> Change:
 
 
 def _compressed(rows: list[Row]) -> bytes:
-    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    lines = "".join(json.dumps({**row}, ensure_ascii=False) + "\n" for row in rows)
     buffer = io.BytesIO()
     with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as file:
         file.write(lines.encode())

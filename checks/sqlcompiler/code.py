@@ -1,0 +1,167 @@
+"""The text of the generated modules."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fleet.store.row import Row
+from sqlcompiler.words import Unclear
+
+if TYPE_CHECKING:
+    from sqlcompiler.queries import Query, Shape
+
+_HEAD = '''"""{about}, compiled by `make sql`. Do not edit."""
+
+from __future__ import annotations
+
+{imports}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+{types}'''
+_INDEX = '''"""The named queries of sql/, compiled by `make sql`. Do not edit. A module is loaded when one of its names is used."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+{types}
+_MODULES = {modules}
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _MODULES.items():
+        if name in names:
+            found = globals()[name] = getattr(__import__(f"fleet.store.queries.{{module}}", None, None, (name,)), name)
+            return found
+    msg = f"no query is named {{name!r}}"
+    raise AttributeError(msg)
+'''
+SHARED = "shared"
+_BUILTIN = frozenset({"int", "str"})
+_READS = {"?": ("select_one", "{row} | None"), "*": ("select_all", "list[{row}]"), "!": ("select_exactly_one", "{row}")}
+
+
+def for_postgres(statement: str) -> str:
+    """The same statement with psycopg's placeholders."""
+    return re.sub(r"(?<!:):([a-z_]+)", r"%(\1)s", statement.replace("%", "%%"))
+
+
+def generated(queries: list[Query], tables: frozenset[str]) -> dict[str, str]:
+    """The text of each module by its name."""
+    shapes = _shapes(queries)
+    homes = {row: _home(row, queries, tables) for row in shapes}
+    modules = sorted({query.module for query in queries} | set(homes.values()))
+    _refuse_cycles(queries, homes)
+    texts = {name: _module(name, queries, shapes, homes) for name in modules}
+    return {"__init__": _index(modules, queries, homes), **texts}
+
+
+def _shapes(queries: list[Query]) -> dict[str, Shape]:
+    """The shape of each row class; queries that name the same class must have the same shape."""
+    found: dict[str, tuple[Query, Shape]] = {}
+    for query in queries:
+        if not query.row:
+            continue
+        first, shape = found.setdefault(query.row, (query, query.shape))
+        if list(shape.items()) != list(query.shape.items()):
+            differ = sorted({name for name, _ in shape.items() ^ query.shape.items()}) or ["their order"]
+            raise Unclear(
+                f"{query.module}.sql: {query.name}: it returns {query.row} as {first.name} does, but they differ in "
+                f"{', '.join(differ)}: give it another name"
+            )
+        if taken := [name for name in query.shape if hasattr(Row, name)]:
+            raise Unclear(
+                f"{query.module}.sql: {query.name}: every row has a method {taken[0]}: give the column another name"
+            )
+    return {row: shape for row, (_, shape) in found.items()}
+
+
+def _home(row: str, queries: list[Query], tables: frozenset[str]) -> str:
+    """The module that defines a row class: that of its table, the only one that returns it, or the shared one."""
+    users = {query.module for query in queries if query.row == row}
+    named = [module for module in sorted(users & tables) if _singular(module) == row]
+    return named[0] if named else users.pop() if len(users) == 1 else SHARED
+
+
+def _singular(table: str) -> str:
+    return re.sub(r"(?<=ch)es$|s$", "", table).title()
+
+
+def _refuse_cycles(queries: list[Query], homes: dict[str, str]) -> None:
+    needs = {(query.module, homes[query.row]) for query in queries if query.row and homes[query.row] != query.module}
+    for one, other in sorted(needs):
+        if (other, one) in needs:
+            raise Unclear(f"{one}.sql and {other}.sql each return a row of the other: move one of the queries")
+
+
+def _module(name: str, queries: list[Query], shapes: dict[str, Shape], homes: dict[str, str]) -> str:
+    mine = [query for query in queries if query.module == name]
+    own = [row for row in shapes if homes[row] == name]
+    foreign = sorted({query.row for query in mine if query.row} - set(own))
+    imports = [(f"queries.{homes[row]}", row) for row in foreign]
+    imports += [("query", "Query")] * bool(mine) + [("row", "Row")] * bool(own)
+    used = {each.base for row in own for each in shapes[row].values()}
+    used |= {each.base for query in mine for each in query.takes.values()}
+    doors = {"Rows" if query.row else "Tx" for query in mine}
+    types = [("model.states", state) for state in used - _BUILTIN] + [("store.transaction", door) for door in doors]
+    about = f"The queries of sql/{name}.sql" if mine else "Rows that queries of several files return"
+    head = _HEAD.format(
+        about=about,
+        imports=_imports([(f"store.{module}", each) for module, each in imports]),
+        types=_imports(types, indent="    ") or "    pass\n",
+    )
+    return "\n\n".join([head, *[_row(row, shapes[row]) for row in own], *map(_functions, mine)])
+
+
+def _imports(wanted: list[tuple[str, str]], indent: str = "") -> str:
+    modules: dict[str, list[str]] = {}
+    for module, name in sorted(wanted):
+        modules.setdefault(module, []).append(name)
+    return "".join(f"{indent}from fleet.{module} import {', '.join(names)}\n" for module, names in modules.items())
+
+
+def _row(name: str, shape: Shape) -> str:
+    slots = "".join(f"        {column!r},\n" for column in shape)
+    given = "".join(f"        {column}: {known},\n" for column, known in shape.items())
+    kept = "".join(f"        self.{column} = {column}\n" for column in shape)
+    return (
+        f"class {name}(Row):\n    __slots__ = (\n{slots}    )\n\n"
+        f"    def __init__(\n        self,\n{given}    ) -> None:\n{kept}"
+    )
+
+
+def _functions(query: Query) -> str:
+    constant = query.name.upper()
+    row = query.row or "None"
+    texts = f"    {query.name!r},\n    {query.statement!r},\n    {for_postgres(query.statement)!r},\n    {row},\n"
+    given = ", ".join(
+        ["tx: Tx, /" if not query.row else "rows: Rows, /", *(["*"] if query.takes else []), *_given(query)]
+    )
+    values = ", ".join(f"{name!r}: {name}" for name in query.takes)
+    if query.row:
+        method, returns = _READS[query.many]
+        body = f"rows.{method}({constant}, {query.row}, {{{values}}})"
+        result = returns.format(row=query.row)
+    else:
+        body, result = f"tx.write({constant}, {{{values}}})", "int"
+    doc = f"    {_docstring(query.description)}\n" if query.description else ""
+    return f"{constant} = Query(\n{texts})\n\n\ndef {query.name}({given}) -> {result}:\n{doc}    return {body}\n"
+
+
+def _given(query: Query) -> list[str]:
+    return [f"{name}: {known}" for name, known in query.takes.items()]
+
+
+def _docstring(text: str) -> str:
+    return f'r"""{text} """' if text.endswith('"') else f'"""{text}"""'
+
+
+def _index(modules: list[str], queries: list[Query], homes: dict[str, str]) -> str:
+    types = "".join(f"    from fleet.store.queries.{module} import *\n" for module in modules)
+    table = ""
+    for module in modules:
+        names = [query.name for query in queries if query.module == module]
+        names += [name.upper() for name in names] + [row for row, home in homes.items() if home == module]
+        table += f"    {module!r}: (\n" + "".join(f"        {name!r},\n" for name in sorted(names)) + "    ),\n"
+    return _INDEX.format(types=types, modules=f"{{\n{table}}}")

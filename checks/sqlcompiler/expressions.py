@@ -1,0 +1,173 @@
+"""The type of an expression, as far as it can be told from the schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlcompiler.schema import Table, Type, plain
+from sqlcompiler.words import Unclear, between, split
+
+if TYPE_CHECKING:
+    from sqlcompiler.words import Node
+
+_INT = Type("int")
+_STR = Type("str")
+_AGGREGATES = frozenset({"COUNT", "SUM", "MIN", "MAX"})
+_CLAUSES = ("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION")
+
+
+class Scope:
+    """The tables that a part of a statement can name; columns of a table behind LEFT JOIN may be missing."""
+
+    def __init__(self, every: dict[str, Table], outer: Scope | None = None) -> None:
+        self.every = every
+        self.tables: dict[str, Table] = {}
+        self._outer = outer
+
+    def add(self, table: str, alias: str, *, missing: bool = False) -> None:
+        """Bring a table into scope."""
+        if table not in self.every:
+            raise Unclear(f"there is no table {table!r}")
+        columns = self.every[table]
+        self.tables[alias] = {n: Type(t.base, nullable=True) for n, t in columns.items()} if missing else columns
+
+    def column(self, name: str, alias: str | None = None) -> Type | None:
+        """The type of a column, looked for in the inner scope first."""
+        for each, columns in self.tables.items():
+            if name in columns and alias in {None, each}:
+                return columns[name]
+        return self._outer.column(name, alias) if self._outer else None
+
+
+def scope_of_select(nodes: list[Node], outer: Scope) -> Scope:
+    """The scope inside a SELECT, from its FROM."""
+    scope = Scope(outer.every, outer)
+    missing = False
+    words = between(nodes, "FROM", *_CLAUSES)
+    for number, node in enumerate(words):
+        if node == "LEFT":
+            missing = True
+        is_table = number == 0 or words[number - 1] in ("JOIN", ",")
+        if is_table and isinstance(node, str):
+            alias = words[number + 1] if number + 1 < len(words) else node
+            named = isinstance(alias, str) and alias not in {"JOIN", "LEFT", "ON", ","}
+            scope.add(node, str(alias) if named else node, missing=missing)
+            missing = False
+    return scope
+
+
+def scope_of_with(nodes: list[Node], outer: Scope) -> tuple[list[Node], Scope]:
+    """The statement behind WITH, and a scope that knows the table that WITH names."""
+    start = 2 if nodes[1] == "RECURSIVE" else 1
+    name, columns, _as, body = nodes[start : start + 4]
+    if not (isinstance(name, str) and isinstance(columns, list) and isinstance(body, list)):
+        raise Unclear("WITH is read only as WITH name (columns) AS (SELECT …)")
+    first = split(body, "UNION")[0]
+    types = [item_type(item, scope_of_select(first, outer)) for item in items_of(first)]
+    made = {str(column): known for (column,), known in zip(split(columns, ","), types, strict=True) if known}
+    return nodes[start + 4 :], Scope({**outer.every, name: made}, outer)
+
+
+def items_of(select: list[Node]) -> list[list[Node]]:
+    """What a SELECT selects."""
+    return split(between(select, "SELECT", "FROM", *_CLAUSES), ",")
+
+
+def item_type(item: list[Node], scope: Scope) -> Type | None:
+    """The type of one selected item."""
+    return type_of(item[: item.index("AS")] if "AS" in item else item, scope)
+
+
+def is_one_row(select: list[Node]) -> bool:
+    """Whether a SELECT has exactly one row whatever the tables hold: it has no FROM, or is an aggregate of everything."""
+    aggregate = all(any(node in _AGGREGATES for node in _flat(item)) for item in items_of(select))
+    return "FROM" not in select or (aggregate and "GROUP" not in select)
+
+
+def _flat(nodes: list[Node]) -> list[str]:
+    return [word for node in nodes for word in (_flat(node) if isinstance(node, list) else [node])]
+
+
+def type_of(nodes: list[Node], scope: Scope) -> Type | None:
+    """The type of an expression; None when it is not plain."""
+    match nodes:
+        case [list() as group]:
+            return _scalar(group, scope)
+        case [str() as word]:
+            return _of_word(word, scope)
+        case [str() as alias, ".", str() as name]:
+            return scope.column(name, alias)
+        case [str() as function, list() as given]:
+            return _of_function(function, given, scope)
+        case ["CASE", *_, "END"]:
+            return _either(results(nodes), scope, missing="ELSE" not in nodes)
+        case _:
+            return _of_operators(nodes, scope)
+
+
+def _of_operators(nodes: list[Node], scope: Scope) -> Type | None:
+    for operators, made in ((("+", "-"), _INT), (("||",), _STR)):
+        if any(node in operators for node in nodes):
+            parts = [type_of(part, scope) for part in split(nodes, *operators)]
+            return Type(made.base, any(part is None or part.nullable for part in parts))
+    return None
+
+
+def _of_word(word: str, scope: Scope) -> Type | None:
+    if word.isdigit():
+        return _INT
+    return _STR if word.startswith("'") else scope.column(word)
+
+
+def _scalar(select: list[Node], scope: Scope) -> Type | None:
+    if select[0] != "SELECT":
+        return type_of(select, scope)
+    known = item_type(items_of(select)[0], scope_of_select(select, scope))
+    return known and Type(known.base, known.nullable or not is_one_row(select))
+
+
+_ALWAYS = {"COUNT": _INT, "EXISTS": _INT, "LENGTH": _INT, "LOWER": _STR, "SUBSTR": _STR}
+
+
+def _of_function(function: str, given: list[Node], scope: Scope) -> Type | None:
+    match function:
+        case "SUM" | "MIN" | "MAX":
+            known = type_of(given, scope)
+            return known and Type(known.base, nullable=True)
+        case "CAST":
+            known = type_of(split(given, "AS")[0], scope)
+            return Type(plain(str(given[-1])), known is None or known.nullable)
+        case "COALESCE":
+            parts = [type_of(part, scope) for part in split(given, ",")]
+            last, sure = parts[-1], [part for part in parts if part]
+            return Type(_common(sure), last is None or last.nullable) if sure else None
+        case _:
+            return _ALWAYS.get(function)
+
+
+def _either(parts: list[list[Node]], scope: Scope, *, missing: bool) -> Type | None:
+    known = [type_of(part, scope) for part in parts]
+    sure = [each for each in known if each]
+    if len(sure) != len(known):
+        return None
+    return Type(_common(sure), missing or any(each.nullable for each in sure))
+
+
+def _common(types: list[Type]) -> str:
+    bases = {each.base for each in types}
+    return bases.pop() if len(bases) == 1 else "str"
+
+
+def results(nodes: list[Node]) -> list[list[Node]]:
+    """The parts of an expression that its value comes from: the arms of a CASE, the parts of COALESCE and of a sum."""
+    match nodes:
+        case ["CASE", *arms, "END"]:
+            ends = ("WHEN", "ELSE", "END")
+            said = [between(arms[number:], "THEN", *ends) for number, node in enumerate(arms) if node == "THEN"]
+            last = between(arms, "ELSE")
+            return [leaf for part in [*said, last] if part for leaf in results(part)]
+        case ["COALESCE", list() as given]:
+            return [leaf for part in split(given, ",") for leaf in results(part)]
+        case _:
+            parts = split(nodes, "+", "-")
+            return [leaf for part in parts for leaf in results(part)] if len(parts) > 1 else [nodes]

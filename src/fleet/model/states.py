@@ -1,0 +1,31 @@
+"""The closed sets of words that columns hold, one Literal each. `make sql` compares them with the CHECKs of the schema."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    TaskStatus = Literal["open", "in_progress", "blocked", "done", "failed", "abandoned"]
+    ReviewVerdict = Literal["accept", "send back"]
+
+    DispatchKind = Literal["worker", "reviewer", "finisher", "fix", "rebase", "coord"]
+    ExecState = Literal["pending", "in_flight", "done", "blocked", "failed"]
+    ReclState = Literal["pending", "complete", "partial", "blocked"]
+    Report = Literal["done", "failed", "blocked"]
+    AskedFor = Literal["report", "stop", "kill", "superseded", "handoff", "replaced"]
+    Resumes = Literal["conversation", "again"]
+
+    ClaimState = Literal["allocating", "live", "releasing", "releasing_blocked", "released", "failed_alloc"]
+
+    RemoteControl = Literal["up", "down"]
+    MessageKind = Literal["message", "resume", "reminder"]
+    QuestionKind = Literal["permission", "question"]
+    HandoffState = Literal["queued", "done", "dropped"]
+    HoldKind = Literal["limit", "login"]
+
+    JobState = Literal["running", "paused", "failed", "done", "cancelled"]
+    JobPhase = Literal["setup", "map", "reduce", "over"]
+    JobPart = Literal["setup", "map", "reduce"]
+    ItemState = Literal["waiting", "running", "merging", "done", "dead", "skipped", "parked"]
+    ItemVerdict = Literal["passed", "failed"]

@@ -1,0 +1,567 @@
+"""The queries of sql/coordination.sql, compiled by `make sql`. Do not edit."""
+
+from __future__ import annotations
+
+from fleet.store.queries.dispatches import Dispatch
+from fleet.store.queries.shared import Count, TaskTrouble
+from fleet.store.query import Query
+from fleet.store.row import Row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import DispatchKind, HandoffState, QuestionKind, RemoteControl
+    from fleet.store.transaction import Rows, Tx
+
+
+class Nonce(Row):
+    __slots__ = (
+        'dispatch',
+        'project',
+        'hash',
+        'minted_at',
+        'spent_at',
+    )
+
+    def __init__(
+        self,
+        dispatch: str,
+        project: str,
+        hash: str,
+        minted_at: int,
+        spent_at: int | None,
+    ) -> None:
+        self.dispatch = dispatch
+        self.project = project
+        self.hash = hash
+        self.minted_at = minted_at
+        self.spent_at = spent_at
+
+
+class StaleNonce(Row):
+    __slots__ = (
+        'dispatch',
+        'project',
+        'minted_at',
+    )
+
+    def __init__(
+        self,
+        dispatch: str,
+        project: str,
+        minted_at: int,
+    ) -> None:
+        self.dispatch = dispatch
+        self.project = project
+        self.minted_at = minted_at
+
+
+class Handoff(Row):
+    __slots__ = (
+        'id',
+        'dispatch',
+        'project',
+        'slug',
+        'reason',
+        'document',
+        'asked_by',
+        'at',
+        'state',
+        'deferred',
+        'tries',
+        'successor',
+        'done_at',
+    )
+
+    def __init__(
+        self,
+        id: str,
+        dispatch: str,
+        project: str,
+        slug: str | None,
+        reason: str,
+        document: str,
+        asked_by: str,
+        at: int,
+        state: HandoffState,
+        deferred: str | None,
+        tries: int,
+        successor: str | None,
+        done_at: int | None,
+    ) -> None:
+        self.id = id
+        self.dispatch = dispatch
+        self.project = project
+        self.slug = slug
+        self.reason = reason
+        self.document = document
+        self.asked_by = asked_by
+        self.at = at
+        self.state = state
+        self.deferred = deferred
+        self.tries = tries
+        self.successor = successor
+        self.done_at = done_at
+
+
+class HandedTo(Row):
+    __slots__ = (
+        'successor',
+    )
+
+    def __init__(
+        self,
+        successor: str | None,
+    ) -> None:
+        self.successor = successor
+
+
+class RemoteControlOf(Row):
+    __slots__ = (
+        'remote_control',
+    )
+
+    def __init__(
+        self,
+        remote_control: RemoteControl | None,
+    ) -> None:
+        self.remote_control = remote_control
+
+
+class Successor(Row):
+    __slots__ = (
+        'id',
+        'launched_at',
+    )
+
+    def __init__(
+        self,
+        id: str,
+        launched_at: int | None,
+    ) -> None:
+        self.id = id
+        self.launched_at = launched_at
+
+
+class UnansweredQuestion(Row):
+    __slots__ = (
+        'id',
+        'kind',
+        'text',
+        'command',
+        'choices',
+        'asked_at',
+    )
+
+    def __init__(
+        self,
+        id: str,
+        kind: QuestionKind,
+        text: str,
+        command: str | None,
+        choices: str,
+        asked_at: int,
+    ) -> None:
+        self.id = id
+        self.kind = kind
+        self.text = text
+        self.command = command
+        self.choices = choices
+        self.asked_at = asked_at
+
+
+class AgentContext(Row):
+    __slots__ = (
+        'id',
+        'kind',
+        'project',
+        'slug',
+        'home',
+        'host',
+        'tmux_socket',
+        'context',
+        'tokens',
+        'compacting',
+        'reminded',
+    )
+
+    def __init__(
+        self,
+        id: str,
+        kind: DispatchKind,
+        project: str,
+        slug: str | None,
+        home: str | None,
+        host: str,
+        tmux_socket: str,
+        context: int | None,
+        tokens: int | None,
+        compacting: int,
+        reminded: int,
+    ) -> None:
+        self.id = id
+        self.kind = kind
+        self.project = project
+        self.slug = slug
+        self.home = home
+        self.host = host
+        self.tmux_socket = tmux_socket
+        self.context = context
+        self.tokens = tokens
+        self.compacting = compacting
+        self.reminded = reminded
+
+
+ADD_NONCE = Query(
+    'add_nonce',
+    'INSERT INTO nonces (dispatch, project, hash, minted_at) VALUES (:dispatch, :project, :hash, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO nonces (dispatch, project, hash, minted_at) VALUES (%(dispatch)s, %(project)s, %(hash)s, %(at)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_nonce(tx: Tx, /, *, dispatch: str, project: str, hash: str, at: int) -> int:
+    """The hash of a new coordinator's proof."""
+    return tx.write(ADD_NONCE, {'dispatch': dispatch, 'project': project, 'hash': hash, 'at': at})
+
+
+NONCE_OF = Query(
+    'nonce_of',
+    'SELECT dispatch, project, hash, minted_at, spent_at FROM nonces WHERE dispatch = :dispatch',
+    'SELECT dispatch, project, hash, minted_at, spent_at FROM nonces WHERE dispatch = %(dispatch)s',
+    Nonce,
+)
+
+
+def nonce_of(rows: Rows, /, *, dispatch: str) -> Nonce | None:
+    return rows.select_one(NONCE_OF, Nonce, {'dispatch': dispatch})
+
+
+SPEND_NONCE = Query(
+    'spend_nonce',
+    'UPDATE nonces SET spent_at = :at WHERE dispatch = :dispatch AND spent_at IS NULL',
+    'UPDATE nonces SET spent_at = %(at)s WHERE dispatch = %(dispatch)s AND spent_at IS NULL',
+    None,
+)
+
+
+def spend_nonce(tx: Tx, /, *, at: int | None, dispatch: str) -> int:
+    """Compare and set: a proof is presented once."""
+    return tx.write(SPEND_NONCE, {'at': at, 'dispatch': dispatch})
+
+
+STALE_NONCES = Query(
+    'stale_nonces',
+    'SELECT n.dispatch, n.project, n.minted_at FROM nonces n WHERE n.spent_at IS NULL AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.candidate = n.dispatch) ORDER BY n.minted_at',
+    'SELECT n.dispatch, n.project, n.minted_at FROM nonces n WHERE n.spent_at IS NULL AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.candidate = n.dispatch) ORDER BY n.minted_at',
+    StaleNonce,
+)
+
+
+def stale_nonces(rows: Rows, /) -> list[StaleNonce]:
+    """Proofs that were never presented, and whose dispatch is no candidate any more: evidence of a change that did not come off."""
+    return rows.select_all(STALE_NONCES, StaleNonce, {})
+
+
+OLD_NONCES = Query(
+    'old_nonces',
+    'SELECT COUNT(*) AS n FROM nonces WHERE spent_at IS NOT NULL AND spent_at < :before',
+    'SELECT COUNT(*) AS n FROM nonces WHERE spent_at IS NOT NULL AND spent_at < %(before)s',
+    Count,
+)
+
+
+def old_nonces(rows: Rows, /, *, before: int) -> Count:
+    """How many spent proofs are older than a time."""
+    return rows.select_exactly_one(OLD_NONCES, Count, {'before': before})
+
+
+PRUNE_NONCES = Query(
+    'prune_nonces',
+    'DELETE FROM nonces WHERE spent_at IS NOT NULL AND spent_at < :before',
+    'DELETE FROM nonces WHERE spent_at IS NOT NULL AND spent_at < %(before)s',
+    None,
+)
+
+
+def prune_nonces(tx: Tx, /, *, before: int) -> int:
+    """Spent proofs, after a month; never an unspent one."""
+    return tx.write(PRUNE_NONCES, {'before': before})
+
+
+SET_CANDIDATE = Query(
+    'set_candidate',
+    "UPDATE seats SET candidate = :candidate, deadline = :deadline WHERE project = :project AND candidate IS NULL AND COALESCE(holder, '') = COALESCE(CAST(:holder AS TEXT), '')",
+    "UPDATE seats SET candidate = %(candidate)s, deadline = %(deadline)s WHERE project = %(project)s AND candidate IS NULL AND COALESCE(holder, '') = COALESCE(CAST(%(holder)s AS TEXT), '')",
+    None,
+)
+
+
+def set_candidate(tx: Tx, /, *, candidate: str | None, deadline: int | None, project: str, holder: str | None) -> int:
+    """Compare and set: one candidate at a time, beside the holder it is to follow."""
+    return tx.write(SET_CANDIDATE, {'candidate': candidate, 'deadline': deadline, 'project': project, 'holder': holder})
+
+
+SEAT_CANDIDATE = Query(
+    'seat_candidate',
+    'UPDATE seats SET holder = candidate, epoch = epoch + 1, candidate = NULL, deadline = NULL WHERE project = :project AND candidate = :candidate',
+    'UPDATE seats SET holder = candidate, epoch = epoch + 1, candidate = NULL, deadline = NULL WHERE project = %(project)s AND candidate = %(candidate)s',
+    None,
+)
+
+
+def seat_candidate(tx: Tx, /, *, project: str, candidate: str) -> int:
+    """The commit of a Replace: the candidate becomes the holder."""
+    return tx.write(SEAT_CANDIDATE, {'project': project, 'candidate': candidate})
+
+
+WITHDRAW_CANDIDATE = Query(
+    'withdraw_candidate',
+    'UPDATE seats SET candidate = NULL, deadline = NULL WHERE project = :project AND candidate = :candidate',
+    'UPDATE seats SET candidate = NULL, deadline = NULL WHERE project = %(project)s AND candidate = %(candidate)s',
+    None,
+)
+
+
+def withdraw_candidate(tx: Tx, /, *, project: str, candidate: str) -> int:
+    """The opposite: the candidate goes, the holder stays."""
+    return tx.write(WITHDRAW_CANDIDATE, {'project': project, 'candidate': candidate})
+
+
+EMPTY_SEAT = Query(
+    'empty_seat',
+    'UPDATE seats SET holder = NULL, epoch = epoch + 1 WHERE project = :project AND holder = :holder',
+    'UPDATE seats SET holder = NULL, epoch = epoch + 1 WHERE project = %(project)s AND holder = %(holder)s',
+    None,
+)
+
+
+def empty_seat(tx: Tx, /, *, project: str, holder: str) -> int:
+    """The coordinator was stopped on purpose."""
+    return tx.write(EMPTY_SEAT, {'project': project, 'holder': holder})
+
+
+ADD_HANDOFF = Query(
+    'add_handoff',
+    'INSERT INTO handoffs (id, dispatch, project, slug, reason, document, asked_by, at) VALUES (:id, :dispatch, :project, :slug, :reason, :document, :asked_by, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO handoffs (id, dispatch, project, slug, reason, document, asked_by, at) VALUES (%(id)s, %(dispatch)s, %(project)s, %(slug)s, %(reason)s, %(document)s, %(asked_by)s, %(at)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_handoff(tx: Tx, /, *, id: str, dispatch: str, project: str, slug: str | None, reason: str, document: str, asked_by: str, at: int) -> int:
+    return tx.write(ADD_HANDOFF, {'id': id, 'dispatch': dispatch, 'project': project, 'slug': slug, 'reason': reason, 'document': document, 'asked_by': asked_by, 'at': at})
+
+
+QUEUED_HANDOFF_OF = Query(
+    'queued_handoff_of',
+    "SELECT * FROM handoffs WHERE dispatch = :dispatch AND state = 'queued'",
+    "SELECT * FROM handoffs WHERE dispatch = %(dispatch)s AND state = 'queued'",
+    Handoff,
+)
+
+
+def queued_handoff_of(rows: Rows, /, *, dispatch: str) -> Handoff | None:
+    return rows.select_one(QUEUED_HANDOFF_OF, Handoff, {'dispatch': dispatch})
+
+
+QUEUED_HANDOFFS = Query(
+    'queued_handoffs',
+    "SELECT * FROM handoffs WHERE state = 'queued' AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY at, id",
+    "SELECT * FROM handoffs WHERE state = 'queued' AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY at, id",
+    Handoff,
+)
+
+
+def queued_handoffs(rows: Rows, /, *, project: str | None) -> list[Handoff]:
+    """What is to be drained, oldest first."""
+    return rows.select_all(QUEUED_HANDOFFS, Handoff, {'project': project})
+
+
+LISTED_HANDOFFS = Query(
+    'listed_handoffs',
+    'SELECT * FROM handoffs WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY at, id',
+    'SELECT * FROM handoffs WHERE (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY at, id',
+    Handoff,
+)
+
+
+def listed_handoffs(rows: Rows, /, *, project: str | None) -> list[Handoff]:
+    return rows.select_all(LISTED_HANDOFFS, Handoff, {'project': project})
+
+
+HANDED_TO = Query(
+    'handed_to',
+    "SELECT successor FROM handoffs WHERE dispatch = :dispatch AND state = 'done' ORDER BY done_at DESC LIMIT 1",
+    "SELECT successor FROM handoffs WHERE dispatch = %(dispatch)s AND state = 'done' ORDER BY done_at DESC LIMIT 1",
+    HandedTo,
+)
+
+
+def handed_to(rows: Rows, /, *, dispatch: str) -> HandedTo | None:
+    """Whom an agent was handed off to."""
+    return rows.select_one(HANDED_TO, HandedTo, {'dispatch': dispatch})
+
+
+HANDOFF_BY_ID = Query(
+    'handoff_by_id',
+    'SELECT * FROM handoffs WHERE id = :id',
+    'SELECT * FROM handoffs WHERE id = %(id)s',
+    Handoff,
+)
+
+
+def handoff_by_id(rows: Rows, /, *, id: str) -> Handoff | None:
+    return rows.select_one(HANDOFF_BY_ID, Handoff, {'id': id})
+
+
+TRY_HANDOFF = Query(
+    'try_handoff',
+    "UPDATE handoffs SET tries = tries + 1 WHERE id = :id AND state = 'queued'",
+    "UPDATE handoffs SET tries = tries + 1 WHERE id = %(id)s AND state = 'queued'",
+    None,
+)
+
+
+def try_handoff(tx: Tx, /, *, id: str) -> int:
+    """Another successor is started for it."""
+    return tx.write(TRY_HANDOFF, {'id': id})
+
+
+RENEW_HANDOFF = Query(
+    'renew_handoff',
+    "UPDATE handoffs SET tries = 0, deferred = NULL WHERE id = :id AND state = 'queued' AND tries > 0",
+    "UPDATE handoffs SET tries = 0, deferred = NULL WHERE id = %(id)s AND state = 'queued' AND tries > 0",
+    None,
+)
+
+
+def renew_handoff(tx: Tx, /, *, id: str) -> int:
+    """It was asked for again: it may be tried as often as a new one."""
+    return tx.write(RENEW_HANDOFF, {'id': id})
+
+
+DEFER_HANDOFF = Query(
+    'defer_handoff',
+    "UPDATE handoffs SET deferred = :why WHERE id = :id AND state = 'queued'",
+    "UPDATE handoffs SET deferred = %(why)s WHERE id = %(id)s AND state = 'queued'",
+    None,
+)
+
+
+def defer_handoff(tx: Tx, /, *, why: str | None, id: str) -> int:
+    return tx.write(DEFER_HANDOFF, {'why': why, 'id': id})
+
+
+END_HANDOFF = Query(
+    'end_handoff',
+    "UPDATE handoffs SET state = :state, successor = :successor, done_at = :at, deferred = NULL WHERE id = :id AND state = 'queued'",
+    "UPDATE handoffs SET state = %(state)s, successor = %(successor)s, done_at = %(at)s, deferred = NULL WHERE id = %(id)s AND state = 'queued'",
+    None,
+)
+
+
+def end_handoff(tx: Tx, /, *, state: HandoffState, successor: str | None, at: int | None, id: str) -> int:
+    """Compare and set: an entry is finished once."""
+    return tx.write(END_HANDOFF, {'state': state, 'successor': successor, 'at': at, 'id': id})
+
+
+OTHER_COORDINATORS = Query(
+    'other_coordinators',
+    "SELECT d.* FROM dispatches d JOIN seats s ON s.project = d.project WHERE d.project = :project AND d.kind = 'coord' AND d.exec_state IN ('pending', 'in_flight') AND COALESCE(s.holder, '') <> d.id AND COALESCE(s.candidate, '') <> d.id ORDER BY d.created_at, d.id",
+    "SELECT d.* FROM dispatches d JOIN seats s ON s.project = d.project WHERE d.project = %(project)s AND d.kind = 'coord' AND d.exec_state IN ('pending', 'in_flight') AND COALESCE(s.holder, '') <> d.id AND COALESCE(s.candidate, '') <> d.id ORDER BY d.created_at, d.id",
+    Dispatch,
+)
+
+
+def other_coordinators(rows: Rows, /, *, project: str) -> list[Dispatch]:
+    """Unfinished coordinators of a project that are neither in the seat nor the next for it."""
+    return rows.select_all(OTHER_COORDINATORS, Dispatch, {'project': project})
+
+
+SET_REMOTE_CONTROL = Query(
+    'set_remote_control',
+    "UPDATE projects SET remote_control = :to WHERE name = :project AND COALESCE(remote_control, '') <> :to",
+    "UPDATE projects SET remote_control = %(to)s WHERE name = %(project)s AND COALESCE(remote_control, '') <> %(to)s",
+    None,
+)
+
+
+def set_remote_control(tx: Tx, /, *, to: RemoteControl, project: str) -> int:
+    return tx.write(SET_REMOTE_CONTROL, {'to': to, 'project': project})
+
+
+REMOTE_CONTROL_OF = Query(
+    'remote_control_of',
+    'SELECT remote_control FROM projects WHERE name = :project',
+    'SELECT remote_control FROM projects WHERE name = %(project)s',
+    RemoteControlOf,
+)
+
+
+def remote_control_of(rows: Rows, /, *, project: str) -> RemoteControlOf | None:
+    return rows.select_one(REMOTE_CONTROL_OF, RemoteControlOf, {'project': project})
+
+
+SUCCESSOR_OF = Query(
+    'successor_of',
+    "SELECT id, launched_at FROM dispatches WHERE project = :project AND predecessor = :predecessor AND kind = :kind AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1",
+    "SELECT id, launched_at FROM dispatches WHERE project = %(project)s AND predecessor = %(predecessor)s AND kind = %(kind)s AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1",
+    Successor,
+)
+
+
+def successor_of(rows: Rows, /, *, project: str, predecessor: str, kind: DispatchKind) -> Successor | None:
+    """The dispatch that followed another as the same kind; one that could not be started does not count."""
+    return rows.select_one(SUCCESSOR_OF, Successor, {'project': project, 'predecessor': predecessor, 'kind': kind})
+
+
+COUNT_HANDOFFS = Query(
+    'count_handoffs',
+    "UPDATE dispatches SET handoffs = :handoffs WHERE id = :id AND exec_state = 'pending'",
+    "UPDATE dispatches SET handoffs = %(handoffs)s WHERE id = %(id)s AND exec_state = 'pending'",
+    None,
+)
+
+
+def count_handoffs(tx: Tx, /, *, handoffs: int, id: str) -> int:
+    """How many handoffs led to a dispatch."""
+    return tx.write(COUNT_HANDOFFS, {'handoffs': handoffs, 'id': id})
+
+
+QUESTIONS_OF = Query(
+    'questions_of',
+    'SELECT id, kind, text, command, choices, asked_at FROM questions WHERE dispatch = :dispatch AND answered_at IS NULL AND closed_at IS NULL ORDER BY asked_at, id',
+    'SELECT id, kind, text, command, choices, asked_at FROM questions WHERE dispatch = %(dispatch)s AND answered_at IS NULL AND closed_at IS NULL ORDER BY asked_at, id',
+    UnansweredQuestion,
+)
+
+
+def questions_of(rows: Rows, /, *, dispatch: str) -> list[UnansweredQuestion]:
+    """What an agent asked and was not answered."""
+    return rows.select_all(QUESTIONS_OF, UnansweredQuestion, {'dispatch': dispatch})
+
+
+CONTEXTS = Query(
+    'contexts',
+    "SELECT d.id, d.kind, d.project, d.slug, d.home, d.host, d.tmux_socket, a.context, a.tokens, a.compacting, EXISTS (SELECT 1 FROM messages m WHERE m.dispatch = d.id AND m.kind = 'reminder' AND m.sender = 'fleet') AS reminded FROM dispatches d JOIN agents a ON a.dispatch = d.id WHERE d.project = :project AND d.exec_state = 'in_flight' AND d.report IS NULL AND d.asked_for IS NULL AND (a.context IS NOT NULL OR a.tokens IS NOT NULL OR a.compacting = 1) AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = d.id AND h.state = 'queued') ORDER BY d.created_at, d.id",
+    "SELECT d.id, d.kind, d.project, d.slug, d.home, d.host, d.tmux_socket, a.context, a.tokens, a.compacting, EXISTS (SELECT 1 FROM messages m WHERE m.dispatch = d.id AND m.kind = 'reminder' AND m.sender = 'fleet') AS reminded FROM dispatches d JOIN agents a ON a.dispatch = d.id WHERE d.project = %(project)s AND d.exec_state = 'in_flight' AND d.report IS NULL AND d.asked_for IS NULL AND (a.context IS NOT NULL OR a.tokens IS NOT NULL OR a.compacting = 1) AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = d.id AND h.state = 'queued') ORDER BY d.created_at, d.id",
+    AgentContext,
+)
+
+
+def contexts(rows: Rows, /, *, project: str) -> list[AgentContext]:
+    """How full the contexts of a project's agents are, and whether they were reminded of it."""
+    return rows.select_all(CONTEXTS, AgentContext, {'project': project})
+
+
+TROUBLE_OF = Query(
+    'trouble_of',
+    "SELECT slug, status, reason FROM tasks WHERE project = :project AND archived = 0 AND status IN ('blocked', 'failed') ORDER BY changed_at DESC, slug LIMIT :most",
+    "SELECT slug, status, reason FROM tasks WHERE project = %(project)s AND archived = 0 AND status IN ('blocked', 'failed') ORDER BY changed_at DESC, slug LIMIT %(most)s",
+    TaskTrouble,
+)
+
+
+def trouble_of(rows: Rows, /, *, project: str, most: int) -> list[TaskTrouble]:
+    """Tasks of a project that wait for a person: blocked or failed."""
+    return rows.select_all(TROUBLE_OF, TaskTrouble, {'project': project, 'most': most})

@@ -1,0 +1,643 @@
+"""The queries of sql/day.sql, compiled by `make sql`. Do not edit."""
+
+from __future__ import annotations
+
+from fleet.store.queries.shared import Existence
+from fleet.store.query import Query
+from fleet.store.row import Row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import HoldKind, QuestionKind, ReviewVerdict, TaskStatus
+    from fleet.store.transaction import Rows, Tx
+
+
+class QueuedReview(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'title',
+        'status',
+        'assignee',
+        'fixes',
+        'reason',
+        'priority',
+        'changed_at',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        title: str,
+        status: TaskStatus,
+        assignee: str | None,
+        fixes: int,
+        reason: str | None,
+        priority: int,
+        changed_at: int,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.title = title
+        self.status = status
+        self.assignee = assignee
+        self.fixes = fixes
+        self.reason = reason
+        self.priority = priority
+        self.changed_at = changed_at
+
+
+class Verdict(Row):
+    __slots__ = (
+        'at',
+        'actor',
+        'verdict',
+        'comments',
+        'work',
+    )
+
+    def __init__(
+        self,
+        at: int,
+        actor: str,
+        verdict: ReviewVerdict,
+        comments: str,
+        work: str | None,
+    ) -> None:
+        self.at = at
+        self.actor = actor
+        self.verdict = verdict
+        self.comments = comments
+        self.work = work
+
+
+class PullRequest(Row):
+    __slots__ = (
+        'title',
+        'description',
+        'status',
+        'stage',
+        'pull_request',
+        'merged',
+    )
+
+    def __init__(
+        self,
+        title: str,
+        description: str,
+        status: TaskStatus,
+        stage: str,
+        pull_request: str | None,
+        merged: str | None,
+    ) -> None:
+        self.title = title
+        self.description = description
+        self.status = status
+        self.stage = stage
+        self.pull_request = pull_request
+        self.merged = merged
+
+
+class TaskToPull(Row):
+    __slots__ = (
+        'slug',
+        'pull_request',
+    )
+
+    def __init__(
+        self,
+        slug: str,
+        pull_request: str | None,
+    ) -> None:
+        self.slug = slug
+        self.pull_request = pull_request
+
+
+class MergedTask(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'title',
+        'merged',
+        'merged_at',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        title: str,
+        merged: str,
+        merged_at: int,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.title = title
+        self.merged = merged
+        self.merged_at = merged_at
+
+
+class SettledDispatch(Row):
+    __slots__ = (
+        'at',
+        'project',
+        'slug',
+        'dispatch',
+        'what',
+    )
+
+    def __init__(
+        self,
+        at: int,
+        project: str | None,
+        slug: str | None,
+        dispatch: str | None,
+        what: str,
+    ) -> None:
+        self.at = at
+        self.project = project
+        self.slug = slug
+        self.dispatch = dispatch
+        self.what = what
+
+
+class ArchivedDispatch(Row):
+    __slots__ = (
+        'dispatch',
+        'what',
+    )
+
+    def __init__(
+        self,
+        dispatch: str,
+        what: str,
+    ) -> None:
+        self.dispatch = dispatch
+        self.what = what
+
+
+class Spending(Row):
+    __slots__ = (
+        'dispatch',
+        'tokens',
+        'cost',
+    )
+
+    def __init__(
+        self,
+        dispatch: str,
+        tokens: int | None,
+        cost: int | None,
+    ) -> None:
+        self.dispatch = dispatch
+        self.tokens = tokens
+        self.cost = cost
+
+
+class WaitingQuestion(Row):
+    __slots__ = (
+        'id',
+        'dispatch',
+        'kind',
+        'text',
+        'command',
+        'asked_at',
+        'project',
+        'slug',
+    )
+
+    def __init__(
+        self,
+        id: str,
+        dispatch: str,
+        kind: QuestionKind,
+        text: str,
+        command: str | None,
+        asked_at: int,
+        project: str,
+        slug: str | None,
+    ) -> None:
+        self.id = id
+        self.dispatch = dispatch
+        self.kind = kind
+        self.text = text
+        self.command = command
+        self.asked_at = asked_at
+        self.project = project
+        self.slug = slug
+
+
+class ParkedTask(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'title',
+        'status',
+        'stage',
+        'reason',
+        'not_before',
+        'changed_at',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        title: str,
+        status: TaskStatus,
+        stage: str,
+        reason: str | None,
+        not_before: int | None,
+        changed_at: int,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.title = title
+        self.status = status
+        self.stage = stage
+        self.reason = reason
+        self.not_before = not_before
+        self.changed_at = changed_at
+
+
+class FailedTask(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'title',
+        'reason',
+        'changed_at',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        title: str,
+        reason: str | None,
+        changed_at: int,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.title = title
+        self.reason = reason
+        self.changed_at = changed_at
+
+
+class TaskOnHand(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'title',
+        'stage',
+        'assignee',
+        'started_at',
+        'changed_at',
+        'pull_request',
+        'attempted',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        title: str,
+        stage: str,
+        assignee: str | None,
+        started_at: int | None,
+        changed_at: int,
+        pull_request: str | None,
+        attempted: int,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.title = title
+        self.stage = stage
+        self.assignee = assignee
+        self.started_at = started_at
+        self.changed_at = changed_at
+        self.pull_request = pull_request
+        self.attempted = attempted
+
+
+class UnmergedTask(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'title',
+        'pull_request',
+        'changed_at',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        title: str,
+        pull_request: str | None,
+        changed_at: int,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.title = title
+        self.pull_request = pull_request
+        self.changed_at = changed_at
+
+
+class EngineHold(Row):
+    __slots__ = (
+        'engine',
+        'kind',
+        'reason',
+        'since',
+        'until',
+    )
+
+    def __init__(
+        self,
+        engine: str,
+        kind: HoldKind,
+        reason: str,
+        since: int,
+        until: int | None,
+    ) -> None:
+        self.engine = engine
+        self.kind = kind
+        self.reason = reason
+        self.since = since
+        self.until = until
+
+
+class ClaimsElsewhere(Row):
+    __slots__ = (
+        'host',
+        'home',
+        'tmux_socket',
+        'path',
+        'name',
+        'n',
+    )
+
+    def __init__(
+        self,
+        host: str,
+        home: str | None,
+        tmux_socket: str,
+        path: str | None,
+        name: str | None,
+        n: int,
+    ) -> None:
+        self.host = host
+        self.home = home
+        self.tmux_socket = tmux_socket
+        self.path = path
+        self.name = name
+        self.n = n
+
+
+REVIEW_QUEUE = Query(
+    'review_queue',
+    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug",
+    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug",
+    QueuedReview,
+)
+
+
+def review_queue(rows: Rows, /) -> list[QueuedReview]:
+    """Work that waits for a verdict, with nobody at it, most urgent first."""
+    return rows.select_all(REVIEW_QUEUE, QueuedReview, {})
+
+
+ADD_VERDICT = Query(
+    'add_verdict',
+    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work) VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work)',
+    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work) VALUES (%(project)s, %(slug)s, %(seq)s, %(at)s, %(actor)s, %(verdict)s, %(comments)s, %(work)s)',
+    None,
+)
+
+
+def add_verdict(tx: Tx, /, *, project: str, slug: str, seq: int, at: int, actor: str, verdict: ReviewVerdict, comments: str, work: str | None) -> int:
+    """What a reviewer said."""
+    return tx.write(ADD_VERDICT, {'project': project, 'slug': slug, 'seq': seq, 'at': at, 'actor': actor, 'verdict': verdict, 'comments': comments, 'work': work})
+
+
+ACCEPTED_WORK = Query(
+    'accepted_work',
+    "SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work LIMIT 1",
+    "SELECT 1 AS yes FROM verdicts WHERE project = %(project)s AND slug = %(slug)s AND verdict = 'accept' AND work = %(work)s LIMIT 1",
+    Existence,
+)
+
+
+def accepted_work(rows: Rows, /, *, project: str, slug: str, work: str) -> Existence | None:
+    """Whether a commit of a task's work was accepted."""
+    return rows.select_one(ACCEPTED_WORK, Existence, {'project': project, 'slug': slug, 'work': work})
+
+
+VERDICTS_OF = Query(
+    'verdicts_of',
+    'SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq',
+    'SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = %(project)s AND slug = %(slug)s ORDER BY seq',
+    Verdict,
+)
+
+
+def verdicts_of(rows: Rows, /, *, project: str, slug: str) -> list[Verdict]:
+    """What was said of a task's work, oldest first."""
+    return rows.select_all(VERDICTS_OF, Verdict, {'project': project, 'slug': slug})
+
+
+JUDGE_TASK = Query(
+    'judge_task',
+    "UPDATE tasks SET status = :status, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work), assignee = COALESCE(assignee, :actor), changed_at = :at WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '')",
+    "UPDATE tasks SET status = %(status)s, stage = %(stage)s, reason = %(reason)s, work = COALESCE(CAST(%(work)s AS TEXT), work), assignee = COALESCE(assignee, %(actor)s), changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND stage = 'review' AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(assignee)s AS TEXT), '')",
+    None,
+)
+
+
+def judge_task(tx: Tx, /, *, status: TaskStatus, stage: str, reason: str | None, work: str | None, actor: str, at: int, project: str, slug: str, was: TaskStatus, assignee: str | None) -> int:
+    """Compare and set: a verdict moves work that is under review on, or back. It names the commit that it speaks of."""
+    return tx.write(JUDGE_TASK, {'status': status, 'stage': stage, 'reason': reason, 'work': work, 'actor': actor, 'at': at, 'project': project, 'slug': slug, 'was': was, 'assignee': assignee})
+
+
+PULL_REQUEST_OF = Query(
+    'pull_request_of',
+    'SELECT title, description, status, stage, pull_request, merged FROM tasks WHERE project = :project AND slug = :slug',
+    'SELECT title, description, status, stage, pull_request, merged FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
+    PullRequest,
+)
+
+
+def pull_request_of(rows: Rows, /, *, project: str, slug: str) -> PullRequest | None:
+    """Where a task's pull request is, and how far the task is."""
+    return rows.select_one(PULL_REQUEST_OF, PullRequest, {'project': project, 'slug': slug})
+
+
+SET_PULL_REQUEST = Query(
+    'set_pull_request',
+    "UPDATE tasks SET pull_request = :pull_request, changed_at = :at WHERE project = :project AND slug = :slug AND COALESCE(pull_request, '') = COALESCE(CAST(:was AS TEXT), '')",
+    "UPDATE tasks SET pull_request = %(pull_request)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND COALESCE(pull_request, '') = COALESCE(CAST(%(was)s AS TEXT), '')",
+    None,
+)
+
+
+def set_pull_request(tx: Tx, /, *, pull_request: str | None, at: int, project: str, slug: str, was: str | None) -> int:
+    """Compare and set: a task has one pull request."""
+    return tx.write(SET_PULL_REQUEST, {'pull_request': pull_request, 'at': at, 'project': project, 'slug': slug, 'was': was})
+
+
+TASKS_TO_PULL = Query(
+    'tasks_to_pull',
+    "SELECT slug, pull_request FROM tasks WHERE project = :project AND merged IS NULL AND archived = 0 AND job IS NULL AND (status = 'done' OR (status IN ('in_progress', 'open') AND stage = 'finisher')) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, slug",
+    "SELECT slug, pull_request FROM tasks WHERE project = %(project)s AND merged IS NULL AND archived = 0 AND job IS NULL AND (status = 'done' OR (status IN ('in_progress', 'open') AND stage = 'finisher')) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, slug",
+    TaskToPull,
+)
+
+
+def tasks_to_pull(rows: Rows, /, *, project: str) -> list[TaskToPull]:
+    """Work at its last stage with nobody at it: what has a pull request, and what may still get one."""
+    return rows.select_all(TASKS_TO_PULL, TaskToPull, {'project': project})
+
+
+MERGED_SINCE = Query(
+    'merged_since',
+    'SELECT project, slug, title, merged, merged_at FROM tasks WHERE merged_at >= :since AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY merged_at, project, slug',
+    'SELECT project, slug, title, merged, merged_at FROM tasks WHERE merged_at >= %(since)s AND job IS NULL AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY merged_at, project, slug',
+    MergedTask,
+)
+
+
+def merged_since(rows: Rows, /, *, since: int, project: str | None) -> list[MergedTask]:
+    """What was merged since a time, oldest first."""
+    return rows.select_all(MERGED_SINCE, MergedTask, {'since': since, 'project': project})
+
+
+SETTLED_SINCE = Query(
+    'settled_since',
+    "SELECT at, project, slug, dispatch, what FROM operations WHERE at >= :since AND why LIKE 'settle %' AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY seq",
+    "SELECT at, project, slug, dispatch, what FROM operations WHERE at >= %(since)s AND why LIKE 'settle %%' AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY seq",
+    SettledDispatch,
+)
+
+
+def settled_since(rows: Rows, /, *, since: int, project: str | None) -> list[SettledDispatch]:
+    """How dispatches ended since a time, oldest first."""
+    return rows.select_all(SETTLED_SINCE, SettledDispatch, {'since': since, 'project': project})
+
+
+ARCHIVED_SINCE = Query(
+    'archived_since',
+    "SELECT dispatch, what FROM operations WHERE at >= :since AND why LIKE 'archive %' AND dispatch IS NOT NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project)",
+    "SELECT dispatch, what FROM operations WHERE at >= %(since)s AND why LIKE 'archive %%' AND dispatch IS NOT NULL AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s)",
+    ArchivedDispatch,
+)
+
+
+def archived_since(rows: Rows, /, *, since: int, project: str | None) -> list[ArchivedDispatch]:
+    """The journals that were archived since a time, with what their agents had spent."""
+    return rows.select_all(ARCHIVED_SINCE, ArchivedDispatch, {'since': since, 'project': project})
+
+
+SPENDING = Query(
+    'spending',
+    'SELECT a.dispatch, a.tokens, a.cost FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE (a.archived_at IS NULL OR a.archived_at >= :since) AND (CAST(:project AS TEXT) IS NULL OR d.project = :project)',
+    'SELECT a.dispatch, a.tokens, a.cost FROM agents a JOIN dispatches d ON d.id = a.dispatch WHERE (a.archived_at IS NULL OR a.archived_at >= %(since)s) AND (CAST(%(project)s AS TEXT) IS NULL OR d.project = %(project)s)',
+    Spending,
+)
+
+
+def spending(rows: Rows, /, *, since: int, project: str | None) -> list[Spending]:
+    """What the agents in the tables have spent, of those that were at work since a time."""
+    return rows.select_all(SPENDING, Spending, {'since': since, 'project': project})
+
+
+WAITING_QUESTIONS = Query(
+    'waiting_questions',
+    "SELECT u.id, u.dispatch, u.kind, u.text, u.command, u.asked_at, d.project, d.slug FROM questions u JOIN dispatches d ON d.id = u.dispatch WHERE u.closed_at IS NULL AND u.answered_at IS NULL AND d.exec_state IN ('pending', 'in_flight') ORDER BY u.asked_at, u.id",
+    "SELECT u.id, u.dispatch, u.kind, u.text, u.command, u.asked_at, d.project, d.slug FROM questions u JOIN dispatches d ON d.id = u.dispatch WHERE u.closed_at IS NULL AND u.answered_at IS NULL AND d.exec_state IN ('pending', 'in_flight') ORDER BY u.asked_at, u.id",
+    WaitingQuestion,
+)
+
+
+def waiting_questions(rows: Rows, /) -> list[WaitingQuestion]:
+    """What agents ask a person and nobody has answered yet, oldest first."""
+    return rows.select_all(WAITING_QUESTIONS, WaitingQuestion, {})
+
+
+PARKED_TASKS = Query(
+    'parked_tasks',
+    "SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks WHERE archived = 0 AND job IS NULL AND ((status = 'blocked' AND stage <> 'review') OR (status = 'open' AND not_before > :now)) ORDER BY changed_at DESC, project, slug LIMIT :most",
+    "SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks WHERE archived = 0 AND job IS NULL AND ((status = 'blocked' AND stage <> 'review') OR (status = 'open' AND not_before > %(now)s)) ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
+    ParkedTask,
+)
+
+
+def parked_tasks(rows: Rows, /, *, now: int, most: int) -> list[ParkedTask]:
+    """What is blocked, or waits for a time; newest first. A review that came to nothing waits for a person, and is not among them."""
+    return rows.select_all(PARKED_TASKS, ParkedTask, {'now': now, 'most': most})
+
+
+FAILED_TASKS = Query(
+    'failed_tasks',
+    "SELECT project, slug, title, reason, changed_at FROM tasks WHERE status = 'failed' AND archived = 0 AND job IS NULL ORDER BY changed_at DESC, project, slug LIMIT :most",
+    "SELECT project, slug, title, reason, changed_at FROM tasks WHERE status = 'failed' AND archived = 0 AND job IS NULL ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
+    FailedTask,
+)
+
+
+def failed_tasks(rows: Rows, /, *, most: int) -> list[FailedTask]:
+    """Tasks that failed, newest first."""
+    return rows.select_all(FAILED_TASKS, FailedTask, {'most': most})
+
+
+TASKS_ON_HAND = Query(
+    'tasks_on_hand',
+    "SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE status = 'in_progress' AND job IS NULL ORDER BY started_at, project, slug LIMIT :most",
+    "SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE status = 'in_progress' AND job IS NULL ORDER BY started_at, project, slug LIMIT %(most)s",
+    TaskOnHand,
+)
+
+
+def tasks_on_hand(rows: Rows, /, *, most: int) -> list[TaskOnHand]:
+    """Tasks in progress, longest first, and whether an agent is at work on them."""
+    return rows.select_all(TASKS_ON_HAND, TaskOnHand, {'most': most})
+
+
+UNMERGED_TASKS = Query(
+    'unmerged_tasks',
+    "SELECT project, slug, title, pull_request, changed_at FROM tasks WHERE status = 'done' AND merged IS NULL AND archived = 0 AND job IS NULL AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = tasks.project AND b.slug = tasks.slug) ORDER BY changed_at, project, slug LIMIT :most",
+    "SELECT project, slug, title, pull_request, changed_at FROM tasks WHERE status = 'done' AND merged IS NULL AND archived = 0 AND job IS NULL AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = tasks.project AND b.slug = tasks.slug) ORDER BY changed_at, project, slug LIMIT %(most)s",
+    UnmergedTask,
+)
+
+
+def unmerged_tasks(rows: Rows, /, *, most: int) -> list[UnmergedTask]:
+    """Tasks that a person called done and whose work, by an agent, is not merged."""
+    return rows.select_all(UNMERGED_TASKS, UnmergedTask, {'most': most})
+
+
+ALL_HOLDS = Query(
+    'all_holds',
+    'SELECT engine, kind, reason, since, until FROM holds ORDER BY engine',
+    'SELECT engine, kind, reason, since, until FROM holds ORDER BY engine',
+    EngineHold,
+)
+
+
+def all_holds(rows: Rows, /) -> list[EngineHold]:
+    """Engines that are held back for the whole fleet."""
+    return rows.select_all(ALL_HOLDS, EngineHold, {})
+
+
+CLAIMS_ELSEWHERE = Query(
+    'claims_elsewhere',
+    "SELECT c.host, c.home, COALESCE(d.tmux_socket, '') AS tmux_socket, h.path, h.name, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN homes h ON h.id = c.home WHERE c.state <> 'released' AND (c.host <> :host OR (c.home IS NOT NULL AND c.home <> :home) OR (c.home IS NULL AND d.tmux_socket IS NOT NULL AND d.tmux_socket <> :socket)) GROUP BY c.host, c.home, d.tmux_socket, h.path, h.name ORDER BY c.host, c.home, d.tmux_socket",
+    "SELECT c.host, c.home, COALESCE(d.tmux_socket, '') AS tmux_socket, h.path, h.name, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN homes h ON h.id = c.home WHERE c.state <> 'released' AND (c.host <> %(host)s OR (c.home IS NOT NULL AND c.home <> %(home)s) OR (c.home IS NULL AND d.tmux_socket IS NOT NULL AND d.tmux_socket <> %(socket)s)) GROUP BY c.host, c.home, d.tmux_socket, h.path, h.name ORDER BY c.host, c.home, d.tmux_socket",
+    ClaimsElsewhere,
+)
+
+
+def claims_elsewhere(rows: Rows, /, *, host: str, home: str, socket: str) -> list[ClaimsElsewhere]:
+    """Claims that this home does not answer for: another home's, another host's, or, from before homes were recorded, another socket's."""
+    return rows.select_all(CLAIMS_ELSEWHERE, ClaimsElsewhere, {'host': host, 'home': home, 'socket': socket})

@@ -1,0 +1,1031 @@
+"""The queries of sql/jobs.sql, compiled by `make sql`. Do not edit."""
+
+from __future__ import annotations
+
+from fleet.store.queries.shared import Count, TaskTrouble
+from fleet.store.query import Query
+from fleet.store.row import Row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import ExecState, ItemState, ItemVerdict, JobPart, JobPhase, JobState, TaskStatus
+    from fleet.store.transaction import Rows, Tx
+
+
+class Job(Row):
+    __slots__ = (
+        'id',
+        'project',
+        'name',
+        'source',
+        'folder',
+        'parameters',
+        'state',
+        'phase',
+        'reason',
+        'actor',
+        'added_at',
+        'changed_at',
+        'begun_at',
+        'ended_at',
+        'home',
+    )
+
+    def __init__(
+        self,
+        id: str,
+        project: str,
+        name: str,
+        source: str,
+        folder: str,
+        parameters: str,
+        state: JobState,
+        phase: JobPhase,
+        reason: str | None,
+        actor: str,
+        added_at: int,
+        changed_at: int,
+        begun_at: int,
+        ended_at: int | None,
+        home: str | None,
+    ) -> None:
+        self.id = id
+        self.project = project
+        self.name = name
+        self.source = source
+        self.folder = folder
+        self.parameters = parameters
+        self.state = state
+        self.phase = phase
+        self.reason = reason
+        self.actor = actor
+        self.added_at = added_at
+        self.changed_at = changed_at
+        self.begun_at = begun_at
+        self.ended_at = ended_at
+        self.home = home
+
+
+class JobHead(Row):
+    __slots__ = (
+        'id',
+        'name',
+        'project',
+        'state',
+    )
+
+    def __init__(
+        self,
+        id: str,
+        name: str,
+        project: str,
+        state: JobState,
+    ) -> None:
+        self.id = id
+        self.name = name
+        self.project = project
+        self.state = state
+
+
+class Item(Row):
+    __slots__ = (
+        'job',
+        'id',
+        'part',
+        'number',
+        'data',
+        'state',
+        'attempts',
+        'failures',
+        'not_before',
+        'dispatch',
+        'verdict',
+        'reason',
+        'signature',
+        'failed_at',
+        'merged',
+        'started_at',
+        'ended_at',
+        'history',
+    )
+
+    def __init__(
+        self,
+        job: str,
+        id: str,
+        part: JobPart,
+        number: int,
+        data: str,
+        state: ItemState,
+        attempts: int,
+        failures: int,
+        not_before: int | None,
+        dispatch: str | None,
+        verdict: ItemVerdict | None,
+        reason: str | None,
+        signature: str | None,
+        failed_at: int | None,
+        merged: str | None,
+        started_at: int | None,
+        ended_at: int | None,
+        history: str,
+    ) -> None:
+        self.job = job
+        self.id = id
+        self.part = part
+        self.number = number
+        self.data = data
+        self.state = state
+        self.attempts = attempts
+        self.failures = failures
+        self.not_before = not_before
+        self.dispatch = dispatch
+        self.verdict = verdict
+        self.reason = reason
+        self.signature = signature
+        self.failed_at = failed_at
+        self.merged = merged
+        self.started_at = started_at
+        self.ended_at = ended_at
+        self.history = history
+
+
+class ItemId(Row):
+    __slots__ = (
+        'id',
+    )
+
+    def __init__(
+        self,
+        id: str,
+    ) -> None:
+        self.id = id
+
+
+class ItemOfTask(Row):
+    __slots__ = (
+        'job',
+        'id',
+        'part',
+        'number',
+        'data',
+        'state',
+        'attempts',
+        'failures',
+        'not_before',
+        'dispatch',
+        'verdict',
+        'reason',
+        'signature',
+        'failed_at',
+        'merged',
+        'started_at',
+        'ended_at',
+        'history',
+        'project',
+        'source',
+        'parameters',
+        'folder',
+    )
+
+    def __init__(
+        self,
+        job: str,
+        id: str,
+        part: JobPart,
+        number: int,
+        data: str,
+        state: ItemState,
+        attempts: int,
+        failures: int,
+        not_before: int | None,
+        dispatch: str | None,
+        verdict: ItemVerdict | None,
+        reason: str | None,
+        signature: str | None,
+        failed_at: int | None,
+        merged: str | None,
+        started_at: int | None,
+        ended_at: int | None,
+        history: str,
+        project: str,
+        source: str,
+        parameters: str,
+        folder: str,
+    ) -> None:
+        self.job = job
+        self.id = id
+        self.part = part
+        self.number = number
+        self.data = data
+        self.state = state
+        self.attempts = attempts
+        self.failures = failures
+        self.not_before = not_before
+        self.dispatch = dispatch
+        self.verdict = verdict
+        self.reason = reason
+        self.signature = signature
+        self.failed_at = failed_at
+        self.merged = merged
+        self.started_at = started_at
+        self.ended_at = ended_at
+        self.history = history
+        self.project = project
+        self.source = source
+        self.parameters = parameters
+        self.folder = folder
+
+
+class ItemCount(Row):
+    __slots__ = (
+        'state',
+        'n',
+    )
+
+    def __init__(
+        self,
+        state: ItemState,
+        n: int,
+    ) -> None:
+        self.state = state
+        self.n = n
+
+
+class SoonestItem(Row):
+    __slots__ = (
+        'n',
+        'at',
+    )
+
+    def __init__(
+        self,
+        n: int,
+        at: int | None,
+    ) -> None:
+        self.n = n
+        self.at = at
+
+
+class FailuresAlike(Row):
+    __slots__ = (
+        'signature',
+        'n',
+    )
+
+    def __init__(
+        self,
+        signature: str,
+        n: int,
+    ) -> None:
+        self.signature = signature
+        self.n = n
+
+
+class EndedItem(Row):
+    __slots__ = (
+        'ended_at',
+        'state',
+    )
+
+    def __init__(
+        self,
+        ended_at: int,
+        state: ItemState,
+    ) -> None:
+        self.ended_at = ended_at
+        self.state = state
+
+
+class JobStep(Row):
+    __slots__ = (
+        'job',
+        'item',
+        'attempt',
+        'number',
+        'title',
+        'started_at',
+        'ended_at',
+        'status',
+        'reason',
+        'commits',
+    )
+
+    def __init__(
+        self,
+        job: str,
+        item: str,
+        attempt: int,
+        number: int,
+        title: str,
+        started_at: int,
+        ended_at: int,
+        status: int | None,
+        reason: str | None,
+        commits: str,
+    ) -> None:
+        self.job = job
+        self.item = item
+        self.attempt = attempt
+        self.number = number
+        self.title = title
+        self.started_at = started_at
+        self.ended_at = ended_at
+        self.status = status
+        self.reason = reason
+        self.commits = commits
+
+
+class JobLitter(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'job',
+        'item',
+        'state',
+        'job_state',
+        'home',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        job: str,
+        item: str,
+        state: ItemState,
+        job_state: JobState,
+        home: str | None,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.job = job
+        self.item = item
+        self.state = state
+        self.job_state = job_state
+        self.home = home
+
+
+class TaskJob(Row):
+    __slots__ = (
+        'job',
+    )
+
+    def __init__(
+        self,
+        job: str | None,
+    ) -> None:
+        self.job = job
+
+
+class DispatchOfTask(Row):
+    __slots__ = (
+        'id',
+        'exec_state',
+    )
+
+    def __init__(
+        self,
+        id: str,
+        exec_state: ExecState,
+    ) -> None:
+        self.id = id
+        self.exec_state = exec_state
+
+
+ADD_JOB = Query(
+    'add_job',
+    'INSERT INTO jobs (id, project, name, source, folder, parameters, actor, home, added_at, changed_at, begun_at) VALUES (:id, :project, :name, :source, :folder, :parameters, :actor, :home, :at, :at, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO jobs (id, project, name, source, folder, parameters, actor, home, added_at, changed_at, begun_at) VALUES (%(id)s, %(project)s, %(name)s, %(source)s, %(folder)s, %(parameters)s, %(actor)s, %(home)s, %(at)s, %(at)s, %(at)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_job(tx: Tx, /, *, id: str, project: str, name: str, source: str, folder: str, parameters: str, actor: str, home: str | None, at: int) -> int:
+    return tx.write(ADD_JOB, {'id': id, 'project': project, 'name': name, 'source': source, 'folder': folder, 'parameters': parameters, 'actor': actor, 'home': home, 'at': at})
+
+
+JOB_BY_ID = Query(
+    'job_by_id',
+    'SELECT * FROM jobs WHERE id = :id',
+    'SELECT * FROM jobs WHERE id = %(id)s',
+    Job,
+)
+
+
+def job_by_id(rows: Rows, /, *, id: str) -> Job | None:
+    return rows.select_one(JOB_BY_ID, Job, {'id': id})
+
+
+JOBS_LIKE = Query(
+    'jobs_like',
+    'SELECT id, name, project, state FROM jobs WHERE id LIKE :prefix ORDER BY added_at DESC, id LIMIT :most',
+    'SELECT id, name, project, state FROM jobs WHERE id LIKE %(prefix)s ORDER BY added_at DESC, id LIMIT %(most)s',
+    JobHead,
+)
+
+
+def jobs_like(rows: Rows, /, *, prefix: str, most: int) -> list[JobHead]:
+    """Jobs whose id begins with a text, newest first."""
+    return rows.select_all(JOBS_LIKE, JobHead, {'prefix': prefix, 'most': most})
+
+
+LISTED_JOBS = Query(
+    'listed_jobs',
+    'SELECT * FROM jobs WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY added_at DESC, id LIMIT :most',
+    'SELECT * FROM jobs WHERE (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY added_at DESC, id LIMIT %(most)s',
+    Job,
+)
+
+
+def listed_jobs(rows: Rows, /, *, project: str | None, most: int) -> list[Job]:
+    """Jobs of one project or of all, newest first."""
+    return rows.select_all(LISTED_JOBS, Job, {'project': project, 'most': most})
+
+
+BEGIN_JOB = Query(
+    'begin_job',
+    "UPDATE jobs SET state = 'running', reason = NULL, begun_at = :at, changed_at = :at, ended_at = NULL WHERE id = :id AND state IN ('running', 'paused', 'failed')",
+    "UPDATE jobs SET state = 'running', reason = NULL, begun_at = %(at)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state IN ('running', 'paused', 'failed')",
+    None,
+)
+
+
+def begin_job(tx: Tx, /, *, at: int, id: str) -> int:
+    """A runner takes a job up: what was paused or failed goes on."""
+    return tx.write(BEGIN_JOB, {'at': at, 'id': id})
+
+
+RENEW_JOB = Query(
+    'renew_job',
+    "UPDATE jobs SET state = 'running', phase = 'setup', reason = NULL, source = :source, folder = :folder, parameters = :parameters, begun_at = :at, changed_at = :at, ended_at = NULL WHERE id = :id AND state <> 'cancelled'",
+    "UPDATE jobs SET state = 'running', phase = 'setup', reason = NULL, source = %(source)s, folder = %(folder)s, parameters = %(parameters)s, begun_at = %(at)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state <> 'cancelled'",
+    None,
+)
+
+
+def renew_job(tx: Tx, /, *, source: str, folder: str, parameters: str, at: int, id: str) -> int:
+    """The same job is run once more, with its document and input read anew."""
+    return tx.write(RENEW_JOB, {'source': source, 'folder': folder, 'parameters': parameters, 'at': at, 'id': id})
+
+
+END_JOB = Query(
+    'end_job',
+    "UPDATE jobs SET state = :state, reason = :reason, changed_at = :at, ended_at = :at WHERE id = :id AND state = 'running'",
+    "UPDATE jobs SET state = %(state)s, reason = %(reason)s, changed_at = %(at)s, ended_at = %(at)s WHERE id = %(id)s AND state = 'running'",
+    None,
+)
+
+
+def end_job(tx: Tx, /, *, state: JobState, reason: str | None, at: int, id: str) -> int:
+    """Compare and set: a job that runs is paused, fails, is done or cancelled."""
+    return tx.write(END_JOB, {'state': state, 'reason': reason, 'at': at, 'id': id})
+
+
+CANCEL_JOB = Query(
+    'cancel_job',
+    "UPDATE jobs SET state = 'cancelled', reason = :reason, changed_at = :at, ended_at = :at WHERE id = :id AND state NOT IN ('done', 'cancelled')",
+    "UPDATE jobs SET state = 'cancelled', reason = %(reason)s, changed_at = %(at)s, ended_at = %(at)s WHERE id = %(id)s AND state NOT IN ('done', 'cancelled')",
+    None,
+)
+
+
+def cancel_job(tx: Tx, /, *, reason: str | None, at: int, id: str) -> int:
+    return tx.write(CANCEL_JOB, {'reason': reason, 'at': at, 'id': id})
+
+
+REOPEN_JOB = Query(
+    'reopen_job',
+    "UPDATE jobs SET state = 'paused', phase = 'map', reason = :reason, changed_at = :at, ended_at = NULL WHERE id = :id AND state IN ('done', 'failed', 'paused')",
+    "UPDATE jobs SET state = 'paused', phase = 'map', reason = %(reason)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state IN ('done', 'failed', 'paused')",
+    None,
+)
+
+
+def reopen_job(tx: Tx, /, *, reason: str | None, at: int, id: str) -> int:
+    """A job that was over has something to do again."""
+    return tx.write(REOPEN_JOB, {'reason': reason, 'at': at, 'id': id})
+
+
+STEP_PHASE = Query(
+    'step_phase',
+    'UPDATE jobs SET phase = :after, changed_at = :at WHERE id = :id AND phase = :before',
+    'UPDATE jobs SET phase = %(after)s, changed_at = %(at)s WHERE id = %(id)s AND phase = %(before)s',
+    None,
+)
+
+
+def step_phase(tx: Tx, /, *, after: JobPhase, at: int, id: str, before: JobPhase) -> int:
+    """Compare and set of the phase."""
+    return tx.write(STEP_PHASE, {'after': after, 'at': at, 'id': id, 'before': before})
+
+
+ADD_ITEM = Query(
+    'add_item',
+    'INSERT INTO items (job, id, part, number, data) VALUES (:job, :id, :part, :number, :data) ON CONFLICT DO NOTHING',
+    'INSERT INTO items (job, id, part, number, data) VALUES (%(job)s, %(id)s, %(part)s, %(number)s, %(data)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_item(tx: Tx, /, *, job: str, id: str, part: JobPart, number: int, data: str) -> int:
+    """The same content again is the same item."""
+    return tx.write(ADD_ITEM, {'job': job, 'id': id, 'part': part, 'number': number, 'data': data})
+
+
+RENUMBER_ITEM = Query(
+    'renumber_item',
+    "UPDATE items SET number = :number WHERE job = :job AND id = :id AND part = 'map' AND number <> :number",
+    "UPDATE items SET number = %(number)s WHERE job = %(job)s AND id = %(id)s AND part = 'map' AND number <> %(number)s",
+    None,
+)
+
+
+def renumber_item(tx: Tx, /, *, number: int, job: str, id: str) -> int:
+    return tx.write(RENUMBER_ITEM, {'number': number, 'job': job, 'id': id})
+
+
+NUMBER_AWAY = Query(
+    'number_away',
+    "UPDATE items SET number = -number WHERE job = :job AND part = 'map' AND number > 0",
+    "UPDATE items SET number = -number WHERE job = %(job)s AND part = 'map' AND number > 0",
+    None,
+)
+
+
+def number_away(tx: Tx, /, *, job: str) -> int:
+    """Before the input is read anew: every item is thought to be gone."""
+    return tx.write(NUMBER_AWAY, {'job': job})
+
+
+SKIP_GONE_ITEMS = Query(
+    'skip_gone_items',
+    "UPDATE items SET state = 'skipped', reason = :reason, ended_at = :at WHERE job = :job AND part = 'map' AND number < 0 AND state = 'waiting'",
+    "UPDATE items SET state = 'skipped', reason = %(reason)s, ended_at = %(at)s WHERE job = %(job)s AND part = 'map' AND number < 0 AND state = 'waiting'",
+    None,
+)
+
+
+def skip_gone_items(tx: Tx, /, *, reason: str | None, at: int | None, job: str) -> int:
+    """Items that were not in the input any more and nobody had begun."""
+    return tx.write(SKIP_GONE_ITEMS, {'reason': reason, 'at': at, 'job': job})
+
+
+BACK_ITEMS = Query(
+    'back_items',
+    "UPDATE items SET state = 'waiting', reason = NULL, ended_at = NULL, failures = 0 WHERE job = :job AND part = 'map' AND number > 0 AND state = 'skipped' AND reason = :reason",
+    "UPDATE items SET state = 'waiting', reason = NULL, ended_at = NULL, failures = 0 WHERE job = %(job)s AND part = 'map' AND number > 0 AND state = 'skipped' AND reason = %(reason)s",
+    None,
+)
+
+
+def back_items(tx: Tx, /, *, job: str, reason: str) -> int:
+    """Items that were skipped because they were gone, and are in the input again."""
+    return tx.write(BACK_ITEMS, {'job': job, 'reason': reason})
+
+
+ITEM_BY_ID = Query(
+    'item_by_id',
+    'SELECT * FROM items WHERE job = :job AND id = :id',
+    'SELECT * FROM items WHERE job = %(job)s AND id = %(id)s',
+    Item,
+)
+
+
+def item_by_id(rows: Rows, /, *, job: str, id: str) -> Item | None:
+    return rows.select_one(ITEM_BY_ID, Item, {'job': job, 'id': id})
+
+
+ITEMS_LIKE = Query(
+    'items_like',
+    'SELECT id FROM items WHERE job = :job AND id LIKE :prefix ORDER BY id LIMIT :most',
+    'SELECT id FROM items WHERE job = %(job)s AND id LIKE %(prefix)s ORDER BY id LIMIT %(most)s',
+    ItemId,
+)
+
+
+def items_like(rows: Rows, /, *, job: str, prefix: str, most: int) -> list[ItemId]:
+    """Items whose id begins with a text."""
+    return rows.select_all(ITEMS_LIKE, ItemId, {'job': job, 'prefix': prefix, 'most': most})
+
+
+ITEM_OF_TASK = Query(
+    'item_of_task',
+    "SELECT i.*, j.project, j.source, j.parameters, j.folder FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.project = :project AND t.slug = :slug",
+    "SELECT i.*, j.project, j.source, j.parameters, j.folder FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.project = %(project)s AND t.slug = %(slug)s",
+    ItemOfTask,
+)
+
+
+def item_of_task(rows: Rows, /, *, project: str, slug: str) -> ItemOfTask | None:
+    """The item that a dispatch works on, with its job."""
+    return rows.select_one(ITEM_OF_TASK, ItemOfTask, {'project': project, 'slug': slug})
+
+
+COUNT_ITEMS = Query(
+    'count_items',
+    "SELECT state, COUNT(*) AS n FROM items WHERE job = :job AND part = 'map' GROUP BY state",
+    "SELECT state, COUNT(*) AS n FROM items WHERE job = %(job)s AND part = 'map' GROUP BY state",
+    ItemCount,
+)
+
+
+def count_items(rows: Rows, /, *, job: str) -> list[ItemCount]:
+    """How many items of a job's map are in each state."""
+    return rows.select_all(COUNT_ITEMS, ItemCount, {'job': job})
+
+
+NEXT_ITEMS = Query(
+    'next_items',
+    "SELECT * FROM items WHERE job = :job AND state = 'waiting' AND part = :part AND (not_before IS NULL OR not_before <= :now) ORDER BY number LIMIT :most",
+    "SELECT * FROM items WHERE job = %(job)s AND state = 'waiting' AND part = %(part)s AND (not_before IS NULL OR not_before <= %(now)s) ORDER BY number LIMIT %(most)s",
+    Item,
+)
+
+
+def next_items(rows: Rows, /, *, job: str, part: JobPart, now: int, most: int) -> list[Item]:
+    """Items whose time has come, in their order."""
+    return rows.select_all(NEXT_ITEMS, Item, {'job': job, 'part': part, 'now': now, 'most': most})
+
+
+SOONEST_ITEM = Query(
+    'soonest_item',
+    "SELECT COUNT(*) AS n, MIN(COALESCE(not_before, 0)) AS at FROM items WHERE job = :job AND state = 'waiting' AND part = :part",
+    "SELECT COUNT(*) AS n, MIN(COALESCE(not_before, 0)) AS at FROM items WHERE job = %(job)s AND state = 'waiting' AND part = %(part)s",
+    SoonestItem,
+)
+
+
+def soonest_item(rows: Rows, /, *, job: str, part: JobPart) -> SoonestItem:
+    """When the next of those that wait may be tried."""
+    return rows.select_exactly_one(SOONEST_ITEM, SoonestItem, {'job': job, 'part': part})
+
+
+ITEMS_AT_WORK = Query(
+    'items_at_work',
+    "SELECT * FROM items WHERE job = :job AND state IN ('running', 'merging') ORDER BY number",
+    "SELECT * FROM items WHERE job = %(job)s AND state IN ('running', 'merging') ORDER BY number",
+    Item,
+)
+
+
+def items_at_work(rows: Rows, /, *, job: str) -> list[Item]:
+    """Items that are worked on or to be merged."""
+    return rows.select_all(ITEMS_AT_WORK, Item, {'job': job})
+
+
+ITEMS_PAGE = Query(
+    'items_page',
+    "SELECT * FROM items WHERE job = :job AND part = 'map' AND (CAST(:state AS TEXT) IS NULL OR state = :state) AND (number > :after OR (number = :after AND id > :after_id)) ORDER BY number, id LIMIT :most",
+    "SELECT * FROM items WHERE job = %(job)s AND part = 'map' AND (CAST(%(state)s AS TEXT) IS NULL OR state = %(state)s) AND (number > %(after)s OR (number = %(after)s AND id > %(after_id)s)) ORDER BY number, id LIMIT %(most)s",
+    Item,
+)
+
+
+def items_page(rows: Rows, /, *, job: str, state: ItemState | None, after: int, after_id: str, most: int) -> list[Item]:
+    """Items by number, a page at a time."""
+    return rows.select_all(ITEMS_PAGE, Item, {'job': job, 'state': state, 'after': after, 'after_id': after_id, 'most': most})
+
+
+START_ITEM = Query(
+    'start_item',
+    "UPDATE items SET state = 'running', attempts = attempts + 1, dispatch = NULL, verdict = NULL, reason = NULL, not_before = NULL, started_at = :at, ended_at = NULL WHERE job = :job AND id = :id AND state = 'waiting'",
+    "UPDATE items SET state = 'running', attempts = attempts + 1, dispatch = NULL, verdict = NULL, reason = NULL, not_before = NULL, started_at = %(at)s, ended_at = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'waiting'",
+    None,
+)
+
+
+def start_item(tx: Tx, /, *, at: int | None, job: str, id: str) -> int:
+    """Compare and set: one attempt at a time."""
+    return tx.write(START_ITEM, {'at': at, 'job': job, 'id': id})
+
+
+PUT_BACK_ITEM = Query(
+    'put_back_item',
+    "UPDATE items SET state = 'waiting', attempts = attempts - :unbegun, not_before = :not_before, started_at = NULL WHERE job = :job AND id = :id AND state = 'running' AND (verdict IS NULL OR signature = 'limit')",
+    "UPDATE items SET state = 'waiting', attempts = attempts - %(unbegun)s, not_before = %(not_before)s, started_at = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'running' AND (verdict IS NULL OR signature = 'limit')",
+    None,
+)
+
+
+def put_back_item(tx: Tx, /, *, unbegun: int, not_before: int | None, job: str, id: str) -> int:
+    """An attempt that never began does not count; one that was interrupted, or ended by a usage limit, does, but is no failure."""
+    return tx.write(PUT_BACK_ITEM, {'unbegun': unbegun, 'not_before': not_before, 'job': job, 'id': id})
+
+
+GIVE_ITEM = Query(
+    'give_item',
+    "UPDATE items SET dispatch = :dispatch WHERE job = :job AND id = :id AND state = 'running' AND dispatch IS NULL",
+    "UPDATE items SET dispatch = %(dispatch)s WHERE job = %(job)s AND id = %(id)s AND state = 'running' AND dispatch IS NULL",
+    None,
+)
+
+
+def give_item(tx: Tx, /, *, dispatch: str | None, job: str, id: str) -> int:
+    """Which dispatch is the attempt."""
+    return tx.write(GIVE_ITEM, {'dispatch': dispatch, 'job': job, 'id': id})
+
+
+JUDGE_ITEM = Query(
+    'judge_item',
+    "UPDATE items SET verdict = :verdict, reason = :reason, signature = :signature WHERE job = :job AND id = :id AND state = 'running' AND verdict IS NULL AND COALESCE(dispatch, :dispatch) = :dispatch",
+    "UPDATE items SET verdict = %(verdict)s, reason = %(reason)s, signature = %(signature)s WHERE job = %(job)s AND id = %(id)s AND state = 'running' AND verdict IS NULL AND COALESCE(dispatch, %(dispatch)s) = %(dispatch)s",
+    None,
+)
+
+
+def judge_item(tx: Tx, /, *, verdict: ItemVerdict | None, reason: str | None, signature: str | None, job: str, id: str, dispatch: str) -> int:
+    """What the steps came to, by the dispatch that did them; the first word counts."""
+    return tx.write(JUDGE_ITEM, {'verdict': verdict, 'reason': reason, 'signature': signature, 'job': job, 'id': id, 'dispatch': dispatch})
+
+
+FAIL_ITEM = Query(
+    'fail_item',
+    "UPDATE items SET state = :state, reason = :reason, signature = :signature, failed_at = :at, not_before = :not_before, failures = failures + 1, history = :history, ended_at = CASE WHEN :state = 'waiting' THEN NULL ELSE :at END WHERE job = :job AND id = :id AND state = :was",
+    "UPDATE items SET state = %(state)s, reason = %(reason)s, signature = %(signature)s, failed_at = %(at)s, not_before = %(not_before)s, failures = failures + 1, history = %(history)s, ended_at = CASE WHEN %(state)s = 'waiting' THEN NULL ELSE %(at)s END WHERE job = %(job)s AND id = %(id)s AND state = %(was)s",
+    None,
+)
+
+
+def fail_item(tx: Tx, /, *, state: ItemState, reason: str | None, signature: str | None, at: int, not_before: int | None, history: str, job: str, id: str, was: ItemState) -> int:
+    """Compare and set: an attempt failed; it waits for the next, or is over."""
+    return tx.write(FAIL_ITEM, {'state': state, 'reason': reason, 'signature': signature, 'at': at, 'not_before': not_before, 'history': history, 'job': job, 'id': id, 'was': was})
+
+
+PASS_ITEM = Query(
+    'pass_item',
+    "UPDATE items SET state = 'merging', reason = NULL, signature = NULL WHERE job = :job AND id = :id AND state = 'running'",
+    "UPDATE items SET state = 'merging', reason = NULL, signature = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'running'",
+    None,
+)
+
+
+def pass_item(tx: Tx, /, *, job: str, id: str) -> int:
+    """Compare and set: its steps are done, it is to be merged."""
+    return tx.write(PASS_ITEM, {'job': job, 'id': id})
+
+
+FINISH_ITEM = Query(
+    'finish_item',
+    "UPDATE items SET state = 'done', merged = :merged, reason = NULL, signature = NULL, ended_at = :at WHERE job = :job AND id = :id AND state IN ('running', 'merging')",
+    "UPDATE items SET state = 'done', merged = %(merged)s, reason = NULL, signature = NULL, ended_at = %(at)s WHERE job = %(job)s AND id = %(id)s AND state IN ('running', 'merging')",
+    None,
+)
+
+
+def finish_item(tx: Tx, /, *, merged: str | None, at: int | None, job: str, id: str) -> int:
+    """Compare and set: it is done."""
+    return tx.write(FINISH_ITEM, {'merged': merged, 'at': at, 'job': job, 'id': id})
+
+
+REVIVE_ITEM = Query(
+    'revive_item',
+    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = :job AND id = :id AND state IN ('dead', 'parked', 'skipped')",
+    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = %(job)s AND id = %(id)s AND state IN ('dead', 'parked', 'skipped')",
+    None,
+)
+
+
+def revive_item(tx: Tx, /, *, job: str, id: str) -> int:
+    """Out of the dead-letter queue, or parked: to be tried again."""
+    return tx.write(REVIVE_ITEM, {'job': job, 'id': id})
+
+
+DROP_ITEM = Query(
+    'drop_item',
+    "UPDATE items SET state = 'skipped', reason = :reason WHERE job = :job AND id = :id AND state IN ('dead', 'parked')",
+    "UPDATE items SET state = 'skipped', reason = %(reason)s WHERE job = %(job)s AND id = %(id)s AND state IN ('dead', 'parked')",
+    None,
+)
+
+
+def drop_item(tx: Tx, /, *, reason: str | None, job: str, id: str) -> int:
+    """Out of the dead-letter queue for good."""
+    return tx.write(DROP_ITEM, {'reason': reason, 'job': job, 'id': id})
+
+
+RESET_PART = Query(
+    'reset_part',
+    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = :job AND id = :id AND state NOT IN ('waiting', 'running', 'merging')",
+    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = %(job)s AND id = %(id)s AND state NOT IN ('waiting', 'running', 'merging')",
+    None,
+)
+
+
+def reset_part(tx: Tx, /, *, job: str, id: str) -> int:
+    """Setup or reduce is to be done once more."""
+    return tx.write(RESET_PART, {'job': job, 'id': id})
+
+
+FAILURES_ALIKE = Query(
+    'failures_alike',
+    "SELECT signature, COUNT(*) AS n FROM items WHERE job = :job AND part = 'map' AND signature IS NOT NULL AND failed_at >= :since GROUP BY signature ORDER BY n DESC, signature LIMIT 1",
+    "SELECT signature, COUNT(*) AS n FROM items WHERE job = %(job)s AND part = 'map' AND signature IS NOT NULL AND failed_at >= %(since)s GROUP BY signature ORDER BY n DESC, signature LIMIT 1",
+    FailuresAlike,
+)
+
+
+def failures_alike(rows: Rows, /, *, job: str, since: int) -> FailuresAlike | None:
+    """How many items failed in the same way since a time, most frequent first."""
+    return rows.select_one(FAILURES_ALIKE, FailuresAlike, {'job': job, 'since': since})
+
+
+ITEMS_TRIED = Query(
+    'items_tried',
+    "SELECT COUNT(*) AS n FROM items WHERE job = :job AND part = 'map' AND ((signature IS NOT NULL AND failed_at >= :since) OR (state = 'done' AND ended_at >= :since))",
+    "SELECT COUNT(*) AS n FROM items WHERE job = %(job)s AND part = 'map' AND ((signature IS NOT NULL AND failed_at >= %(since)s) OR (state = 'done' AND ended_at >= %(since)s))",
+    Count,
+)
+
+
+def items_tried(rows: Rows, /, *, job: str, since: int) -> Count:
+    """How many items failed or were done since a time."""
+    return rows.select_exactly_one(ITEMS_TRIED, Count, {'job': job, 'since': since})
+
+
+ENDED_OVER_TIME = Query(
+    'ended_over_time',
+    "SELECT ended_at, state FROM items WHERE job = :job AND part = 'map' AND ended_at IS NOT NULL ORDER BY ended_at, id",
+    "SELECT ended_at, state FROM items WHERE job = %(job)s AND part = 'map' AND ended_at IS NOT NULL ORDER BY ended_at, id",
+    EndedItem,
+)
+
+
+def ended_over_time(rows: Rows, /, *, job: str) -> list[EndedItem]:
+    """When items ended, for the chart."""
+    return rows.select_all(ENDED_OVER_TIME, EndedItem, {'job': job})
+
+
+ADD_STEP = Query(
+    'add_step',
+    'INSERT INTO job_steps (job, item, attempt, number, title, started_at, ended_at, status, reason, commits) VALUES (:job, :item, :attempt, :number, :title, :started_at, :ended_at, :status, :reason, :commits) ON CONFLICT DO NOTHING',
+    'INSERT INTO job_steps (job, item, attempt, number, title, started_at, ended_at, status, reason, commits) VALUES (%(job)s, %(item)s, %(attempt)s, %(number)s, %(title)s, %(started_at)s, %(ended_at)s, %(status)s, %(reason)s, %(commits)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_step(tx: Tx, /, *, job: str, item: str, attempt: int, number: int, title: str, started_at: int, ended_at: int, status: int | None, reason: str | None, commits: str) -> int:
+    return tx.write(ADD_STEP, {'job': job, 'item': item, 'attempt': attempt, 'number': number, 'title': title, 'started_at': started_at, 'ended_at': ended_at, 'status': status, 'reason': reason, 'commits': commits})
+
+
+STEPS_OF_ITEM = Query(
+    'steps_of_item',
+    'SELECT * FROM job_steps WHERE job = :job AND item = :item ORDER BY attempt, number',
+    'SELECT * FROM job_steps WHERE job = %(job)s AND item = %(item)s ORDER BY attempt, number',
+    JobStep,
+)
+
+
+def steps_of_item(rows: Rows, /, *, job: str, item: str) -> list[JobStep]:
+    return rows.select_all(STEPS_OF_ITEM, JobStep, {'job': job, 'item': item})
+
+
+ADD_JOB_TASK = Query(
+    'add_job_task',
+    'INSERT INTO tasks (project, slug, title, description, added_at, changed_at, job) VALUES (:project, :slug, :title, :description, :at, :at, :job) ON CONFLICT DO NOTHING',
+    'INSERT INTO tasks (project, slug, title, description, added_at, changed_at, job) VALUES (%(project)s, %(slug)s, %(title)s, %(description)s, %(at)s, %(at)s, %(job)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_job_task(tx: Tx, /, *, project: str, slug: str, title: str, description: str, at: int, job: str | None) -> int:
+    """The task that an item is worked on as."""
+    return tx.write(ADD_JOB_TASK, {'project': project, 'slug': slug, 'title': title, 'description': description, 'at': at, 'job': job})
+
+
+OPEN_JOB_TASK = Query(
+    'open_job_task',
+    "UPDATE tasks SET status = 'open', stage = 'worker', assignee = NULL, reason = NULL, archived = 0, paused = 0, fixes = 0, ended_at = NULL, not_before = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND job = :job AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE tasks SET status = 'open', stage = 'worker', assignee = NULL, reason = NULL, archived = 0, paused = 0, fixes = 0, ended_at = NULL, not_before = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND job = %(job)s AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    None,
+)
+
+
+def open_job_task(tx: Tx, /, *, at: int, project: str, slug: str, job: str) -> int:
+    """An attempt begins: whatever the last one left, the task is open."""
+    return tx.write(OPEN_JOB_TASK, {'at': at, 'project': project, 'slug': slug, 'job': job})
+
+
+CLOSE_JOB_TASK = Query(
+    'close_job_task',
+    "UPDATE tasks SET status = :status, archived = 1, reason = :reason, ended_at = :at, changed_at = :at WHERE project = :project AND slug = :slug AND job = :job AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE tasks SET status = %(status)s, archived = 1, reason = %(reason)s, ended_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND job = %(job)s AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    None,
+)
+
+
+def close_job_task(tx: Tx, /, *, status: TaskStatus, reason: str | None, at: int, project: str, slug: str, job: str) -> int:
+    """The item is over: its worktree may go."""
+    return tx.write(CLOSE_JOB_TASK, {'status': status, 'reason': reason, 'at': at, 'project': project, 'slug': slug, 'job': job})
+
+
+OPEN_TASKS_OF_JOB = Query(
+    'open_tasks_of_job',
+    'SELECT slug, status, reason FROM tasks WHERE project = :project AND job = :job AND archived = 0 ORDER BY slug',
+    'SELECT slug, status, reason FROM tasks WHERE project = %(project)s AND job = %(job)s AND archived = 0 ORDER BY slug',
+    TaskTrouble,
+)
+
+
+def open_tasks_of_job(rows: Rows, /, *, project: str, job: str) -> list[TaskTrouble]:
+    """Tasks of a job whose worktrees may still be there."""
+    return rows.select_all(OPEN_TASKS_OF_JOB, TaskTrouble, {'project': project, 'job': job})
+
+
+JOB_LITTER = Query(
+    'job_litter',
+    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state, j.home FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
+    "SELECT t.project, t.slug, t.job, i.id AS item, i.state, j.state AS job_state, j.home FROM tasks t JOIN jobs j ON j.id = t.job JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.job IS NOT NULL AND t.archived = 0 AND (j.state = 'cancelled' OR (i.state IN ('done', 'skipped') AND (i.part = 'map' OR j.state = 'done'))) ORDER BY t.project, t.slug",
+    JobLitter,
+)
+
+
+def job_litter(rows: Rows, /) -> list[JobLitter]:
+    """Tasks of jobs whose items are over, and that should have been let go."""
+    return rows.select_all(JOB_LITTER, JobLitter, {})
+
+
+TASK_JOB = Query(
+    'task_job',
+    'SELECT job FROM tasks WHERE project = :project AND slug = :slug',
+    'SELECT job FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
+    TaskJob,
+)
+
+
+def task_job(rows: Rows, /, *, project: str, slug: str) -> TaskJob | None:
+    return rows.select_one(TASK_JOB, TaskJob, {'project': project, 'slug': slug})
+
+
+REMOVE_JOB_STEPS = Query(
+    'remove_job_steps',
+    'DELETE FROM job_steps WHERE job IN (SELECT id FROM jobs WHERE project = :project)',
+    'DELETE FROM job_steps WHERE job IN (SELECT id FROM jobs WHERE project = %(project)s)',
+    None,
+)
+
+
+def remove_job_steps(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_JOB_STEPS, {'project': project})
+
+
+REMOVE_ITEMS = Query(
+    'remove_items',
+    'DELETE FROM items WHERE job IN (SELECT id FROM jobs WHERE project = :project)',
+    'DELETE FROM items WHERE job IN (SELECT id FROM jobs WHERE project = %(project)s)',
+    None,
+)
+
+
+def remove_items(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_ITEMS, {'project': project})
+
+
+COUNT_JOB_CLAIMS = Query(
+    'count_job_claims',
+    "SELECT COUNT(*) AS n FROM claims WHERE state <> 'released' AND job IN (SELECT id FROM jobs WHERE project = :project)",
+    "SELECT COUNT(*) AS n FROM claims WHERE state <> 'released' AND job IN (SELECT id FROM jobs WHERE project = %(project)s)",
+    Count,
+)
+
+
+def count_job_claims(rows: Rows, /, *, project: str) -> Count:
+    """Claims of a project's jobs that are not released."""
+    return rows.select_exactly_one(COUNT_JOB_CLAIMS, Count, {'project': project})
+
+
+REMOVE_JOB_CLAIMS = Query(
+    'remove_job_claims',
+    "DELETE FROM claims WHERE state = 'released' AND job IN (SELECT id FROM jobs WHERE project = :project)",
+    "DELETE FROM claims WHERE state = 'released' AND job IN (SELECT id FROM jobs WHERE project = %(project)s)",
+    None,
+)
+
+
+def remove_job_claims(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_JOB_CLAIMS, {'project': project})
+
+
+REMOVE_JOBS = Query(
+    'remove_jobs',
+    'DELETE FROM jobs WHERE project = :project',
+    'DELETE FROM jobs WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_jobs(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_JOBS, {'project': project})
+
+
+DISPATCHES_OF_TASK = Query(
+    'dispatches_of_task',
+    'SELECT id, exec_state FROM dispatches WHERE project = :project AND slug = :slug ORDER BY created_at, id',
+    'SELECT id, exec_state FROM dispatches WHERE project = %(project)s AND slug = %(slug)s ORDER BY created_at, id',
+    DispatchOfTask,
+)
+
+
+def dispatches_of_task(rows: Rows, /, *, project: str, slug: str) -> list[DispatchOfTask]:
+    """Every journal of a task that is still in the tables, oldest first."""
+    return rows.select_all(DISPATCHES_OF_TASK, DispatchOfTask, {'project': project, 'slug': slug})

@@ -1,0 +1,130 @@
+"""The queries of sql/merges.sql, compiled by `make sql`. Do not edit."""
+
+from __future__ import annotations
+
+from fleet.store.query import Query
+from fleet.store.row import Row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.store.transaction import Rows, Tx
+
+
+class Merge(Row):
+    __slots__ = (
+        'seq',
+        'project',
+        'slug',
+        'integration',
+        'made',
+        'work',
+        'base',
+        'at',
+        'acknowledged_at',
+        'acknowledged_by',
+        'reason',
+    )
+
+    def __init__(
+        self,
+        seq: int,
+        project: str,
+        slug: str,
+        integration: str,
+        made: str,
+        work: str,
+        base: str,
+        at: int,
+        acknowledged_at: int | None,
+        acknowledged_by: str | None,
+        reason: str | None,
+    ) -> None:
+        self.seq = seq
+        self.project = project
+        self.slug = slug
+        self.integration = integration
+        self.made = made
+        self.work = work
+        self.base = base
+        self.at = at
+        self.acknowledged_at = acknowledged_at
+        self.acknowledged_by = acknowledged_by
+        self.reason = reason
+
+
+ADD_MERGE = Query(
+    'add_merge',
+    'INSERT INTO merges (seq, project, slug, integration, made, work, base, at) VALUES (:seq, :project, :slug, :integration, :made, :work, :base, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO merges (seq, project, slug, integration, made, work, base, at) VALUES (%(seq)s, %(project)s, %(slug)s, %(integration)s, %(made)s, %(work)s, %(base)s, %(at)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_merge(tx: Tx, /, *, seq: int, project: str, slug: str, integration: str, made: str, work: str, base: str, at: int) -> int:
+    """A task's work was merged into the integration branch."""
+    return tx.write(ADD_MERGE, {'seq': seq, 'project': project, 'slug': slug, 'integration': integration, 'made': made, 'work': work, 'base': base, 'at': at})
+
+
+RECORDED_MERGES = Query(
+    'recorded_merges',
+    'SELECT * FROM merges WHERE project = :project AND integration = :integration AND acknowledged_at IS NULL ORDER BY seq DESC',
+    'SELECT * FROM merges WHERE project = %(project)s AND integration = %(integration)s AND acknowledged_at IS NULL ORDER BY seq DESC',
+    Merge,
+)
+
+
+def recorded_merges(rows: Rows, /, *, project: str, integration: str) -> list[Merge]:
+    """Every merge into an integration branch that nobody has given up, newest first."""
+    return rows.select_all(RECORDED_MERGES, Merge, {'project': project, 'integration': integration})
+
+
+ALL_MERGES = Query(
+    'all_merges',
+    'SELECT * FROM merges WHERE project = :project AND integration = :integration ORDER BY seq DESC',
+    'SELECT * FROM merges WHERE project = %(project)s AND integration = %(integration)s ORDER BY seq DESC',
+    Merge,
+)
+
+
+def all_merges(rows: Rows, /, *, project: str, integration: str) -> list[Merge]:
+    """Every merge into an integration branch, newest first."""
+    return rows.select_all(ALL_MERGES, Merge, {'project': project, 'integration': integration})
+
+
+NEWEST_MERGE = Query(
+    'newest_merge',
+    'SELECT * FROM merges WHERE project = :project AND integration = :integration AND acknowledged_at IS NULL ORDER BY seq DESC LIMIT 1',
+    'SELECT * FROM merges WHERE project = %(project)s AND integration = %(integration)s AND acknowledged_at IS NULL ORDER BY seq DESC LIMIT 1',
+    Merge,
+)
+
+
+def newest_merge(rows: Rows, /, *, project: str, integration: str) -> Merge | None:
+    """The merge that was recorded last, of those that nobody has given up."""
+    return rows.select_one(NEWEST_MERGE, Merge, {'project': project, 'integration': integration})
+
+
+ACKNOWLEDGE_MERGE = Query(
+    'acknowledge_merge',
+    'UPDATE merges SET acknowledged_at = :at, acknowledged_by = :by, reason = :reason WHERE seq = :seq AND acknowledged_at IS NULL',
+    'UPDATE merges SET acknowledged_at = %(at)s, acknowledged_by = %(by)s, reason = %(reason)s WHERE seq = %(seq)s AND acknowledged_at IS NULL',
+    None,
+)
+
+
+def acknowledge_merge(tx: Tx, /, *, at: int | None, by: str | None, reason: str | None, seq: int) -> int:
+    """A person says that a merge is gone from the branch, and why."""
+    return tx.write(ACKNOWLEDGE_MERGE, {'at': at, 'by': by, 'reason': reason, 'seq': seq})
+
+
+REMOVE_MERGES = Query(
+    'remove_merges',
+    'DELETE FROM merges WHERE project = :project',
+    'DELETE FROM merges WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_merges(tx: Tx, /, *, project: str) -> int:
+    """The merges of a project that is removed. Its integration branch stays."""
+    return tx.write(REMOVE_MERGES, {'project': project})

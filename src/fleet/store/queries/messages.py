@@ -1,0 +1,268 @@
+"""The queries of sql/messages.sql, compiled by `make sql`. Do not edit."""
+
+from __future__ import annotations
+
+from fleet.store.queries.shared import Count
+from fleet.store.query import Query
+from fleet.store.row import Row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import MessageKind
+    from fleet.store.transaction import Rows, Tx
+
+
+class WaitingMessage(Row):
+    __slots__ = (
+        'id',
+        'dispatch',
+        'kind',
+        'sender',
+        'text',
+        'sent_at',
+        'delivered_at',
+        'how',
+    )
+
+    def __init__(
+        self,
+        id: str,
+        dispatch: str,
+        kind: MessageKind,
+        sender: str,
+        text: str,
+        sent_at: int,
+        delivered_at: int | None,
+        how: str | None,
+    ) -> None:
+        self.id = id
+        self.dispatch = dispatch
+        self.kind = kind
+        self.sender = sender
+        self.text = text
+        self.sent_at = sent_at
+        self.delivered_at = delivered_at
+        self.how = how
+
+
+class LastSaid(Row):
+    __slots__ = (
+        'at',
+    )
+
+    def __init__(
+        self,
+        at: int | None,
+    ) -> None:
+        self.at = at
+
+
+class ListedMessage(Row):
+    __slots__ = (
+        'id',
+        'dispatch',
+        'kind',
+        'sender',
+        'text',
+        'sent_at',
+        'delivered_at',
+        'acknowledged_at',
+    )
+
+    def __init__(
+        self,
+        id: str,
+        dispatch: str,
+        kind: MessageKind,
+        sender: str,
+        text: str,
+        sent_at: int,
+        delivered_at: int | None,
+        acknowledged_at: int | None,
+    ) -> None:
+        self.id = id
+        self.dispatch = dispatch
+        self.kind = kind
+        self.sender = sender
+        self.text = text
+        self.sent_at = sent_at
+        self.delivered_at = delivered_at
+        self.acknowledged_at = acknowledged_at
+
+
+class Message(Row):
+    __slots__ = (
+        'id',
+        'dispatch',
+        'kind',
+        'sender',
+        'text',
+        'sent_at',
+        'delivered_at',
+        'how',
+        'acknowledged_at',
+    )
+
+    def __init__(
+        self,
+        id: str,
+        dispatch: str,
+        kind: MessageKind,
+        sender: str,
+        text: str,
+        sent_at: int,
+        delivered_at: int | None,
+        how: str | None,
+        acknowledged_at: int | None,
+    ) -> None:
+        self.id = id
+        self.dispatch = dispatch
+        self.kind = kind
+        self.sender = sender
+        self.text = text
+        self.sent_at = sent_at
+        self.delivered_at = delivered_at
+        self.how = how
+        self.acknowledged_at = acknowledged_at
+
+
+ADD_MESSAGE = Query(
+    'add_message',
+    'INSERT INTO messages (id, dispatch, kind, sender, text, sent_at) VALUES (:id, :dispatch, :kind, :sender, :text, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO messages (id, dispatch, kind, sender, text, sent_at) VALUES (%(id)s, %(dispatch)s, %(kind)s, %(sender)s, %(text)s, %(at)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_message(tx: Tx, /, *, id: str, dispatch: str, kind: MessageKind, sender: str, text: str, at: int) -> int:
+    """Something to be told to an agent."""
+    return tx.write(ADD_MESSAGE, {'id': id, 'dispatch': dispatch, 'kind': kind, 'sender': sender, 'text': text, 'at': at})
+
+
+WAITING_MESSAGES = Query(
+    'waiting_messages',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, how FROM messages WHERE dispatch = :dispatch AND acknowledged_at IS NULL ORDER BY sent_at, id',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, how FROM messages WHERE dispatch = %(dispatch)s AND acknowledged_at IS NULL ORDER BY sent_at, id',
+    WaitingMessage,
+)
+
+
+def waiting_messages(rows: Rows, /, *, dispatch: str) -> list[WaitingMessage]:
+    """What an agent has not acknowledged yet, oldest first."""
+    return rows.select_all(WAITING_MESSAGES, WaitingMessage, {'dispatch': dispatch})
+
+
+DELIVER_MESSAGE = Query(
+    'deliver_message',
+    'UPDATE messages SET delivered_at = COALESCE(delivered_at, :at), how = COALESCE(how, :how) WHERE id = :id AND dispatch = :dispatch',
+    'UPDATE messages SET delivered_at = COALESCE(delivered_at, %(at)s), how = COALESCE(how, %(how)s) WHERE id = %(id)s AND dispatch = %(dispatch)s',
+    None,
+)
+
+
+def deliver_message(tx: Tx, /, *, at: int, how: str, id: str, dispatch: str) -> int:
+    """It was handed out; again is fine, the id stays the same."""
+    return tx.write(DELIVER_MESSAGE, {'at': at, 'how': how, 'id': id, 'dispatch': dispatch})
+
+
+ACKNOWLEDGE_MESSAGE = Query(
+    'acknowledge_message',
+    'UPDATE messages SET acknowledged_at = :at, delivered_at = COALESCE(delivered_at, :at) WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL',
+    'UPDATE messages SET acknowledged_at = %(at)s, delivered_at = COALESCE(delivered_at, %(at)s) WHERE id = %(id)s AND dispatch = %(dispatch)s AND acknowledged_at IS NULL',
+    None,
+)
+
+
+def acknowledge_message(tx: Tx, /, *, at: int, id: str, dispatch: str) -> int:
+    """Compare and set: applied once."""
+    return tx.write(ACKNOWLEDGE_MESSAGE, {'at': at, 'id': id, 'dispatch': dispatch})
+
+
+INHERIT_MESSAGES = Query(
+    'inherit_messages',
+    "UPDATE messages SET dispatch = :dispatch, delivered_at = NULL, how = NULL WHERE dispatch = :predecessor AND acknowledged_at IS NULL AND kind = 'message'",
+    "UPDATE messages SET dispatch = %(dispatch)s, delivered_at = NULL, how = NULL WHERE dispatch = %(predecessor)s AND acknowledged_at IS NULL AND kind = 'message'",
+    None,
+)
+
+
+def inherit_messages(tx: Tx, /, *, dispatch: str, predecessor: str) -> int:
+    """Who goes on in another's place gets what that one has not acknowledged."""
+    return tx.write(INHERIT_MESSAGES, {'dispatch': dispatch, 'predecessor': predecessor})
+
+
+LAST_SAID = Query(
+    'last_said',
+    'SELECT MAX(delivered_at) AS at FROM messages WHERE dispatch = :dispatch',
+    'SELECT MAX(delivered_at) AS at FROM messages WHERE dispatch = %(dispatch)s',
+    LastSaid,
+)
+
+
+def last_said(rows: Rows, /, *, dispatch: str) -> LastSaid:
+    """When something was last said to an agent."""
+    return rows.select_exactly_one(LAST_SAID, LastSaid, {'dispatch': dispatch})
+
+
+ALL_MESSAGES = Query(
+    'all_messages',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, acknowledged_at FROM messages ORDER BY sent_at, id',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, acknowledged_at FROM messages ORDER BY sent_at, id',
+    ListedMessage,
+)
+
+
+def all_messages(rows: Rows, /) -> list[ListedMessage]:
+    """Every message that is kept, oldest first."""
+    return rows.select_all(ALL_MESSAGES, ListedMessage, {})
+
+
+OLD_MESSAGES = Query(
+    'old_messages',
+    'SELECT COUNT(*) AS n FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < :before',
+    'SELECT COUNT(*) AS n FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < %(before)s',
+    Count,
+)
+
+
+def old_messages(rows: Rows, /, *, before: int) -> Count:
+    """How many acknowledged ones are older than a time."""
+    return rows.select_exactly_one(OLD_MESSAGES, Count, {'before': before})
+
+
+PRUNE_MESSAGES = Query(
+    'prune_messages',
+    'DELETE FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < :before',
+    'DELETE FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < %(before)s',
+    None,
+)
+
+
+def prune_messages(tx: Tx, /, *, before: int) -> int:
+    """Ids of what was acknowledged are kept for a week."""
+    return tx.write(PRUNE_MESSAGES, {'before': before})
+
+
+HAND_OUT_MESSAGE = Query(
+    'hand_out_message',
+    'UPDATE messages SET delivered_at = :at, how = :how WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL AND (delivered_at IS NULL OR delivered_at < :before)',
+    'UPDATE messages SET delivered_at = %(at)s, how = %(how)s WHERE id = %(id)s AND dispatch = %(dispatch)s AND acknowledged_at IS NULL AND (delivered_at IS NULL OR delivered_at < %(before)s)',
+    None,
+)
+
+
+def hand_out_message(tx: Tx, /, *, at: int | None, how: str | None, id: str, dispatch: str, before: int) -> int:
+    """Compare and set: one at a time hands it out; who did so long ago without an acknowledgement has died over it."""
+    return tx.write(HAND_OUT_MESSAGE, {'at': at, 'how': how, 'id': id, 'dispatch': dispatch, 'before': before})
+
+
+MESSAGE_BY_ID = Query(
+    'message_by_id',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, how, acknowledged_at FROM messages WHERE id = :id',
+    'SELECT id, dispatch, kind, sender, text, sent_at, delivered_at, how, acknowledged_at FROM messages WHERE id = %(id)s',
+    Message,
+)
+
+
+def message_by_id(rows: Rows, /, *, id: str) -> Message | None:
+    return rows.select_one(MESSAGE_BY_ID, Message, {'id': id})

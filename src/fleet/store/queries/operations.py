@@ -1,0 +1,383 @@
+"""The queries of sql/operations.sql, compiled by `make sql`. Do not edit."""
+
+from __future__ import annotations
+
+from fleet.store.queries.shared import Count
+from fleet.store.query import Query
+from fleet.store.row import Row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.store.transaction import Rows, Tx
+
+
+class NextOperation(Row):
+    __slots__ = (
+        'seq',
+        'why',
+        'request',
+        'result',
+    )
+
+    def __init__(
+        self,
+        seq: int,
+        why: str | None,
+        request: str | None,
+        result: str | None,
+    ) -> None:
+        self.seq = seq
+        self.why = why
+        self.request = request
+        self.result = result
+
+
+class OperationResult(Row):
+    __slots__ = (
+        'why',
+        'request',
+        'result',
+    )
+
+    def __init__(
+        self,
+        why: str,
+        request: str,
+        result: str,
+    ) -> None:
+        self.why = why
+        self.request = request
+        self.result = result
+
+
+class LastOperation(Row):
+    __slots__ = (
+        'seq',
+    )
+
+    def __init__(
+        self,
+        seq: int,
+    ) -> None:
+        self.seq = seq
+
+
+class Operation(Row):
+    __slots__ = (
+        'seq',
+        'at',
+        'actor',
+        'why',
+        'project',
+        'slug',
+        'dispatch',
+        'what',
+    )
+
+    def __init__(
+        self,
+        seq: int,
+        at: int,
+        actor: str,
+        why: str,
+        project: str | None,
+        slug: str | None,
+        dispatch: str | None,
+        what: str,
+    ) -> None:
+        self.seq = seq
+        self.at = at
+        self.actor = actor
+        self.why = why
+        self.project = project
+        self.slug = slug
+        self.dispatch = dispatch
+        self.what = what
+
+
+class OperationWhat(Row):
+    __slots__ = (
+        'what',
+    )
+
+    def __init__(
+        self,
+        what: str,
+    ) -> None:
+        self.what = what
+
+
+class WholeOperation(Row):
+    __slots__ = (
+        'seq',
+        'key',
+        'at',
+        'actor',
+        'why',
+        'request',
+        'project',
+        'slug',
+        'dispatch',
+        'what',
+        'result',
+    )
+
+    def __init__(
+        self,
+        seq: int,
+        key: str,
+        at: int,
+        actor: str,
+        why: str,
+        request: str,
+        project: str | None,
+        slug: str | None,
+        dispatch: str | None,
+        what: str,
+        result: str,
+    ) -> None:
+        self.seq = seq
+        self.key = key
+        self.at = at
+        self.actor = actor
+        self.why = why
+        self.request = request
+        self.project = project
+        self.slug = slug
+        self.dispatch = dispatch
+        self.what = what
+        self.result = result
+
+
+class OperationSeq(Row):
+    __slots__ = (
+        'seq',
+    )
+
+    def __init__(
+        self,
+        seq: int,
+    ) -> None:
+        self.seq = seq
+
+
+class OperationKey(Row):
+    __slots__ = (
+        'key',
+    )
+
+    def __init__(
+        self,
+        key: str,
+    ) -> None:
+        self.key = key
+
+
+class StaleSpeaker(Row):
+    __slots__ = (
+        'project',
+        'holder',
+    )
+
+    def __init__(
+        self,
+        project: str | None,
+        holder: str | None,
+    ) -> None:
+        self.project = project
+        self.holder = holder
+
+
+NEXT_OPERATION = Query(
+    'next_operation',
+    'SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq, (SELECT why FROM operations WHERE key = :key) AS why, (SELECT request FROM operations WHERE key = :key) AS request, (SELECT result FROM operations WHERE key = :key) AS result',
+    'SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq, (SELECT why FROM operations WHERE key = %(key)s) AS why, (SELECT request FROM operations WHERE key = %(key)s) AS request, (SELECT result FROM operations WHERE key = %(key)s) AS result',
+    NextOperation,
+)
+
+
+def next_operation(rows: Rows, /, *, key: str) -> NextOperation:
+    """The sequence number of the operation about to be written, and what is stored under its key."""
+    return rows.select_exactly_one(NEXT_OPERATION, NextOperation, {'key': key})
+
+
+WRITE_OPERATION = Query(
+    'write_operation',
+    'INSERT INTO operations (seq, key, at, actor, why, request, project, slug, dispatch, what, result) VALUES (:seq, :key, :at, :actor, :why, :request, :project, :slug, :dispatch, :what, :result)',
+    'INSERT INTO operations (seq, key, at, actor, why, request, project, slug, dispatch, what, result) VALUES (%(seq)s, %(key)s, %(at)s, %(actor)s, %(why)s, %(request)s, %(project)s, %(slug)s, %(dispatch)s, %(what)s, %(result)s)',
+    None,
+)
+
+
+def write_operation(tx: Tx, /, *, seq: int, key: str, at: int, actor: str, why: str, request: str, project: str | None, slug: str | None, dispatch: str | None, what: str, result: str) -> int:
+    """One committed change."""
+    return tx.write(WRITE_OPERATION, {'seq': seq, 'key': key, 'at': at, 'actor': actor, 'why': why, 'request': request, 'project': project, 'slug': slug, 'dispatch': dispatch, 'what': what, 'result': result})
+
+
+OPERATION_BY_KEY = Query(
+    'operation_by_key',
+    'SELECT why, request, result FROM operations WHERE key = :key',
+    'SELECT why, request, result FROM operations WHERE key = %(key)s',
+    OperationResult,
+)
+
+
+def operation_by_key(rows: Rows, /, *, key: str) -> OperationResult | None:
+    """What was answered to a request, if it was committed."""
+    return rows.select_one(OPERATION_BY_KEY, OperationResult, {'key': key})
+
+
+LAST_OPERATION = Query(
+    'last_operation',
+    'SELECT COALESCE(MAX(seq), 0) AS seq FROM operations',
+    'SELECT COALESCE(MAX(seq), 0) AS seq FROM operations',
+    LastOperation,
+)
+
+
+def last_operation(rows: Rows, /) -> LastOperation:
+    """The newest sequence number, 0 in an empty store."""
+    return rows.select_exactly_one(LAST_OPERATION, LastOperation, {})
+
+
+OPERATIONS_AFTER = Query(
+    'operations_after',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq > :after AND seq <= :until ORDER BY seq LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq > %(after)s AND seq <= %(until)s ORDER BY seq LIMIT %(most)s',
+    Operation,
+)
+
+
+def operations_after(rows: Rows, /, *, after: int, until: int, most: int) -> list[Operation]:
+    """What happened since a sequence number, oldest first."""
+    return rows.select_all(OPERATIONS_AFTER, Operation, {'after': after, 'until': until, 'most': most})
+
+
+OPERATIONS_OF_TASK = Query(
+    'operations_of_task',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE project = :project AND slug = :slug AND seq <= :until AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) ORDER BY seq DESC LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE project = %(project)s AND slug = %(slug)s AND seq <= %(until)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) ORDER BY seq DESC LIMIT %(most)s',
+    Operation,
+)
+
+
+def operations_of_task(rows: Rows, /, *, project: str, slug: str, until: int, since: int, before: int, actor: str | None, most: int) -> list[Operation]:
+    """The history of one task, newest first."""
+    return rows.select_all(OPERATIONS_OF_TASK, Operation, {'project': project, 'slug': slug, 'until': until, 'since': since, 'before': before, 'actor': actor, 'most': most})
+
+
+OPERATIONS_OF_DISPATCH = Query(
+    'operations_of_dispatch',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = :dispatch AND seq <= :until AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) ORDER BY seq DESC LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = %(dispatch)s AND seq <= %(until)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) ORDER BY seq DESC LIMIT %(most)s',
+    Operation,
+)
+
+
+def operations_of_dispatch(rows: Rows, /, *, dispatch: str, until: int, since: int, before: int, actor: str | None, most: int) -> list[Operation]:
+    """What one dispatch did or had done to it, newest first."""
+    return rows.select_all(OPERATIONS_OF_DISPATCH, Operation, {'dispatch': dispatch, 'until': until, 'since': since, 'before': before, 'actor': actor, 'most': most})
+
+
+OPERATIONS_BY_WHY = Query(
+    'operations_by_why',
+    'SELECT what FROM operations WHERE dispatch = :dispatch AND why = :why ORDER BY seq',
+    'SELECT what FROM operations WHERE dispatch = %(dispatch)s AND why = %(why)s ORDER BY seq',
+    OperationWhat,
+)
+
+
+def operations_by_why(rows: Rows, /, *, dispatch: str, why: str) -> list[OperationWhat]:
+    """What was done to one dispatch for one reason, oldest first."""
+    return rows.select_all(OPERATIONS_BY_WHY, OperationWhat, {'dispatch': dispatch, 'why': why})
+
+
+OPERATIONS_MATCHING = Query(
+    'operations_matching',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq <= :until AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY seq DESC LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE seq <= %(until)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY seq DESC LIMIT %(most)s',
+    Operation,
+)
+
+
+def operations_matching(rows: Rows, /, *, until: int, since: int, before: int, actor: str | None, project: str | None, most: int) -> list[Operation]:
+    """Operations of all or one project, newest first."""
+    return rows.select_all(OPERATIONS_MATCHING, Operation, {'until': until, 'since': since, 'before': before, 'actor': actor, 'project': project, 'most': most})
+
+
+OPERATIONS_TO_ROTATE = Query(
+    'operations_to_rotate',
+    'SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations WHERE seq < COALESCE((SELECT MIN(seq) FROM operations WHERE at >= :before), 9223372036854775807) AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT :most',
+    'SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations WHERE seq < COALESCE((SELECT MIN(seq) FROM operations WHERE at >= %(before)s), 9223372036854775807) AND seq < (SELECT MAX(seq) FROM operations) ORDER BY seq LIMIT %(most)s',
+    WholeOperation,
+)
+
+
+def operations_to_rotate(rows: Rows, /, *, before: int, most: int) -> list[WholeOperation]:
+    """The oldest operations before a time, whole and without a gap (clocks step back, sequences do not); never the newest one, which keeps the sequence going."""
+    return rows.select_all(OPERATIONS_TO_ROTATE, WholeOperation, {'before': before, 'most': most})
+
+
+OPERATION_SINCE = Query(
+    'operation_since',
+    'SELECT seq FROM operations WHERE project = :project AND seq > :after LIMIT 1',
+    'SELECT seq FROM operations WHERE project = %(project)s AND seq > %(after)s LIMIT 1',
+    OperationSeq,
+)
+
+
+def operation_since(rows: Rows, /, *, project: str, after: int) -> OperationSeq | None:
+    """Whether anything happened in a project after a sequence number."""
+    return rows.select_one(OPERATION_SINCE, OperationSeq, {'project': project, 'after': after})
+
+
+OPERATION_KEYS = Query(
+    'operation_keys',
+    'SELECT key FROM operations WHERE seq >= :first AND seq <= :last',
+    'SELECT key FROM operations WHERE seq >= %(first)s AND seq <= %(last)s',
+    OperationKey,
+)
+
+
+def operation_keys(rows: Rows, /, *, first: int, last: int) -> list[OperationKey]:
+    """The keys of the operations from one sequence number to another."""
+    return rows.select_all(OPERATION_KEYS, OperationKey, {'first': first, 'last': last})
+
+
+FORGET_OPERATIONS = Query(
+    'forget_operations',
+    'DELETE FROM operations WHERE seq >= :first AND seq <= :last',
+    'DELETE FROM operations WHERE seq >= %(first)s AND seq <= %(last)s',
+    None,
+)
+
+
+def forget_operations(tx: Tx, /, *, first: int, last: int) -> int:
+    """Operations that are safe in the archive."""
+    return tx.write(FORGET_OPERATIONS, {'first': first, 'last': last})
+
+
+COUNT_OPERATIONS = Query(
+    'count_operations',
+    'SELECT COUNT(*) AS n FROM operations',
+    'SELECT COUNT(*) AS n FROM operations',
+    Count,
+)
+
+
+def count_operations(rows: Rows, /) -> Count:
+    """How many there are in the tables."""
+    return rows.select_exactly_one(COUNT_OPERATIONS, Count, {})
+
+
+STALE_SPEAKER = Query(
+    'stale_speaker',
+    "SELECT d.project, s.holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project WHERE i.id = :id AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND COALESCE(s.holder, '') <> d.id))",
+    "SELECT d.project, s.holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project WHERE i.id = %(id)s AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND COALESCE(s.holder, '') <> d.id))",
+    StaleSpeaker,
+)
+
+
+def stale_speaker(rows: Rows, /, *, id: str) -> StaleSpeaker | None:
+    """Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat."""
+    return rows.select_one(STALE_SPEAKER, StaleSpeaker, {'id': id})

@@ -1,0 +1,352 @@
+"""The queries of sql/projects.sql, compiled by `make sql`. Do not edit."""
+
+from __future__ import annotations
+
+from fleet.store.queries.shared import Count
+from fleet.store.query import Query
+from fleet.store.row import Row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import TaskStatus
+    from fleet.store.transaction import Rows, Tx
+
+
+class Project(Row):
+    __slots__ = (
+        'name',
+        'path',
+        'added_at',
+    )
+
+    def __init__(
+        self,
+        name: str,
+        path: str,
+        added_at: int,
+    ) -> None:
+        self.name = name
+        self.path = path
+        self.added_at = added_at
+
+
+class StatusCount(Row):
+    __slots__ = (
+        'project',
+        'status',
+        'archived',
+        'n',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        status: TaskStatus,
+        archived: int,
+        n: int,
+    ) -> None:
+        self.project = project
+        self.status = status
+        self.archived = archived
+        self.n = n
+
+
+class ReadyCount(Row):
+    __slots__ = (
+        'project',
+        'n',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        n: int,
+    ) -> None:
+        self.project = project
+        self.n = n
+
+
+class TaskCount(Row):
+    __slots__ = (
+        'n',
+        'working',
+    )
+
+    def __init__(
+        self,
+        n: int,
+        working: int,
+    ) -> None:
+        self.n = n
+        self.working = working
+
+
+class DispatchCount(Row):
+    __slots__ = (
+        'project',
+        'active',
+        'blocked',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        active: int,
+        blocked: int,
+    ) -> None:
+        self.project = project
+        self.active = active
+        self.blocked = blocked
+
+
+class ReclaimTrouble(Row):
+    __slots__ = (
+        'kind',
+        'n',
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        n: int,
+    ) -> None:
+        self.kind = kind
+        self.n = n
+
+
+ADD_PROJECT = Query(
+    'add_project',
+    'INSERT INTO projects (name, path, added_at) VALUES (:name, :path, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO projects (name, path, added_at) VALUES (%(name)s, %(path)s, %(at)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_project(tx: Tx, /, *, name: str, path: str, at: int) -> int:
+    """Register a repository."""
+    return tx.write(ADD_PROJECT, {'name': name, 'path': path, 'at': at})
+
+
+PROJECT_BY_NAME = Query(
+    'project_by_name',
+    'SELECT name, path, added_at FROM projects WHERE name = :name',
+    'SELECT name, path, added_at FROM projects WHERE name = %(name)s',
+    Project,
+)
+
+
+def project_by_name(rows: Rows, /, *, name: str) -> Project | None:
+    """One project."""
+    return rows.select_one(PROJECT_BY_NAME, Project, {'name': name})
+
+
+PROJECT_BY_PATH = Query(
+    'project_by_path',
+    'SELECT name, path, added_at FROM projects WHERE path = :path',
+    'SELECT name, path, added_at FROM projects WHERE path = %(path)s',
+    Project,
+)
+
+
+def project_by_path(rows: Rows, /, *, path: str) -> Project | None:
+    """The project of a repository."""
+    return rows.select_one(PROJECT_BY_PATH, Project, {'path': path})
+
+
+ALL_PROJECTS = Query(
+    'all_projects',
+    'SELECT name, path, added_at FROM projects ORDER BY name',
+    'SELECT name, path, added_at FROM projects ORDER BY name',
+    Project,
+)
+
+
+def all_projects(rows: Rows, /) -> list[Project]:
+    """All projects by name."""
+    return rows.select_all(ALL_PROJECTS, Project, {})
+
+
+PROJECT_COUNTS = Query(
+    'project_counts',
+    'SELECT project, status, archived, COUNT(*) AS n FROM tasks WHERE job IS NULL GROUP BY project, status, archived',
+    'SELECT project, status, archived, COUNT(*) AS n FROM tasks WHERE job IS NULL GROUP BY project, status, archived',
+    StatusCount,
+)
+
+
+def project_counts(rows: Rows, /) -> list[StatusCount]:
+    """How many tasks each project has in each status; archived ones apart."""
+    return rows.select_all(PROJECT_COUNTS, StatusCount, {})
+
+
+READY_COUNTS = Query(
+    'ready_counts',
+    "SELECT project, COUNT(*) AS n FROM tasks WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= :now) GROUP BY project",
+    "SELECT project, COUNT(*) AS n FROM tasks WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= %(now)s) GROUP BY project",
+    ReadyCount,
+)
+
+
+def ready_counts(rows: Rows, /, *, now: int) -> list[ReadyCount]:
+    """How many tasks of each project could be started now."""
+    return rows.select_all(READY_COUNTS, ReadyCount, {'now': now})
+
+
+COUNT_TASKS = Query(
+    'count_tasks',
+    "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working FROM tasks WHERE project = :project",
+    "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working FROM tasks WHERE project = %(project)s",
+    TaskCount,
+)
+
+
+def count_tasks(rows: Rows, /, *, project: str) -> TaskCount:
+    """Tasks of a project, and how many of them are in progress."""
+    return rows.select_exactly_one(COUNT_TASKS, TaskCount, {'project': project})
+
+
+COUNT_DISPATCHES = Query(
+    'count_dispatches',
+    'SELECT COUNT(*) AS n FROM dispatches WHERE project = :project',
+    'SELECT COUNT(*) AS n FROM dispatches WHERE project = %(project)s',
+    Count,
+)
+
+
+def count_dispatches(rows: Rows, /, *, project: str) -> Count:
+    """Dispatches of a project that are still in the tables."""
+    return rows.select_exactly_one(COUNT_DISPATCHES, Count, {'project': project})
+
+
+REMOVE_LOG = Query(
+    'remove_log',
+    'DELETE FROM task_log WHERE project = :project',
+    'DELETE FROM task_log WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_log(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_LOG, {'project': project})
+
+
+REMOVE_ARTIFACTS = Query(
+    'remove_artifacts',
+    'DELETE FROM artifacts WHERE project = :project',
+    'DELETE FROM artifacts WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_artifacts(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_ARTIFACTS, {'project': project})
+
+
+REMOVE_TAGS = Query(
+    'remove_tags',
+    'DELETE FROM tags WHERE project = :project',
+    'DELETE FROM tags WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_tags(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_TAGS, {'project': project})
+
+
+REMOVE_EDGES = Query(
+    'remove_edges',
+    'DELETE FROM edges WHERE project = :project',
+    'DELETE FROM edges WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_edges(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_EDGES, {'project': project})
+
+
+REMOVE_VERDICTS = Query(
+    'remove_verdicts',
+    'DELETE FROM verdicts WHERE project = :project',
+    'DELETE FROM verdicts WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_verdicts(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_VERDICTS, {'project': project})
+
+
+REMOVE_TASKS = Query(
+    'remove_tasks',
+    'DELETE FROM tasks WHERE project = :project',
+    'DELETE FROM tasks WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_tasks(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_TASKS, {'project': project})
+
+
+REMOVE_SEAT = Query(
+    'remove_seat',
+    'DELETE FROM seats WHERE project = :project',
+    'DELETE FROM seats WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_seat(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_SEAT, {'project': project})
+
+
+REMOVE_PROJECT = Query(
+    'remove_project',
+    'DELETE FROM projects WHERE name = :project',
+    'DELETE FROM projects WHERE name = %(project)s',
+    None,
+)
+
+
+def remove_project(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_PROJECT, {'project': project})
+
+
+REMOVE_SPAWN_FAILURES = Query(
+    'remove_spawn_failures',
+    'DELETE FROM spawn_failures WHERE project = :project',
+    'DELETE FROM spawn_failures WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_spawn_failures(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_SPAWN_FAILURES, {'project': project})
+
+
+DISPATCH_COUNTS = Query(
+    'dispatch_counts',
+    "SELECT project, SUM(CASE WHEN exec_state IN ('pending', 'in_flight') THEN 1 ELSE 0 END) AS active, SUM(CASE WHEN recl_state IN ('partial', 'blocked') THEN 1 ELSE 0 END) AS blocked FROM dispatches GROUP BY project",
+    "SELECT project, SUM(CASE WHEN exec_state IN ('pending', 'in_flight') THEN 1 ELSE 0 END) AS active, SUM(CASE WHEN recl_state IN ('partial', 'blocked') THEN 1 ELSE 0 END) AS blocked FROM dispatches GROUP BY project",
+    DispatchCount,
+)
+
+
+def dispatch_counts(rows: Rows, /) -> list[DispatchCount]:
+    """How many dispatches of each project are at work, and how many could not be reclaimed."""
+    return rows.select_all(DISPATCH_COUNTS, DispatchCount, {})
+
+
+RECLAIM_TROUBLE = Query(
+    'reclaim_trouble',
+    "SELECT c.kind, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir' GROUP BY c.kind ORDER BY c.kind",
+    "SELECT c.kind, COUNT(*) AS n FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir' GROUP BY c.kind ORDER BY c.kind",
+    ReclaimTrouble,
+)
+
+
+def reclaim_trouble(rows: Rows, /) -> list[ReclaimTrouble]:
+    """Things that are still held although nobody needs them any more, counted by kind."""
+    return rows.select_all(RECLAIM_TROUBLE, ReclaimTrouble, {})

@@ -1,0 +1,596 @@
+"""The queries of sql/tasks.sql, compiled by `make sql`. Do not edit."""
+
+from __future__ import annotations
+
+from fleet.store.queries.shared import Existence
+from fleet.store.query import Query
+from fleet.store.row import Row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import TaskStatus
+    from fleet.store.transaction import Rows, Tx
+
+
+class TaskState(Row):
+    __slots__ = (
+        'status',
+        'stage',
+        'assignee',
+        'archived',
+        'paused',
+        'not_before',
+        'open_blockers',
+        'started_at',
+        'attempts',
+        'fixes',
+        'merged',
+        'work',
+        'attempted',
+    )
+
+    def __init__(
+        self,
+        status: TaskStatus,
+        stage: str,
+        assignee: str | None,
+        archived: int,
+        paused: int,
+        not_before: int | None,
+        open_blockers: int,
+        started_at: int | None,
+        attempts: int,
+        fixes: int,
+        merged: str | None,
+        work: str | None,
+        attempted: int,
+    ) -> None:
+        self.status = status
+        self.stage = stage
+        self.assignee = assignee
+        self.archived = archived
+        self.paused = paused
+        self.not_before = not_before
+        self.open_blockers = open_blockers
+        self.started_at = started_at
+        self.attempts = attempts
+        self.fixes = fixes
+        self.merged = merged
+        self.work = work
+        self.attempted = attempted
+
+
+class Slug(Row):
+    __slots__ = (
+        'slug',
+    )
+
+    def __init__(
+        self,
+        slug: str,
+    ) -> None:
+        self.slug = slug
+
+
+class FreedTask(Row):
+    __slots__ = (
+        'slug',
+        'paused',
+        'not_before',
+    )
+
+    def __init__(
+        self,
+        slug: str,
+        paused: int,
+        not_before: int | None,
+    ) -> None:
+        self.slug = slug
+        self.paused = paused
+        self.not_before = not_before
+
+
+class Miscount(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'kept',
+        'counted',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        kept: int,
+        counted: int,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.kept = kept
+        self.counted = counted
+
+
+class LongEndedTask(Row):
+    __slots__ = (
+        'slug',
+        'status',
+        'ended_at',
+    )
+
+    def __init__(
+        self,
+        slug: str,
+        status: TaskStatus,
+        ended_at: int,
+    ) -> None:
+        self.slug = slug
+        self.status = status
+        self.ended_at = ended_at
+
+
+class LogEntry(Row):
+    __slots__ = (
+        'at',
+        'actor',
+        'message',
+    )
+
+    def __init__(
+        self,
+        at: int,
+        actor: str,
+        message: str,
+    ) -> None:
+        self.at = at
+        self.actor = actor
+        self.message = message
+
+
+class Artifact(Row):
+    __slots__ = (
+        'path',
+        'at',
+        'actor',
+    )
+
+    def __init__(
+        self,
+        path: str,
+        at: int,
+        actor: str,
+    ) -> None:
+        self.path = path
+        self.at = at
+        self.actor = actor
+
+
+class Tag(Row):
+    __slots__ = (
+        'tag',
+    )
+
+    def __init__(
+        self,
+        tag: str,
+    ) -> None:
+        self.tag = tag
+
+
+class Need(Row):
+    __slots__ = (
+        'slug',
+        'title',
+        'status',
+        'assignee',
+        'reason',
+        'paused',
+        'not_before',
+        'open_blockers',
+    )
+
+    def __init__(
+        self,
+        slug: str,
+        title: str,
+        status: TaskStatus,
+        assignee: str | None,
+        reason: str | None,
+        paused: int,
+        not_before: int | None,
+        open_blockers: int,
+    ) -> None:
+        self.slug = slug
+        self.title = title
+        self.status = status
+        self.assignee = assignee
+        self.reason = reason
+        self.paused = paused
+        self.not_before = not_before
+        self.open_blockers = open_blockers
+
+
+ADD_TASK = Query(
+    'add_task',
+    'INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at) VALUES (:project, :slug, :title, :description, :status, :priority, :paused, :archived, :not_before, :verify, :engine, :assignee, :attempts, :reason, :open_blockers, :added_at, :changed_at, :started_at, :ended_at) ON CONFLICT DO NOTHING',
+    'INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at) VALUES (%(project)s, %(slug)s, %(title)s, %(description)s, %(status)s, %(priority)s, %(paused)s, %(archived)s, %(not_before)s, %(verify)s, %(engine)s, %(assignee)s, %(attempts)s, %(reason)s, %(open_blockers)s, %(added_at)s, %(changed_at)s, %(started_at)s, %(ended_at)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_task(tx: Tx, /, *, project: str, slug: str, title: str, description: str, status: TaskStatus, priority: int, paused: int, archived: int, not_before: int | None, verify: str | None, engine: str | None, assignee: str | None, attempts: int, reason: str | None, open_blockers: int, added_at: int, changed_at: int, started_at: int | None, ended_at: int | None) -> int:
+    """A new task. Its count of open blockers is set once its edges are there."""
+    return tx.write(ADD_TASK, {'project': project, 'slug': slug, 'title': title, 'description': description, 'status': status, 'priority': priority, 'paused': paused, 'archived': archived, 'not_before': not_before, 'verify': verify, 'engine': engine, 'assignee': assignee, 'attempts': attempts, 'reason': reason, 'open_blockers': open_blockers, 'added_at': added_at, 'changed_at': changed_at, 'started_at': started_at, 'ended_at': ended_at})
+
+
+TASK_EXISTS = Query(
+    'task_exists',
+    'SELECT 1 AS yes FROM tasks WHERE project = :project AND slug = :slug',
+    'SELECT 1 AS yes FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
+    Existence,
+)
+
+
+def task_exists(rows: Rows, /, *, project: str, slug: str) -> Existence | None:
+    """Whether a slug is taken."""
+    return rows.select_one(TASK_EXISTS, Existence, {'project': project, 'slug': slug})
+
+
+TASK_STATE = Query(
+    'task_state',
+    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, work, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = :project AND slug = :slug",
+    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, work, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = %(project)s AND slug = %(slug)s",
+    TaskState,
+)
+
+
+def task_state(rows: Rows, /, *, project: str, slug: str) -> TaskState | None:
+    """What the table of steps and the fence need to know of a task, and whether somebody is at work on it."""
+    return rows.select_one(TASK_STATE, TaskState, {'project': project, 'slug': slug})
+
+
+TASK_CALLED = Query(
+    'task_called',
+    'SELECT slug FROM tasks WHERE slug = :slug LIMIT 1',
+    'SELECT slug FROM tasks WHERE slug = %(slug)s LIMIT 1',
+    Slug,
+)
+
+
+def task_called(rows: Rows, /, *, slug: str) -> Slug | None:
+    """Whether a task of any project is called so."""
+    return rows.select_one(TASK_CALLED, Slug, {'slug': slug})
+
+
+CLAIM_TASK = Query(
+    'claim_task',
+    "UPDATE tasks SET status = 'in_progress', assignee = :actor, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= :at)",
+    "UPDATE tasks SET status = 'in_progress', assignee = %(actor)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= %(at)s)",
+    None,
+)
+
+
+def claim_task(tx: Tx, /, *, actor: str | None, at: int, project: str, slug: str) -> int:
+    """Compare and set: only a ready task, only by one."""
+    return tx.write(CLAIM_TASK, {'actor': actor, 'at': at, 'project': project, 'slug': slug})
+
+
+CLAIM_TASK_ALL_THE_SAME = Query(
+    'claim_task_all_the_same',
+    "UPDATE tasks SET status = 'in_progress', assignee = :actor, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open'",
+    "UPDATE tasks SET status = 'in_progress', assignee = %(actor)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open'",
+    None,
+)
+
+
+def claim_task_all_the_same(tx: Tx, /, *, actor: str | None, at: int, project: str, slug: str) -> int:
+    """A person claims an open task that is not ready."""
+    return tx.write(CLAIM_TASK_ALL_THE_SAME, {'actor': actor, 'at': at, 'project': project, 'slug': slug})
+
+
+END_TASK = Query(
+    'end_task',
+    "UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work), ended_at = :at, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:was_assignee AS TEXT), '')",
+    "UPDATE tasks SET status = %(status)s, assignee = %(assignee)s, reason = %(reason)s, work = COALESCE(CAST(%(work)s AS TEXT), work), ended_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(was_assignee)s AS TEXT), '')",
+    None,
+)
+
+
+def end_task(tx: Tx, /, *, status: TaskStatus, assignee: str | None, reason: str | None, work: str | None, at: int, project: str, slug: str, was: TaskStatus, was_assignee: str | None) -> int:
+    """A report or a person's word, fenced by the status and assignee it was decided on; done speaks of the commit that is there."""
+    return tx.write(END_TASK, {'status': status, 'assignee': assignee, 'reason': reason, 'work': work, 'at': at, 'project': project, 'slug': slug, 'was': was, 'was_assignee': was_assignee})
+
+
+REOPEN_TASK = Query(
+    'reopen_task',
+    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = :project AND slug = :slug AND status = :was",
+    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = %(at)s, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
+    None,
+)
+
+
+def reopen_task(tx: Tx, /, *, at: int, project: str, slug: str, was: TaskStatus) -> int:
+    """Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one; anything else begins anew. The commit of its work is forgotten, unless somebody accepted it."""
+    return tx.write(REOPEN_TASK, {'at': at, 'project': project, 'slug': slug, 'was': was})
+
+
+SHIFT_BLOCKERS = Query(
+    'shift_blockers',
+    'UPDATE tasks SET open_blockers = open_blockers + :change WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :project AND needs = :slug)',
+    'UPDATE tasks SET open_blockers = open_blockers + %(change)s WHERE project = %(project)s AND slug IN (SELECT slug FROM edges WHERE project = %(project)s AND needs = %(slug)s)',
+    None,
+)
+
+
+def shift_blockers(tx: Tx, /, *, change: int, project: str, slug: str) -> int:
+    """A dependency was satisfied (-1) or is open again (+1): tell those who wait for it."""
+    return tx.write(SHIFT_BLOCKERS, {'change': change, 'project': project, 'slug': slug})
+
+
+FREED_BY = Query(
+    'freed_by',
+    "SELECT t.slug, t.paused, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = :project AND e.needs = :slug AND t.status = 'open' AND t.open_blockers = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT :most",
+    "SELECT t.slug, t.paused, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = %(project)s AND e.needs = %(slug)s AND t.status = 'open' AND t.open_blockers = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT %(most)s",
+    FreedTask,
+)
+
+
+def freed_by(rows: Rows, /, *, project: str, slug: str, most: int) -> list[FreedTask]:
+    """Open tasks that waited for this one and for no other any more. Whether they are held back otherwise is told, not asked: with more conditions SQLite would go through all ready tasks instead of the few that waited."""
+    return rows.select_all(FREED_BY, FreedTask, {'project': project, 'slug': slug, 'most': most})
+
+
+COUNT_BLOCKERS = Query(
+    'count_blockers',
+    "UPDATE tasks SET open_blockers = ( SELECT COUNT(*) FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = :project AND e.slug = :slug AND n.status NOT IN ('done', 'abandoned')), changed_at = :at WHERE project = :project AND slug = :slug",
+    "UPDATE tasks SET open_blockers = ( SELECT COUNT(*) FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = %(project)s AND e.slug = %(slug)s AND n.status NOT IN ('done', 'abandoned')), changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s",
+    None,
+)
+
+
+def count_blockers(tx: Tx, /, *, project: str, slug: str, at: int) -> int:
+    """Count a task's open blockers anew, after its edges changed."""
+    return tx.write(COUNT_BLOCKERS, {'project': project, 'slug': slug, 'at': at})
+
+
+COUNT_ALL_BLOCKERS = Query(
+    'count_all_blockers',
+    "UPDATE tasks SET open_blockers = ( SELECT COUNT(*) FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = tasks.project AND e.slug = tasks.slug AND n.status NOT IN ('done', 'abandoned')) WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :project)",
+    "UPDATE tasks SET open_blockers = ( SELECT COUNT(*) FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = tasks.project AND e.slug = tasks.slug AND n.status NOT IN ('done', 'abandoned')) WHERE project = %(project)s AND slug IN (SELECT slug FROM edges WHERE project = %(project)s)",
+    None,
+)
+
+
+def count_all_blockers(tx: Tx, /, *, project: str) -> int:
+    """Count every task's open blockers anew, after an import."""
+    return tx.write(COUNT_ALL_BLOCKERS, {'project': project})
+
+
+MISCOUNTED = Query(
+    'miscounted',
+    "SELECT t.project, t.slug, t.open_blockers AS kept, COUNT(n.slug) AS counted FROM tasks t LEFT JOIN edges e ON e.project = t.project AND e.slug = t.slug LEFT JOIN tasks n ON n.project = e.project AND n.slug = e.needs AND n.status NOT IN ('done', 'abandoned') GROUP BY t.project, t.slug, t.open_blockers HAVING t.open_blockers <> COUNT(n.slug)",
+    "SELECT t.project, t.slug, t.open_blockers AS kept, COUNT(n.slug) AS counted FROM tasks t LEFT JOIN edges e ON e.project = t.project AND e.slug = t.slug LEFT JOIN tasks n ON n.project = e.project AND n.slug = e.needs AND n.status NOT IN ('done', 'abandoned') GROUP BY t.project, t.slug, t.open_blockers HAVING t.open_blockers <> COUNT(n.slug)",
+    Miscount,
+)
+
+
+def miscounted(rows: Rows, /) -> list[Miscount]:
+    """Tasks whose count of open blockers is not what their edges say. There should be none."""
+    return rows.select_all(MISCOUNTED, Miscount, {})
+
+
+EDIT_TASK = Query(
+    'edit_task',
+    'UPDATE tasks SET title = :title, description = :description, priority = :priority, not_before = :not_before, verify = :verify, engine = :engine, changed_at = :at WHERE project = :project AND slug = :slug',
+    'UPDATE tasks SET title = %(title)s, description = %(description)s, priority = %(priority)s, not_before = %(not_before)s, verify = %(verify)s, engine = %(engine)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s',
+    None,
+)
+
+
+def edit_task(tx: Tx, /, *, title: str, description: str, priority: int, not_before: int | None, verify: str | None, engine: str | None, at: int, project: str, slug: str) -> int:
+    """The fields a person may change."""
+    return tx.write(EDIT_TASK, {'title': title, 'description': description, 'priority': priority, 'not_before': not_before, 'verify': verify, 'engine': engine, 'at': at, 'project': project, 'slug': slug})
+
+
+PAUSE_TASK = Query(
+    'pause_task',
+    'UPDATE tasks SET paused = :paused, changed_at = :at WHERE project = :project AND slug = :slug AND paused <> :paused',
+    'UPDATE tasks SET paused = %(paused)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND paused <> %(paused)s',
+    None,
+)
+
+
+def pause_task(tx: Tx, /, *, paused: int, at: int, project: str, slug: str) -> int:
+    """Hold a task back, or let it go on."""
+    return tx.write(PAUSE_TASK, {'paused': paused, 'at': at, 'project': project, 'slug': slug})
+
+
+ARCHIVE_TASK = Query(
+    'archive_task',
+    "UPDATE tasks SET archived = 1, changed_at = :at WHERE project = :project AND slug = :slug AND archived = 0 AND status IN ('done', 'failed', 'abandoned')",
+    "UPDATE tasks SET archived = 1, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND archived = 0 AND status IN ('done', 'failed', 'abandoned')",
+    None,
+)
+
+
+def archive_task(tx: Tx, /, *, at: int, project: str, slug: str) -> int:
+    """Put an ended task out of sight."""
+    return tx.write(ARCHIVE_TASK, {'at': at, 'project': project, 'slug': slug})
+
+
+ARCHIVE_ENDED_TASKS = Query(
+    'archive_ended_tasks',
+    "UPDATE tasks SET archived = 1, changed_at = :at WHERE project = :project AND archived = 0 AND job IS NULL AND status IN ('done', 'failed', 'abandoned') AND ended_at <= :before",
+    "UPDATE tasks SET archived = 1, changed_at = %(at)s WHERE project = %(project)s AND archived = 0 AND job IS NULL AND status IN ('done', 'failed', 'abandoned') AND ended_at <= %(before)s",
+    None,
+)
+
+
+def archive_ended_tasks(tx: Tx, /, *, at: int, project: str, before: int) -> int:
+    """Put every task that ended before a time out of sight."""
+    return tx.write(ARCHIVE_ENDED_TASKS, {'at': at, 'project': project, 'before': before})
+
+
+LONG_ENDED_TASKS = Query(
+    'long_ended_tasks',
+    "SELECT slug, status, ended_at FROM tasks WHERE project = :project AND archived = 0 AND job IS NULL AND status IN ('failed', 'abandoned') AND ended_at <= :before ORDER BY ended_at, slug",
+    "SELECT slug, status, ended_at FROM tasks WHERE project = %(project)s AND archived = 0 AND job IS NULL AND status IN ('failed', 'abandoned') AND ended_at <= %(before)s ORDER BY ended_at, slug",
+    LongEndedTask,
+)
+
+
+def long_ended_tasks(rows: Rows, /, *, project: str, before: int) -> list[LongEndedTask]:
+    """Tasks that failed or were abandoned before a time and are still in sight. Done ones wait for their merge."""
+    return rows.select_all(LONG_ENDED_TASKS, LongEndedTask, {'project': project, 'before': before})
+
+
+ARCHIVE_LONG_ENDED_TASK = Query(
+    'archive_long_ended_task',
+    "UPDATE tasks SET archived = 1, changed_at = :at WHERE project = :project AND slug = :slug AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= :before",
+    "UPDATE tasks SET archived = 1, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= %(before)s",
+    None,
+)
+
+
+def archive_long_ended_task(tx: Tx, /, *, at: int, project: str, slug: str, before: int) -> int:
+    """Compare and set: put one of them out of sight, unless it was taken up again meanwhile."""
+    return tx.write(ARCHIVE_LONG_ENDED_TASK, {'at': at, 'project': project, 'slug': slug, 'before': before})
+
+
+ADD_LOG = Query(
+    'add_log',
+    'INSERT INTO task_log (project, slug, seq, at, actor, message) VALUES (:project, :slug, :seq, :at, :actor, :message)',
+    'INSERT INTO task_log (project, slug, seq, at, actor, message) VALUES (%(project)s, %(slug)s, %(seq)s, %(at)s, %(actor)s, %(message)s)',
+    None,
+)
+
+
+def add_log(tx: Tx, /, *, project: str, slug: str, seq: int, at: int, actor: str, message: str) -> int:
+    """One message."""
+    return tx.write(ADD_LOG, {'project': project, 'slug': slug, 'seq': seq, 'at': at, 'actor': actor, 'message': message})
+
+
+TASK_LOG = Query(
+    'task_log',
+    'SELECT at, actor, message FROM task_log WHERE project = :project AND slug = :slug ORDER BY seq',
+    'SELECT at, actor, message FROM task_log WHERE project = %(project)s AND slug = %(slug)s ORDER BY seq',
+    LogEntry,
+)
+
+
+def task_log(rows: Rows, /, *, project: str, slug: str) -> list[LogEntry]:
+    """What was said, oldest first."""
+    return rows.select_all(TASK_LOG, LogEntry, {'project': project, 'slug': slug})
+
+
+ADD_ARTIFACT = Query(
+    'add_artifact',
+    'INSERT INTO artifacts (project, slug, path, at, actor) VALUES (:project, :slug, :path, :at, :actor) ON CONFLICT DO NOTHING',
+    'INSERT INTO artifacts (project, slug, path, at, actor) VALUES (%(project)s, %(slug)s, %(path)s, %(at)s, %(actor)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_artifact(tx: Tx, /, *, project: str, slug: str, path: str, at: int, actor: str) -> int:
+    """A path that a task made. The same again is fine."""
+    return tx.write(ADD_ARTIFACT, {'project': project, 'slug': slug, 'path': path, 'at': at, 'actor': actor})
+
+
+TASK_ARTIFACTS = Query(
+    'task_artifacts',
+    'SELECT path, at, actor FROM artifacts WHERE project = :project AND slug = :slug ORDER BY path',
+    'SELECT path, at, actor FROM artifacts WHERE project = %(project)s AND slug = %(slug)s ORDER BY path',
+    Artifact,
+)
+
+
+def task_artifacts(rows: Rows, /, *, project: str, slug: str) -> list[Artifact]:
+    """What a task made."""
+    return rows.select_all(TASK_ARTIFACTS, Artifact, {'project': project, 'slug': slug})
+
+
+ADD_TAG = Query(
+    'add_tag',
+    'INSERT INTO tags (project, slug, tag) VALUES (:project, :slug, :tag) ON CONFLICT DO NOTHING',
+    'INSERT INTO tags (project, slug, tag) VALUES (%(project)s, %(slug)s, %(tag)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_tag(tx: Tx, /, *, project: str, slug: str, tag: str) -> int:
+    return tx.write(ADD_TAG, {'project': project, 'slug': slug, 'tag': tag})
+
+
+DROP_TAG = Query(
+    'drop_tag',
+    'DELETE FROM tags WHERE project = :project AND slug = :slug AND tag = :tag',
+    'DELETE FROM tags WHERE project = %(project)s AND slug = %(slug)s AND tag = %(tag)s',
+    None,
+)
+
+
+def drop_tag(tx: Tx, /, *, project: str, slug: str, tag: str) -> int:
+    return tx.write(DROP_TAG, {'project': project, 'slug': slug, 'tag': tag})
+
+
+TASK_TAGS = Query(
+    'task_tags',
+    'SELECT tag FROM tags WHERE project = :project AND slug = :slug ORDER BY tag',
+    'SELECT tag FROM tags WHERE project = %(project)s AND slug = %(slug)s ORDER BY tag',
+    Tag,
+)
+
+
+def task_tags(rows: Rows, /, *, project: str, slug: str) -> list[Tag]:
+    return rows.select_all(TASK_TAGS, Tag, {'project': project, 'slug': slug})
+
+
+ADD_EDGE = Query(
+    'add_edge',
+    'INSERT INTO edges (project, slug, needs) VALUES (:project, :slug, :needs) ON CONFLICT DO NOTHING',
+    'INSERT INTO edges (project, slug, needs) VALUES (%(project)s, %(slug)s, %(needs)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_edge(tx: Tx, /, *, project: str, slug: str, needs: str) -> int:
+    """slug waits for needs."""
+    return tx.write(ADD_EDGE, {'project': project, 'slug': slug, 'needs': needs})
+
+
+DROP_EDGE = Query(
+    'drop_edge',
+    'DELETE FROM edges WHERE project = :project AND slug = :slug AND needs = :needs',
+    'DELETE FROM edges WHERE project = %(project)s AND slug = %(slug)s AND needs = %(needs)s',
+    None,
+)
+
+
+def drop_edge(tx: Tx, /, *, project: str, slug: str, needs: str) -> int:
+    return tx.write(DROP_EDGE, {'project': project, 'slug': slug, 'needs': needs})
+
+
+TASK_NEEDS = Query(
+    'task_needs',
+    'SELECT e.needs AS slug, n.title, n.status, n.assignee, n.reason, n.paused, n.not_before, n.open_blockers FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = :project AND e.slug = :slug ORDER BY e.needs',
+    'SELECT e.needs AS slug, n.title, n.status, n.assignee, n.reason, n.paused, n.not_before, n.open_blockers FROM edges e JOIN tasks n ON n.project = e.project AND n.slug = e.needs WHERE e.project = %(project)s AND e.slug = %(slug)s ORDER BY e.needs',
+    Need,
+)
+
+
+def task_needs(rows: Rows, /, *, project: str, slug: str) -> list[Need]:
+    """What a task waits for, and how far that is."""
+    return rows.select_all(TASK_NEEDS, Need, {'project': project, 'slug': slug})
+
+
+TASK_DEPENDENTS = Query(
+    'task_dependents',
+    'SELECT slug FROM edges WHERE project = :project AND needs = :slug ORDER BY slug',
+    'SELECT slug FROM edges WHERE project = %(project)s AND needs = %(slug)s ORDER BY slug',
+    Slug,
+)
+
+
+def task_dependents(rows: Rows, /, *, project: str, slug: str) -> list[Slug]:
+    """Who waits for a task."""
+    return rows.select_all(TASK_DEPENDENTS, Slug, {'project': project, 'slug': slug})
