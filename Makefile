@@ -31,6 +31,7 @@ check: ready
 	$(BIN)/lint-imports --no-cache --no-logo 2>&1
 	$(BIN)/python checks/sql.py --check
 	$(BIN)/python checks/sizes.py
+	$(BIN)/python checks/untyped.py
 	$(BIN)/python checks/hot.py
 
 # The table is printed even when tests fail; the worse of the two decides.

@@ -6,7 +6,7 @@ from sqlcompiler.queries import Reader
 from sqlcompiler.schema import literals, tables
 from sqlcompiler.words import Unclear
 
-from fleet.store.csqlite import _sqlite3
+from fleet.fast import sqlite as _sqlite3
 
 STATES = {"Colour": frozenset({"red", "blue"})}
 SCHEMA = (

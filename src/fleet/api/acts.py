@@ -22,9 +22,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Self
 
+    from fleet.api.permits import Speaker
     from fleet.errors.families import FleetError
     from fleet.model.settings.table import Value
-    from fleet.store.transaction import Change, Row, Store
+    from fleet.store.transaction import Change, Store
     from fleet.world.home.home_record import HomeRecord
 
     Result = dict[str, Any]
@@ -194,8 +195,8 @@ class Acts:
         made = self.ids.key() if key is None else names.key(key)
         return Caller(actor=self.actor, at=self.clock.now(), key=made, dispatch=self.speaker)
 
-    def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Row | None:
-        """Refuse what the speaker's role may not do (NotAllowed). Returns the speaker's journal, None for a person."""
+    def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
+        """Refuse what the speaker's role may not do (NotAllowed). Returns the agent that speaks, None for a person."""
         if act in _ALL_DAY:
             return None
         from fleet.api.permits import Permits

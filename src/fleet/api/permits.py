@@ -15,10 +15,39 @@ from fleet.world.process.ancestry import marks_above
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Store
+    from fleet.errors.refused import NotAllowed
+    from fleet.store.queries import Dispatch
+    from fleet.store.transaction import Store
 
 # Each has a fence of its own, in the transaction that makes the change: whose the task is, or who is in the seat.
 _FENCED = frozenset({"done", "fail", "block", "claim", "tick"})
+
+
+class Speaker:
+    """The agent that speaks. `project` is None when the store does not know it; then it has the least role."""
+
+    __slots__ = ("autonomy", "id", "project", "role")
+
+    def __init__(self, *, id: str, role: str, project: str | None, autonomy: str | None) -> None:  # noqa: A002 - the column
+        self.id = id
+        self.role = role
+        self.project = project
+        self.autonomy = autonomy
+
+    @classmethod
+    def of(cls, ident: str, journal: Dispatch | None) -> Speaker:
+        """The agent of a dispatch, or the steps of a job."""
+        if journal is None:
+            role = roles.JOB_STEP if ident.startswith("job ") else roles.WORKER
+            return cls(id=ident, role=role, project=None, autonomy=None)
+        # An engine without autonomy is held back by nothing itself.
+        own = journal.autonomy or ("full" if journal.engine else None)
+        return cls(id=ident, role=roles.role_of(journal.kind, journal.engine), project=journal.project, autonomy=own)
+
+    def called(self, said: str | None) -> str:
+        """Its name for people; `said` is the id that its environment says."""
+        name = f"the steps of {self.id}" if self.id.startswith("job ") else f"{self.role} {self.id}"
+        return name if said else f"{name} (it started this process, whose environment says nothing of it)"
 
 
 class Permits:
@@ -31,88 +60,82 @@ class Permits:
         self._home = home
         self._dispatch = dispatch
 
-    def check(self, act: str, *, project: str | None = None, agent: str | None = None) -> Row | None:
+    def check(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
         """Refuse what the speaker's role may not do, or not in that project or to that agent.
 
-        Returns the speaker's journal; None when a person speaks.
+        Returns None when a person speaks.
         """
         above = marks_above(self._home)
         self._refuse_disguise(act, above)
         ident = self._dispatch or next(iter(above), None) or self._runner()
         if ident is None or act in _FENCED:
             return None
-        row = self._journal(ident)
-        if row is None and ident == self._dispatch and self._was_given(ident):
+        journal = self._journal(ident)
+        if journal is None and ident == self._dispatch and self._was_given(ident):
             raise SpeakerEnded(dispatch=ident)
-        role = roles.JOB_STEP if ident.startswith("job ") else roles.role_of(row)
-        who = _called(role, ident, self._dispatch)
-        roles.check(act, role, who=who)
+        speaker = Speaker.of(ident, journal)
+        roles.check(act, speaker.role, who=speaker.called(self._dispatch))
         if agent is not None and agent != ident:
-            self._check_project(act, role, who, row, (self._journal(agent) or {}).get("project"))
+            other = self._journal(agent)
+            self._check_project(act, speaker, other.project if other else None)
         elif project is not None:
-            self._check_project(act, role, who, row, project)
-        return row or {"id": ident, "project": None, "slug": None, "autonomy": None, "kind": "worker", "engine": ""}
+            self._check_project(act, speaker, project)
+        return speaker
 
     def _refuse_disguise(self, act: str, above: list[str]) -> None:
         """An agent speaks neither as another dispatch nor, about its task, as a person."""
         others = [ident for ident in above if ident != self._dispatch]
         if not others or not (self._dispatch or roles.ACTS[act].own):
             return
-        role = roles.role_of(self._journal(others[0]))
+        agent = Speaker.of(others[0], self._journal(others[0]))
         said = f"as {self._dispatch}" if self._dispatch else "as a person"
         rule = f"it speaks {said}, and nobody speaks as another"
-        raise roles.refusal(act, role, who=_called(role, others[0], others[0]), rule=rule)
+        raise _refusal(act, agent, rule)
 
-    def _check_project(self, act: str, role: str, who: str, row: Row | None, project: str | None) -> None:
-        if row is None or row["project"] != project or (role != roles.COORDINATOR and act == "hand_off"):
-            rule = f"a {role} does that for itself only"
-            if role == roles.COORDINATOR:
-                rule = f"a coordinator does that in its own project only, {row['project'] if row else 'none'}"
-            raise roles.refusal(act, role, who=who, rule=rule)
+    def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
+        is_coordinator = speaker.role == roles.COORDINATOR
+        if speaker.project is None or speaker.project != project or (not is_coordinator and act == "hand_off"):
+            rule = f"a {speaker.role} does that for itself only"
+            if is_coordinator:
+                rule = f"a coordinator does that in its own project only, {speaker.project or 'none'}"
+            raise roles.refusal(act, speaker.role, who=speaker.called(self._dispatch), rule=rule)
 
-    def _journal(self, ident: str) -> Row | None:
-        return self._store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    def _journal(self, ident: str) -> Dispatch | None:
+        return self._store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
 
     def _was_given(self, ident: str) -> bool:
         """Whether a dispatch had this id: then its journal is in the archive, and it was proven dead."""
-        return self._store.read(lambda rows: rows.one(q.ID_GIVEN, id=ident)) is not None
+        return self._store.read(lambda rows: q.id_given(rows, id=ident)) is not None
 
     def _runner(self) -> str | None:
         job = os.environ.get("FLEET_RUNNER_OF")
         return f"job {job}" if job else None
 
 
-def refuse_freer(speaker: Row | None, act: str, *, autonomy: str | None, unguarded: str) -> None:
+def refuse_freer(speaker: Speaker | None, act: str, *, autonomy: str | None, unguarded: str) -> None:
     """Refuse an agent that would start something freer than itself; `unguarded` says what nothing would hold back."""
     if speaker is None:
         return
-    # An engine without autonomy is held back by nothing itself.
-    role, own = roles.role_of(speaker), speaker["autonomy"] or ("full" if speaker["engine"] else None)
-    who = _called(role, speaker["id"], speaker["id"])
+    own = speaker.autonomy
     if autonomy is not None and roles.is_freer(autonomy, own):
-        raise roles.refusal(act, role, who=who, rule=f"autonomy {autonomy} is freer than its own, {own or 'none'}")
+        raise _refusal(act, speaker, f"autonomy {autonomy} is freer than its own, {own or 'none'}")
     if unguarded and own != "full":
-        raise roles.refusal(act, role, who=who, rule=f"{unguarded} is held back by nothing, and it is not free itself")
+        raise _refusal(act, speaker, f"{unguarded} is held back by nothing, and it is not free itself")
 
 
-def refuse_forced(speaker: Row, act: str, *, force: bool) -> None:
+def refuse_forced(speaker: Speaker, act: str, *, force: bool) -> None:
     """Refuse an agent that would end what somebody else is just doing."""
     if force:
-        role = roles.role_of(speaker)
-        rule = "--force is for people"
-        raise roles.refusal(act, role, who=_called(role, speaker["id"], speaker["id"]), rule=rule)
+        raise _refusal(act, speaker, "--force is for people")
 
 
-def refuse_running(speaker: Row | None, act: str, given: dict[str, object]) -> None:
+def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) -> None:
     """Refuse an agent that writes into a task what would be run."""
     said = [name for name in roles.RUNS_SOMETHING if given.get(name) is not None]
     if speaker is None or not said:
         return
-    role = roles.role_of(speaker)
-    rule = f"only a person says the {' and the '.join(said)} of a task"
-    raise roles.refusal(act, role, who=_called(role, speaker["id"], speaker["id"]), rule=rule)
+    raise _refusal(act, speaker, f"only a person says the {' and the '.join(said)} of a task")
 
 
-def _called(role: str, ident: str, said: str | None) -> str:
-    name = f"the steps of {ident}" if ident.startswith("job ") else f"{role} {ident}"
-    return name if said else f"{name} (it started this process, whose environment says nothing of it)"
+def _refusal(act: str, speaker: Speaker, rule: str) -> NotAllowed:
+    return roles.refusal(act, speaker.role, who=speaker.called(speaker.id), rule=rule)

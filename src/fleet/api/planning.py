@@ -56,7 +56,7 @@ class Planning(Looking):
         """The task is not wanted any more."""
         self._people_only(override)
         speaker = self.may("abandon")
-        planner = speaker is not None and roles.role_of(speaker) == roles.COORDINATOR
+        planner = speaker is not None and speaker.role == roles.COORDINATOR
         if planner:
             self.may("abandon", project=project)
         change = report.abandon(project=project, slug=slug, reason=reason, override=override, planner=planner)

@@ -30,6 +30,7 @@ from fleet.verbs.sweep import journal_archive, sweep
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fleet.api.permits import Speaker
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row, Rows
     from fleet.verbs.dispatch.plan import Wanted
@@ -52,7 +53,7 @@ class Running(Planning, Session, Viewing):
             self._settle_attempt(wanted.project, wanted.slug)
         return dispatch.dispatch(self.ground, wanted)
 
-    def _refuse_freer(self, speaker: Row | None, wanted: Wanted) -> None:
+    def _refuse_freer(self, speaker: Speaker | None, wanted: Wanted) -> None:
         """An agent starts nothing that is freer than itself: no command of its own, no engine that knows no freedoms."""
         if speaker is None:
             return

@@ -13,7 +13,9 @@ from fleet.model.text import jsontext
 from fleet.store import queries as q
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.model.states import ClaimState
+    from fleet.store.queries import Claim as ClaimRow
+    from fleet.store.transaction import Rows, Tx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,27 +28,28 @@ class Seen:
 
 def current(rows: Rows, project: str, slug: str) -> list[Claim]:
     """The claims of a task's bundle that are not released."""
-    return [Claim.of(row) for row in rows.all(q.CLAIMS_OF_BUNDLE, project=project, slug=slug)]
+    return [Claim.of(row) for row in q.claims_of_bundle(rows, project=project, slug=slug)]
 
 
 def own(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
     """Make a dispatch the owner. A live owner is never dispossessed."""
-    bundle = tx.one(q.BUNDLE_OF, project=project, slug=slug)
+    bundle = q.bundle_of(tx, project=project, slug=slug)
     if bundle is None:
-        tx.run(q.ADD_BUNDLE, project=project, slug=slug, host=host, owner=dispatch)
+        q.add_bundle(tx, project=project, slug=slug, host=host, owner=dispatch)
         generation = 1
     else:
-        _refuse_live_owner(tx, bundle["owner"], project, slug)
-        generation = bundle["generation"] + 1
-        place = {"project": project, "slug": slug}
-        tx.run(q.ADOPT_BUNDLE, **place, owner=dispatch, host=host, was=bundle["owner"], generation=bundle["generation"])
-        tx.run(q.END_ADOPTION, **place, dispatch=bundle["owner"], at=tx.at)
-    tx.run(q.ADD_ADOPTION, project=project, slug=slug, generation=generation, dispatch=dispatch, kind=kind, at=tx.at)
+        owner, generation = bundle.owner, bundle.generation + 1
+        _refuse_live_owner(tx, owner, project, slug)
+        q.adopt_bundle(
+            tx, project=project, slug=slug, owner=dispatch, host=host, was=owner, generation=bundle.generation
+        )
+        q.end_adoption(tx, project=project, slug=slug, dispatch=owner, at=tx.at)
+    q.add_adoption(tx, project=project, slug=slug, generation=generation, dispatch=dispatch, kind=kind, at=tx.at)
 
 
 def _refuse_live_owner(tx: Tx, owner: str, project: str, slug: str) -> None:
-    row = tx.one(q.DISPATCH_BY_ID, id=owner)
-    if row is not None and row["exec_state"] in UNFINISHED:
+    row = q.dispatch_by_id(tx, id=owner)
+    if row is not None and row.exec_state in UNFINISHED:
         raise BundleHeld(project=project, slug=slug, holder=owner)
 
 
@@ -55,8 +58,8 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
     if existing is None:
         return _insert(tx, wanted)
     if existing.host != wanted.host or existing.home not in {None, wanted.home}:
-        had = tx.all(q.ADOPTIONS_OF, project=existing.project, slug=existing.slug)
-        owner = str(had[-2]["dispatch"]) if len(had) > 1 else ""
+        had = q.adoptions_of(tx, project=existing.project or "", slug=existing.slug or "")
+        owner = had[-2].dispatch if len(had) > 1 else ""
         raise OtherHost(
             what=str(existing),
             made=f"home {existing.home} on host {existing.host}" if existing.home else f"host {existing.host}",
@@ -67,18 +70,16 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
     if existing.state == "live" and seen.look == "ours":
         return None
     if existing.state == "live":
-        tx.run(
-            q.STEP_CLAIM, id=existing.id, before="live", after="released", at=tx.at
-        )  # somebody removed it: make it anew
+        q.step_claim(tx, id=existing.id, before="live", after="released", at=tx.at)  # somebody removed it: make it anew
         return _insert(tx, wanted)
     if not seen.free:
         raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.hands)
     if existing.state == "allocating":
         data = jsontext.dumps(existing.data)
-        tx.run(q.RETAKE_CLAIM, id=existing.id, actor=wanted.actor, was=existing.actor, data=data, at=tx.at)
+        q.retake_claim(tx, id=existing.id, actor=wanted.actor, was=existing.actor, data=data, at=tx.at)
         return existing
     if existing.state in {"releasing", "releasing_blocked"} and seen.look == "ours":
-        tx.run(q.STEP_CLAIM, id=existing.id, before=existing.state, after="live", at=tx.at)
+        q.step_claim(tx, id=existing.id, before=existing.state, after="live", at=tx.at)
         return None
     return _replace(tx, wanted, existing, seen)
 
@@ -88,9 +89,9 @@ def _replace(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
     if seen.look != "absent":
         raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})")
     if existing.state == "releasing_blocked":
-        tx.run(q.STEP_CLAIM, id=existing.id, before="releasing_blocked", after="releasing", at=tx.at)
-    before = "failed_alloc" if existing.state == "failed_alloc" else "releasing"
-    tx.run(q.STEP_CLAIM, id=existing.id, before=before, after="released", at=tx.at)
+        q.step_claim(tx, id=existing.id, before="releasing_blocked", after="releasing", at=tx.at)
+    before: ClaimState = "failed_alloc" if existing.state == "failed_alloc" else "releasing"
+    q.step_claim(tx, id=existing.id, before=before, after="released", at=tx.at)
     return _insert(tx, wanted)
 
 
@@ -101,8 +102,8 @@ def _insert(tx: Tx, wanted: Claim) -> Claim:
 
 def add_claim(tx: Tx, claim: Claim) -> None:
     """Write an intent; whoever holds the thing is named."""
-    made = tx.run(
-        q.ADD_CLAIM,
+    made = q.add_claim(
+        tx,
         id=claim.id,
         dispatch=claim.dispatch,
         project=claim.project,
@@ -118,9 +119,9 @@ def add_claim(tx: Tx, claim: Claim) -> None:
         at=tx.at,
     )
     if not made:
-        held = tx.one(q.HELD_CLAIM, host=claim.host, kind=claim.kind, name=claim.name)
-        raise ThingHeld(thing=str(claim), holder=_holder(held or {}))
+        held = q.held_claim(tx, host=claim.host, kind=claim.kind, name=claim.name)
+        raise ThingHeld(thing=str(claim), holder=_holder(held) if held else "someone")
 
 
-def _holder(row: Row) -> str:
-    return str(row.get("dispatch") or (f"job {row['job']}" if row.get("job") else row.get("actor") or "someone"))
+def _holder(held: ClaimRow) -> str:
+    return held.dispatch or (f"job {held.job}" if held.job else held.actor or "someone")

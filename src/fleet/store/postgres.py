@@ -117,14 +117,14 @@ class PostgresStore(Store):
             return super().transact(why, work, by, *request)
         except StoreUnreachable:
             found = self._outcome(why, by) if self._in_doubt else None
-            if found is None or found["request"] != fingerprint(why, request):
+            if found is None or found.request != fingerprint(why, request):
                 raise
-            return jsontext.loads(found["result"])  # type: ignore[return-value]
+            return jsontext.loads(found.result)  # type: ignore[return-value]
 
-    def _outcome(self, why: str, by: Caller) -> Row | None:
+    def _outcome(self, why: str, by: Caller) -> q.OperationResult | None:
         """What is stored under the key, once nobody can be committing it any more: whoever is has the writers' lock."""
         try:
-            return self._begin(by).one(q.OPERATION_BY_KEY, key=by.key)
+            return q.operation_by_key(self._begin(by), key=by.key)
         except (StoreBusy, StoreError, psycopg.Error) as error:
             raise OutcomeUnknown(url=shown(self._url), doing=why, key=by.key) from error
         finally:

@@ -4,11 +4,44 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import ItemsView, KeysView
     from typing import Any, Self
 
+    # Callers that still take a row for a dict may be handed one.
+    class _OldRow(dict[str, Any]):
+        __slots__ = ()
 
-class Row:
+else:
+
+    class _OldRow:
+        """What callers use that still read columns by name in brackets, as in the dicts that rows were before."""
+
+        __slots__ = ()
+
+        def __getitem__(self, name: str) -> object:
+            if name not in self.__slots__:
+                raise KeyError(name)
+            return getattr(self, name)
+
+        def __contains__(self, name: object) -> bool:
+            return name in self.__slots__
+
+        def __or__(self, other: dict[str, object]) -> dict[str, object]:
+            return {**self, **other}
+
+        def __ror__(self, other: dict[str, object]) -> dict[str, object]:
+            return {**other, **self}
+
+        def get(self, name: str, default: object = None) -> object:
+            return getattr(self, name) if name in self.__slots__ else default
+
+        def keys(self) -> object:
+            return self.as_json().keys()
+
+        def items(self) -> object:
+            return self.as_json().items()
+
+
+class Row(_OldRow):
     """One row. Two rows are equal when they are of one class and all their columns are."""
 
     __slots__: tuple[str, ...] = ()
@@ -26,35 +59,10 @@ class Row:
         return type(self)(**{**self.as_json(), **changes})
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, dict):  # as below
-            return self.as_json() == other
-        return type(self) is type(other) and self.as_json() == other.as_json()
+        if isinstance(other, Row):
+            return type(self) is type(other) and self.as_json() == other.as_json()
+        return self.as_json() == other  # a dict, for callers that compare them still
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
         return f"{type(self).__name__}({columns})"
-
-    # For callers that still read columns by name in brackets, as in the dicts that rows were before.
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - the type of a column is known to its attribute alone
-        if name not in self.__slots__:
-            raise KeyError(name)
-        return getattr(self, name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.__slots__
-
-    def __or__(self, other: dict[str, Any]) -> dict[str, Any]:
-        return {**self, **other}
-
-    def __ror__(self, other: dict[str, Any]) -> dict[str, Any]:
-        return {**other, **self}
-
-    def get(self, name: str, default: object = None) -> Any:  # noqa: ANN401 - as above
-        return getattr(self, name) if name in self.__slots__ else default
-
-    def keys(self) -> KeysView[str]:
-        return self.as_json().keys()
-
-    def items(self) -> ItemsView[str, object]:
-        return self.as_json().items()

@@ -11,46 +11,44 @@ from fleet.store import queries as q
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.store.queries import Seat
+    from fleet.store.transaction import Rows, Tx
 
 
-def seat(rows: Rows, project: str) -> Row:
+def seat(rows: Rows, project: str) -> Seat:
     """A project's seat; an empty one when nobody ever sat in it."""
-    return rows.one(q.SEAT_OF, project=project) or {
-        "project": project, "holder": None, "epoch": 0, "candidate": None, "deadline": None
-    }  # fmt: skip
+    empty = q.Seat(project=project, holder=None, epoch=0, candidate=None, deadline=None)
+    return q.seat_of(rows, project=project) or empty
 
 
 def take(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | None) -> None:
     """A new coordinator is durable in the seat before anything of it is made: in an empty seat, or as the next beside the holder."""
-    tx.run(q.ADD_SEAT, project=project)
+    q.add_seat(tx, project=project)
     now = seat(tx, project)
     if proof is None:
-        before = tx.one(q.DISPATCH_BY_ID, id=now["holder"] or "")
-        if now["candidate"] is not None or (before is not None and before["exec_state"] in UNFINISHED):
-            raise Contested(what=f"project {project!r} has the coordinator {now['candidate'] or now['holder']}")
-        tx.run(q.TAKE_SEAT, project=project, holder=dispatch, was=now["holder"])
-    elif not tx.run(
-        q.SET_CANDIDATE, project=project, candidate=dispatch, holder=old, deadline=tx.at + int(proof * SECOND)
-    ):
-        if now["candidate"] is not None:
-            raise ReplaceInProgress(project=project, candidate=now["candidate"])
-        raise NotSeated(project=project, dispatch=old, holder=now["holder"] or "nobody")
+        before = q.dispatch_by_id(tx, id=now.holder or "")
+        if now.candidate is not None or (before is not None and before.exec_state in UNFINISHED):
+            raise Contested(what=f"project {project!r} has the coordinator {now.candidate or now.holder}")
+        q.take_seat(tx, project=project, holder=dispatch, was=now.holder)
+    elif not q.set_candidate(tx, project=project, candidate=dispatch, holder=old, deadline=tx.at + int(proof * SECOND)):
+        if now.candidate is not None:
+            raise ReplaceInProgress(project=project, candidate=now.candidate)
+        raise NotSeated(project=project, dispatch=old, holder=now.holder or "nobody")
     tx.note(seat="taken" if proof is None else "candidate")
 
 
 def prove(tx: Tx, project: str, dispatch: str, given: str) -> bool:
     """The commit of a Replace: the candidate that has the proof becomes the holder. False when it was before."""
     now = seat(tx, project)
-    if now["holder"] == dispatch:
+    if now.holder == dispatch:
         return False
-    kept = tx.one(q.NONCE_OF, dispatch=dispatch)
-    row = tx.one(q.DISPATCH_BY_ID, id=dispatch)
-    right = kept is not None and kept["hash"] == given and kept["spent_at"] is None
-    going = row is not None and row["exec_state"] == "in_flight" and row["asked_for"] is None
-    if now["candidate"] != dispatch or not right or not going:
-        raise NotSeated(project=project, dispatch=dispatch, holder=now["holder"] or "nobody")
-    tx.run(q.SPEND_NONCE, dispatch=dispatch, at=tx.at)
-    tx.run(q.SEAT_CANDIDATE, project=project, candidate=dispatch)
-    tx.note(seat="committed", holder=dispatch, was=now["holder"], epoch=now["epoch"] + 1)
+    kept = q.nonce_of(tx, dispatch=dispatch)
+    row = q.dispatch_by_id(tx, id=dispatch)
+    right = kept is not None and kept.hash == given and kept.spent_at is None
+    going = row is not None and row.exec_state == "in_flight" and row.asked_for is None
+    if now.candidate != dispatch or not right or not going:
+        raise NotSeated(project=project, dispatch=dispatch, holder=now.holder or "nobody")
+    q.spend_nonce(tx, dispatch=dispatch, at=tx.at)
+    q.seat_candidate(tx, project=project, candidate=dispatch)
+    tx.note(seat="committed", holder=dispatch, was=now.holder, epoch=now.epoch + 1)
     return True

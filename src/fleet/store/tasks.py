@@ -8,14 +8,16 @@ from fleet.store import queries as q
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.model.states import TaskStatus
+    from fleet.store.queries import TaskState
+    from fleet.store.transaction import Rows, Tx
 
 FREED_SHOWN = 50
 
 
-def state(rows: Rows, project: str, slug: str) -> Row:
+def state(rows: Rows, project: str, slug: str) -> TaskState:
     """What the fence and the table of steps need to know, or NoSuchTask."""
-    found = rows.one(q.TASK_STATE, project=project, slug=slug)
+    found = q.task_state(rows, project=project, slug=slug)
     if found is None:
         raise missing(rows, project, slug)
     return found
@@ -23,54 +25,54 @@ def state(rows: Rows, project: str, slug: str) -> Row:
 
 def missing(rows: Rows, project: str, slug: str) -> NoSuchProject | NoSuchTask:
     """Why there is no such task: the project or the slug."""
-    if rows.one(q.PROJECT_BY_NAME, name=project) is None:
+    if q.project_by_name(rows, name=project) is None:
         return NoSuchProject(project=project)
     return NoSuchTask(project=project, slug=slug)
 
 
 def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
     """Compare and set: open and ready (or overridden) becomes in progress. Says whether it did."""
-    query = q.CLAIM_TASK_ALL_THE_SAME if override else q.CLAIM_TASK
-    return tx.run(query, project=project, slug=slug, actor=tx.caller.actor, at=tx.at) == 1
+    claim_it = q.claim_task_all_the_same if override else q.claim_task
+    return claim_it(tx, project=project, slug=slug, actor=tx.caller.actor, at=tx.at) == 1
 
 
 def end(
-    tx: Tx, project: str, slug: str, was: Row, *, status: str, reason: str | None, work: str | None = None
+    tx: Tx, project: str, slug: str, was: TaskState, *, status: TaskStatus, reason: str | None, work: str | None = None
 ) -> list[str]:
     """A task ends or is blocked; the slugs that became ready by it. `work` is the commit that its work is at, if that is told."""
-    keeps = was["assignee"] == tx.caller.actor or was["status"] != "in_progress"
-    moved = tx.run(
-        q.END_TASK,
+    keeps = was.assignee == tx.caller.actor or was.status != "in_progress"
+    moved = q.end_task(
+        tx,
         project=project,
         slug=slug,
         status=status,
         reason=reason,
         work=work,
         at=tx.at,
-        assignee=was["assignee"] if keeps and was["assignee"] else tx.caller.actor,
-        was=was["status"],
-        was_assignee=was["assignee"],
+        assignee=was.assignee if keeps and was.assignee else tx.caller.actor,
+        was=was.status,
+        was_assignee=was.assignee,
     )
     if not moved:
         raise missing(tx, project, slug)
-    return tell_dependents(tx, project, slug, before=was["status"], after=status)
+    return tell_dependents(tx, project, slug, before=was.status, after=status)
 
 
-def reopen(tx: Tx, project: str, slug: str, was: Row) -> None:
+def reopen(tx: Tx, project: str, slug: str, was: TaskState) -> None:
     """Back to open, with nobody on it."""
-    tx.run(q.REOPEN_TASK, project=project, slug=slug, was=was["status"], at=tx.at)
-    tell_dependents(tx, project, slug, before=was["status"], after="open")
+    q.reopen_task(tx, project=project, slug=slug, was=was.status, at=tx.at)
+    tell_dependents(tx, project, slug, before=was.status, after="open")
 
 
 def tell_dependents(tx: Tx, project: str, slug: str, *, before: str, after: str) -> list[str]:
     """Keep the count of open blockers of those who wait; the slugs that became ready by it."""
     change = blockers_change(before, after)
-    if change == 0 or not tx.run(q.SHIFT_BLOCKERS, project=project, slug=slug, change=change) or change > 0:
+    if change == 0 or not q.shift_blockers(tx, project=project, slug=slug, change=change) or change > 0:
         return []
-    freed = tx.all(q.FREED_BY, project=project, slug=slug, most=FREED_SHOWN)
-    return [row["slug"] for row in freed if not row["paused"] and (row["not_before"] or 0) <= tx.at]
+    freed = q.freed_by(tx, project=project, slug=slug, most=FREED_SHOWN)
+    return [row.slug for row in freed if not row.paused and (row.not_before or 0) <= tx.at]
 
 
 def say(tx: Tx, project: str, slug: str, message: str) -> None:
     """Add a message to the task's log."""
-    tx.run(q.ADD_LOG, project=project, slug=slug, seq=tx.seq, at=tx.at, actor=tx.caller.actor, message=message)
+    q.add_log(tx, project=project, slug=slug, seq=tx.seq, at=tx.at, actor=tx.caller.actor, message=message)

@@ -51,7 +51,7 @@ class Rows:
 
     def one(self, query: Query, **values: object) -> Row | None:
         """The first row, if there is one."""
-        return self.select_one(query, query.row, values)  # type: ignore[return-value,arg-type]
+        return self.select_one(query, query.row, values)  # type: ignore[arg-type]
 
     def all(self, query: Query, **values: object) -> list[Row]:
         """All rows."""
@@ -118,11 +118,11 @@ def _fence_speaker(tx: Tx) -> None:
     """A coordinator that is no longer in its seat, or not yet, changes nothing; nor does who was proven dead and archived."""
     if tx.caller.dispatch is None:
         return
-    stale = tx.one(q.STALE_SPEAKER, id=tx.caller.dispatch)
-    if stale is not None and stale["project"] is None:
+    stale = q.stale_speaker(tx, id=tx.caller.dispatch)
+    if stale is not None and stale.project is None:
         raise SpeakerEnded(dispatch=tx.caller.dispatch)
     if stale is not None:
-        raise NotSeated(project=stale["project"], dispatch=tx.caller.dispatch, holder=stale["holder"] or "nobody")
+        raise NotSeated(project=stale.project, dispatch=tx.caller.dispatch, holder=stale.holder or "nobody")
 
 
 class Store:
@@ -171,19 +171,18 @@ class Store:
         raise NotImplementedError
 
     def _done_before(self, tx: Tx, asked: str) -> tuple[bool, Any] | None:
-        head = tx.one(q.NEXT_OPERATION, key=tx.caller.key)
-        assert head is not None  # noqa: S101 - a query without FROM has one row
-        tx.seq = head["seq"]
-        if head["why"] is None:
+        head = q.next_operation(tx, key=tx.caller.key)
+        tx.seq = head.seq
+        if head.why is None or head.result is None:
             return None
-        if head["request"] != asked:
-            raise KeyReused(key=tx.caller.key, why=head["why"])
+        if head.request != asked:
+            raise KeyReused(key=tx.caller.key, why=head.why)
         self._undo()
-        return True, jsontext.loads(head["result"])
+        return True, jsontext.loads(head.result)
 
     def _write_operation(self, tx: Tx, why: str, asked: str, result: object) -> None:
-        tx.run(
-            q.WRITE_OPERATION,
+        q.write_operation(
+            tx,
             seq=tx.seq,
             key=tx.caller.key,
             at=tx.caller.at,

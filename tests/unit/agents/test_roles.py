@@ -10,6 +10,7 @@ import textwrap
 import pytest
 
 from fleet.api.jobs import Jobs
+from fleet.api.permits import Speaker
 from fleet.errors.refused import NotAllowed
 from fleet.model.agents import roles
 from fleet.world.process.ancestry import marks_above
@@ -74,9 +75,9 @@ def test_no_agent_decides_for_its_person(act):
 def test_who_has_which_role():
     kinds = {"worker": "worker", "fix": "worker", "rebase": "worker", "finisher": "worker", "reviewer": "reviewer"}
     for kind, role in {**kinds, "coord": "coordinator"}.items():
-        assert roles.role_of({"kind": kind, "engine": "claude"}) == role
-    assert roles.role_of({"kind": "worker", "engine": "job"}) == "job step"
-    assert roles.role_of(None) == "worker", "one that nobody knows has the least"
+        assert roles.role_of(kind, "claude") == role
+    assert roles.role_of("worker", "job") == "job step"
+    assert Speaker.of("0a1b2c3d", None).role == "worker", "one that nobody knows has the least"
 
 
 def test_which_freedom_is_freer():

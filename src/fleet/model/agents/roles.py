@@ -10,7 +10,7 @@ from fleet.errors.refused import NotAllowed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from fleet.model.states import DispatchKind
 
 PERSON, WORKER, REVIEWER, COORDINATOR, JOB_STEP = "person", "worker", "reviewer", "coordinator", "job step"
 AGENTS = (WORKER, REVIEWER, COORDINATOR, JOB_STEP)
@@ -127,11 +127,9 @@ _ASK = 'ask the person: `fleet block --reason "WHAT YOU NEED"`'
 _INSTEAD = {COORDINATOR: "leave it to the person: `fleet status` shows them what waits"}
 
 
-def role_of(row: dict[str, Any] | None) -> str:
-    """The role of a dispatch; one that the store does not know has the least."""
-    if row is None:
-        return WORKER
-    return JOB_STEP if row["engine"] == "job" else _KINDS.get(row["kind"], WORKER)
+def role_of(kind: DispatchKind, engine: str | None) -> str:
+    """The role of a dispatch."""
+    return JOB_STEP if engine == "job" else _KINDS.get(kind, WORKER)
 
 
 def check(act: str, role: str, *, who: str) -> None:

@@ -11,6 +11,8 @@ from fleet.model.identity import Identity
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fleet.model.states import ClaimState
+
 Look = Literal["ours", "absent", "foreign", "unknown"]
 
 
@@ -27,7 +29,7 @@ class Claim:
     project: str | None = None
     slug: str | None = None
     job: str | None = None
-    state: str = "allocating"
+    state: ClaimState = "allocating"
     actor: str = ""
     failures: int = 0
     failed_at: int | None = None

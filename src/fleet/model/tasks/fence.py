@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fleet.model.agents.actors import Caller
+    from fleet.model.states import TaskStatus
 
     State = dict[str, Any]
 
@@ -63,7 +64,7 @@ def why_not_ready(state: State, *, now: int) -> str:
     return ""
 
 
-def step(project: str, slug: str, state: State, event: str) -> str:
+def step(project: str, slug: str, state: State, event: str) -> TaskStatus:
     """The status after the event, by the table of steps."""
     return steps.step(project, slug, state["status"], event)
 

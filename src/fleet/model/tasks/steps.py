@@ -11,17 +11,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    Status = Literal["open", "in_progress", "blocked", "done", "failed", "abandoned"]
+    from fleet.model.states import TaskStatus
+
     Event = Literal["claim", "unclaim", "done", "fail", "block", "retry", "abandon"]
 
-STATUSES: tuple[Status, ...] = ("open", "in_progress", "blocked", "done", "failed", "abandoned")
+STATUSES: tuple[TaskStatus, ...] = ("open", "in_progress", "blocked", "done", "failed", "abandoned")
 EVENTS: tuple[Event, ...] = ("claim", "unclaim", "done", "fail", "block", "retry", "abandon")
 
 # A dependency in one of these no longer holds anybody back.
 SATISFIED: frozenset[str] = frozenset({"done", "abandoned"})
 TERMINAL: frozenset[str] = frozenset({"done", "failed", "abandoned"})
 
-STEPS: dict[tuple[str, str], Status] = {
+STEPS: dict[tuple[str, str], TaskStatus] = {
     ("open", "claim"): "in_progress",
     ("open", "done"): "done",
     ("open", "fail"): "failed",
@@ -50,7 +51,7 @@ _ADVICE = {
 }
 
 
-def step(project: str, slug: str, status: str, event: str) -> Status:
+def step(project: str, slug: str, status: str, event: str) -> TaskStatus:
     """The status after the event, or IllegalStep."""
     after = STEPS.get((status, event))
     if after is None:

@@ -14,6 +14,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.tasks.add import add_edge
 
 if TYPE_CHECKING:
+    from fleet.store.queries import TaskState
     from fleet.store.transaction import Row, Tx
 
 # What an agent was told to do; changing it under its hands needs --override.
@@ -81,7 +82,7 @@ def _fields(wanted: Edit) -> dict[str, Any]:
     return kept | {name: None for name in _CLEARABLE if name in wanted.clear}
 
 
-def _take_away(tx: Tx, project: str, slug: str, was: Row, *, override: bool) -> None:
+def _take_away(tx: Tx, project: str, slug: str, was: TaskState, *, override: bool) -> None:
     if was["status"] != "in_progress":
         return
     fence.check_person(project, slug, was, tx.caller, override=override)
