@@ -32,6 +32,7 @@ check: ready
 	$(BIN)/python checks/sql.py --check
 	$(BIN)/python checks/sizes.py
 	$(BIN)/python checks/untyped.py
+	$(BIN)/python checks/decisions.py
 	$(BIN)/python checks/hot.py
 
 # The table is printed even when tests fail; the worse of the two decides.

@@ -11,6 +11,7 @@ from fleet.errors.given import BadSetting
 from fleet.errors.refused import CoordinatorLives, NotTrusted
 from fleet.model.agents.dialect import clean
 from fleet.model.tasks.comments import with_lines
+from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.merge import named_commit, rehearse
 from fleet.verbs.merge import pull_requests as pull
@@ -93,7 +94,7 @@ class Day(Resuming):
     ) -> Document:
         """Accept a task's work, or send it back with comments. `commit` is what the reviewer looked at, else what was reported."""
         self.may("judge", project=project)
-        self._settle_attempt(project, slug)
+        settle_attempt(self.ground, project, slug, speaker=self.speaker)
         accept = verdict == review.ACCEPT
         work = named_commit.judged_commit(self.ground, project, slug, accept=accept, seen=commit)
         told = with_lines(comments, lambda file, line: self._line_of(project, slug, file, line)) if comments else ""
@@ -110,7 +111,7 @@ class Day(Resuming):
     def pull(self, *, project: str, slug: str) -> Document:
         """Push a task's branch and open its pull request."""
         self.may("pull")
-        self._settle_attempt(project, slug)
+        settle_attempt(self.ground, project, slug, speaker=self.speaker)
         return pull.pull(self.ground, project, slug)
 
     def check_pull(self, *, project: str, slug: str) -> Document:

@@ -13,7 +13,6 @@ from fleet.api.session import Session
 from fleet.api.viewing import Viewing
 from fleet.engines import reader
 from fleet.errors.absent import NoSuchDispatch
-from fleet.errors.contested import WorktreeBusy
 from fleet.errors.families import Absent, FleetError
 from fleet.model.dispatch.claim import Claim
 from fleet.model.text.times import iso_or_none
@@ -23,6 +22,7 @@ from fleet.store import tasks
 from fleet.verbs.coord import seat
 from fleet.verbs.dispatch import dispatch, end, excuse, find, plan, prompts, reclaim, settle
 from fleet.verbs.dispatch import keep_uncommitted as keep
+from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.merge import branches, land, merge, recorded
 from fleet.verbs.merge import restore as restore_merges
 from fleet.verbs.sweep import journal_archive, sweep
@@ -50,7 +50,7 @@ class Running(Planning, Session, Viewing):
         """Start an agent on a task. One before it that ended without anybody noticing is settled first."""
         self._refuse_freer(self.may("dispatch", project=wanted.project), wanted)
         if wanted.slug:
-            self._settle_attempt(wanted.project, wanted.slug)
+            settle_attempt(self.ground, wanted.project, wanted.slug, speaker=self.speaker)
         return dispatch.dispatch(self.ground, wanted)
 
     def _refuse_freer(self, speaker: Speaker | None, wanted: Wanted) -> None:
@@ -61,14 +61,6 @@ class Running(Planning, Session, Viewing):
         if wanted.engine and not self.engine(wanted.engine).autonomy:
             unguarded = unguarded or f"the engine {wanted.engine}"
         refuse_freer(speaker, "dispatch", autonomy=wanted.autonomy, unguarded=unguarded)
-
-    def _settle_attempt(self, project: str, slug: str) -> None:
-        """An agent that ended without anybody noticing is not at work."""
-        attempt = self.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
-        if attempt is not None and attempt["id"] != self.speaker:
-            done = settle.settle(self.ground, attempt["id"])
-            if done.get("strangers"):
-                raise WorktreeBusy(project=project, slug=slug, who=done["strangers"], way=done["way"])
 
     def check_start(self, wanted: Wanted) -> None:
         """Refuse what could not start anyway."""
@@ -212,7 +204,7 @@ class Running(Planning, Session, Viewing):
     def merge(self, *, project: str, slug: str) -> Document:
         """Merge a task's work into the integration branch."""
         self.may("merge", project=project)
-        self._settle_attempt(project, slug)
+        settle_attempt(self.ground, project, slug, speaker=self.speaker)
         return merge.merge(self.ground, project, slug)
 
     def mergeable(self, *, project: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fleet.errors.contested import BundleHeld, ThingHeld
 from fleet.errors.refused import OtherHost
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text import jsontext
 from fleet.store import queries as q
 
@@ -49,7 +49,7 @@ def own(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str)
 
 def _refuse_live_owner(tx: Tx, owner: str, project: str, slug: str) -> None:
     row = q.dispatch_by_id(tx, id=owner)
-    if row is not None and row.exec_state in UNFINISHED:
+    if row is not None and is_unfinished(row):
         raise BundleHeld(project=project, slug=slug, holder=owner)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fleet.errors.contested import ReplaceInProgress
 from fleet.errors.families import Contested
 from fleet.errors.superseded import NotSeated
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_in_flight, is_unfinished
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 
@@ -27,7 +27,7 @@ def take(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | No
     now = seat(tx, project)
     if proof is None:
         before = q.dispatch_by_id(tx, id=now.holder or "")
-        if now.candidate is not None or (before is not None and before.exec_state in UNFINISHED):
+        if now.candidate is not None or (before is not None and is_unfinished(before)):
             raise Contested(what=f"project {project!r} has the coordinator {now.candidate or now.holder}")
         q.take_seat(tx, project=project, holder=dispatch, was=now.holder)
     elif not q.set_candidate(tx, project=project, candidate=dispatch, holder=old, deadline=tx.at + int(proof * SECOND)):
@@ -45,7 +45,7 @@ def prove(tx: Tx, project: str, dispatch: str, given: str) -> bool:
     kept = q.nonce_of(tx, dispatch=dispatch)
     row = q.dispatch_by_id(tx, id=dispatch)
     right = kept is not None and kept.hash == given and kept.spent_at is None
-    going = row is not None and row.exec_state == "in_flight" and row.asked_for is None
+    going = row is not None and is_in_flight(row) and row.asked_for is None
     if now.candidate != dispatch or not right or not going:
         raise NotSeated(project=project, dispatch=dispatch, holder=now.holder or "nobody")
     q.spend_nonce(tx, dispatch=dispatch, at=tx.at)

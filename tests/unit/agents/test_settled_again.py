@@ -2,7 +2,8 @@
 
 from types import SimpleNamespace
 
-from fleet.verbs.dispatch import settle
+from fleet.model.dispatch.remedies import Seen
+from fleet.verbs.dispatch import apply_remedy, settle
 from fleet.verbs.resume import resume
 
 ROW = {"id": "0a1b2c3d", "exec_state": "in_flight", "process": None}
@@ -10,7 +11,8 @@ ROW = {"id": "0a1b2c3d", "exec_state": "in_flight", "process": None}
 
 def test_an_attempt_that_changed_meanwhile_is_looked_at_again(monkeypatch):
     ground = SimpleNamespace(dispatch=lambda _ident: ROW)
-    monkeypatch.setattr(settle, "_why_not", lambda *_given, **_how: settle.Hindrance(why=""))
+    monkeypatch.setattr(settle, "look_at_end", lambda *_given: Seen(condition="dead"))
+    monkeypatch.setattr(apply_remedy, "look", lambda *_given: Seen(condition="dead"))
     monkeypatch.setattr(settle, "_ended", lambda *_given: "")
     monkeypatch.setattr(resume, "journal", lambda _ground, _ident: ROW | {"exec_state": "failed"})
     assert resume.settled(ground, ROW)["exec_state"] == "failed"

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 KINDS = ("worker", "reviewer", "finisher", "fix", "rebase", "coord")
 REPORTS = ("done", "failed", "blocked")
 
@@ -38,3 +43,18 @@ RECL_STEPS = {
 def owner(*, project: str, slug: str | None) -> str:
     """Who a dispatch works for, as journals write it."""
     return f"coord/{project}" if slug is None else f"project/{project}/slug/{slug}"
+
+
+def is_unfinished(row: Mapping[str, Any]) -> bool:
+    """Whether the dispatch has not been settled yet."""
+    return row["exec_state"] in UNFINISHED
+
+
+def is_pending(row: Mapping[str, Any]) -> bool:
+    """Whether the dispatch was not launched yet."""
+    return bool(row["exec_state"] == "pending")
+
+
+def is_in_flight(row: Mapping[str, Any]) -> bool:
+    """Whether the dispatch was launched and not settled yet."""
+    return bool(row["exec_state"] == "in_flight")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors.refused import EngineHeld
 from fleet.model.agents.hook_events import MOST_FAILED_TURNS
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text.times import MINUTE, SECOND, iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -58,7 +58,7 @@ def _refuse_full(tx: Tx, engine: str, quota_percent: int) -> None:
 def _try(tx: Tx, held: Row, dispatch: str) -> None:
     engine, trial = held["engine"], held["trial"]
     trying = tx.one(q.DISPATCH_BY_ID, id=trial or "")
-    if trying is not None and trying["exec_state"] in UNFINISHED:
+    if trying is not None and is_unfinished(trying):
         if trying["launched_at"] is None or tx.at - max(trying["launched_at"], held["tried_at"]) < TRIAL:
             advice = f"{trial} tries whether it is over; the others follow when its model has answered"
             raise EngineHeld(engine=engine, reason=held["reason"], advice=advice)

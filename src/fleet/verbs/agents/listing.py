@@ -16,10 +16,11 @@ from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
 from fleet.errors.families import FleetError
 from fleet.model.agents.hook_events import is_silent
+from fleet.model.dispatch.steps import is_pending
 from fleet.model.identity import Identity
 from fleet.model.text.times import age, iso, iso_or_none
 from fleet.store import queries as q
-from fleet.verbs.dispatch.settle import why_alive
+from fleet.verbs.dispatch.looking import why_alive
 from fleet.verbs.homes.ownership import is_own, owner_of
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _agent(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: b
 
 def _state(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: bool) -> State:
     """The first layer that knows."""
-    if row["exec_state"] == "pending":
+    if is_pending(row):
         return _starting(ground, row, listing)
     who = Identity.parse(row["process"] or "")
     life = ground.world.processes.life(who)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fleet.errors.absent import NoSuchQuestion
 from fleet.errors.superseded import AnsweredBefore
 from fleet.model.agents import questions
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text import jsontext
 from fleet.model.text.times import iso
 from fleet.store import queries as q
@@ -55,7 +55,7 @@ def answer(ident: str, said: list[str], reason: str = "") -> Change:
         row = tx.one(q.QUESTION_BY_ID, id=ident)
         if row is None:
             raise NoSuchQuestion(question=ident)
-        if row["answer"] is not None or row["closed_at"] is not None or row["exec_state"] not in UNFINISHED:
+        if row["answer"] is not None or row["closed_at"] is not None or not is_unfinished(row):
             raise AnsweredBefore(question=ident, how=_how(row))
         tx.about(row["project"], row["slug"])
         tx.dispatch = row["dispatch"]
@@ -76,7 +76,7 @@ def answer(ident: str, said: list[str], reason: str = "") -> Change:
 
 
 def _how(row: Row) -> str:
-    if row["exec_state"] not in UNFINISHED:
+    if not is_unfinished(row):
         return "its agent has ended"
     if row["answer"] is None:
         return "it was answered at the agent's terminal, or the agent went on without it"

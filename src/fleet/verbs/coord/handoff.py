@@ -14,8 +14,9 @@ from fleet.errors.contested import GateHeld
 from fleet.errors.families import Absent, FleetError, Refused
 from fleet.errors.store import StoreReplaced
 from fleet.errors.superseded import NotSeated
+from fleet.model.dispatch.remedies import Leave, Press, remedy_for
 from fleet.model.dispatch.settling import HANDED_OFF
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store import seating, tasks
@@ -23,12 +24,12 @@ from fleet.store.transaction import Change
 from fleet.verbs.coord import replace
 from fleet.verbs.coord.handoff_document import compose
 from fleet.verbs.coord.seat import spawn_gate
+from fleet.verbs.dispatch.apply_remedy import apply, treat
 from fleet.verbs.dispatch.dispatch import dispatch
-from fleet.verbs.dispatch.end import press
 from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.reclaim import reclaim
-from fleet.verbs.dispatch.settle import settle, why_alive
 from fleet.verbs.homes.ownership import is_own, offer, refuse_foreign, why_foreign
 from fleet.verbs.projects import remote_control
 
@@ -60,7 +61,7 @@ def hand_off(ground: Ground, ident: str, *, reason: str, written: str = "", by: 
 
 def _refuse_pointless(ground: Ground, row: Row) -> None:
     ident, project = row["id"], row["project"]
-    if row["exec_state"] not in UNFINISHED:
+    if not is_unfinished(row):
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}; `fleet resume {ident}` starts a successor")
     if row["kind"] == "finisher":
         raise Refused(what=f"{ident} is a merge of fleet's own: nothing to hand off")
@@ -142,8 +143,8 @@ def _step(entry: Row, told: str, query: Query, **values: str) -> Change:
 def _worker(ground: Ground, entry: Row) -> str:
     """End the old one, then start the new one in its bundle. Says what it waits for; empty when the entry is finished."""
     row = _journal(ground, entry["dispatch"])
-    if row is not None and row["exec_state"] in UNFINISHED:
-        waits = _end_old(ground, row, entry["reason"])
+    if row is not None and is_unfinished(row):
+        waits = _end_old(ground, row)
         if waits:
             return waits
         row = _journal(ground, entry["dispatch"])
@@ -183,15 +184,15 @@ def _command(row: Row) -> tuple[str, ...]:
     return tuple(json.loads(row["command"] or "[]"))
 
 
-def _end_old(ground: Ground, row: Row, reason: str) -> str:
-    alive = why_alive(ground, row, ground.world.tmux.listing())
-    if alive and (not is_own(ground, row) or row["exec_state"] == "pending"):
-        return f"{row['id']}: {alive}"
-    if not alive:
-        done = settle(ground, row["id"])
-        return "" if done["settled"] else str(done["why"])
-    said = press(ground, row, asked_for="handoff", reason=reason)
-    return "" if said == "ended" else f"{row['id']} is {said}"
+def _end_old(ground: Ground, row: Row) -> str:
+    """End the old one as far as it can be now. Says what it waits for; empty when it has ended."""
+    remedy = remedy_for("handoff", look(ground, row, "handoff"))
+    if isinstance(remedy, Leave):
+        return f"{row['id']}: {remedy.why}"
+    done = apply(ground, row, remedy)
+    if done.ended:
+        return ""
+    return f"{row['id']} is {done.said}" if isinstance(remedy, Press) else done.why
 
 
 def _successor(rows: Rows, entry: Row, kind: str) -> Row | None:
@@ -203,7 +204,7 @@ def _followed(ground: Ground, entry: Row, successor: Row) -> str:
     """The entry is finished when its successor works; one that died before it did is no successor."""
     if successor["launched_at"] is not None:
         return _finish(ground, entry, "done", successor["id"])
-    settle(ground, successor["id"])
+    treat(ground, successor, "handoff")
     return f"{successor['id']} is starting"
 
 

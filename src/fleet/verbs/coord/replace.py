@@ -15,19 +15,19 @@ from fleet.engines.reader import engine as read_engine
 from fleet.errors.contested import ReplaceInProgress
 from fleet.errors.families import FleetError, Refused
 from fleet.errors.refused import NotProven
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.remedies import Leave, Press, Withdraw, remedy_for
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store import seating
-from fleet.store.transaction import Change
+from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.dispatch import dispatch
-from fleet.verbs.dispatch.end import end, press
-from fleet.verbs.dispatch.settle import settle, why_alive
-from fleet.verbs.homes.ownership import is_own, offer, owner_of
+from fleet.verbs.dispatch.end import end
+from fleet.verbs.dispatch.looking import look, look_at_candidate
 from fleet.verbs.projects import remote_control
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Row
     from fleet.verbs.context import Ground
     from fleet.verbs.dispatch.plan import Wanted
 
@@ -88,50 +88,31 @@ def _seconds(ground: Ground, ident: str, seat: Row) -> float:
     return ((seat["deadline"] or ground.world.clock.now()) - began) / SECOND
 
 
-def _why_hopeless(ground: Ground, seat: Row) -> str:
-    """Why a candidate will not prove itself any more; empty while it may."""
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["candidate"]))
-    if row is None or row["exec_state"] not in UNFINISHED:
-        return f"it has ended{': ' + row['blocked_reason'] if row and row['blocked_reason'] else ''}"
-    if not is_own(ground, row):
-        return ""  # its own home withdraws it
-    if ground.world.clock.now() >= (seat["deadline"] or 0):
-        return "the time is over"
-    return "" if why_alive(ground, row, ground.world.tmux.listing()) else "it has died"
-
-
-def withdraw(ground: Ground, project: str, ident: str, why: str) -> bool:
-    """The opposite of the commit: the candidate goes, the holder stays. False when the candidate was faster."""
-
-    def work(tx: Tx) -> Row:
-        tx.about(project)
-        gone = tx.run(q.WITHDRAW_CANDIDATE, project=project, candidate=ident)
-        tx.note(withdrawn=ident if gone else None, why=why)
-        return {"withdrawn": gone == 1}
-
-    return bool(ground.commit(Change(f"withdraw the candidate {ident} of {project}: {why}", work))["withdrawn"])
-
-
 def end_withdrawn(ground: Ground, ident: str, why: str) -> None:
     """What a withdrawn candidate held is released before whoever withdrew it goes on."""
     row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
-    if row is not None and row["exec_state"] in UNFINISHED:
+    if row is not None and is_unfinished(row):
         with contextlib.suppress(Refused):  # somebody was faster, and it has ended
             end(ground, ident, asked_for="kill", reason=f"withdrawn: {why}")
 
 
 def tend(ground: Ground, project: str) -> list[str]:
     """Carry on a Replace that somebody left: withdraw what will not prove itself. Says what was done."""
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
-    why = hopeless(ground, seat)
+    seat, why = hopeless(ground, project)
     if not why or not withdraw(ground, project, seat["candidate"], why):
         return []
     return [f"withdrew the candidate {seat['candidate']}: {why}"]
 
 
-def hopeless(ground: Ground, seat: Row) -> str:
-    """Why a seat's candidate, if it has one, will not prove itself any more."""
-    return _why_hopeless(ground, seat) if seat["candidate"] else ""
+def hopeless(ground: Ground, project: str) -> tuple[Row, str]:
+    """The seat, and why its candidate will not prove itself any more; empty while it may, or when there is none."""
+    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    return seat, _why_hopeless(ground, seat) if seat["candidate"] else ""
+
+
+def _why_hopeless(ground: Ground, seat: Row) -> str:
+    remedy = remedy_for("replace", look_at_candidate(ground, seat))
+    return remedy.why if isinstance(remedy, Withdraw) else ""
 
 
 def unseated(ground: Ground, project: str) -> list[Row]:
@@ -145,9 +126,8 @@ def retire(ground: Ground, project: str) -> list[str]:
 
 
 def _retired(ground: Ground, row: Row) -> str:
-    if not is_own(ground, row):
-        return f"left alone: it is of {owner_of(ground, row)}; {offer(row['id'])}"
-    if not why_alive(ground, row, ground.world.tmux.listing()):
-        settle(ground, row["id"])
-        return "settled"
-    return press(ground, row, asked_for="replaced", reason="another coordinator is in the seat")
+    remedy = remedy_for("replace", look(ground, row, "replace"))
+    if isinstance(remedy, Leave):
+        return f"left alone: {remedy.why}"
+    done = apply(ground, row, remedy)
+    return "settled" if done.ended and not isinstance(remedy, Press) else done.said

@@ -8,15 +8,17 @@ from fleet.errors.absent import NoCoordinator
 from fleet.errors.contested import CoordSpawnInProgress, GateHeld
 from fleet.errors.families import BadInput
 from fleet.errors.refused import CoordinatorLives
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.remedies import Leave, remedy_for
+from fleet.model.dispatch.steps import is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.store import queries as q
 from fleet.store import seating
 from fleet.store.transaction import Change
-from fleet.verbs.coord.replace import end_withdrawn, replace, tend, withdraw
+from fleet.verbs.coord.replace import end_withdrawn, replace, tend
+from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import end
-from fleet.verbs.dispatch.settle import settle, why_alive
+from fleet.verbs.dispatch.looking import look
 from fleet.verbs.homes.ownership import is_own, offer, owner_of, refuse_foreign
 from fleet.verbs.projects import remote_control
 
@@ -62,12 +64,11 @@ def _settle_or_veto(ground: Ground, project: str) -> bool:
     holder = holder_of(ground, project)
     if holder is None:
         return seat["holder"] is not None
-    if holder["exec_state"] not in UNFINISHED:
-        return holder["process"] is not None
-    if not why_alive(ground, holder, ground.world.tmux.listing()):
-        settle(ground, holder["id"])
-        return holder["process"] is not None
-    raise _veto(ground, project, holder)
+    remedy = remedy_for("dispatch", look(ground, holder, "dispatch"))
+    if isinstance(remedy, Leave) and remedy.cause != "ended":
+        raise _veto(ground, project, holder)
+    apply(ground, holder, remedy)
+    return holder["process"] is not None
 
 
 def _veto(ground: Ground, project: str, holder: Row) -> CoordinatorLives:
@@ -79,7 +80,7 @@ def _veto(ground: Ground, project: str, holder: Row) -> CoordinatorLives:
     advice = f"attach to it with `fleet attach {holder['id']}`{' there' if far else ''}"
     return CoordinatorLives(
         project=project,
-        life="starting" if own and not far and holder["exec_state"] == "pending" else life,
+        life="starting" if own and not far and is_pending(holder) else life,
         dispatch=holder["id"],
         host=holder["host"] if own else owner_of(ground, holder),
         socket=holder["tmux_socket"],
@@ -105,7 +106,7 @@ def stop(ground: Ground, project: str, reason: str) -> dict[str, Any]:
         raise NoCoordinator(project=project)
     ident, row = seat["holder"], holder_of(ground, project)
     done: dict[str, Any] = {"settled": True}
-    if row is not None and row["exec_state"] in UNFINISHED:
+    if row is not None and is_unfinished(row):
         done = end(ground, ident, asked_for="kill", reason=reason)
     if done["settled"]:
         ground.commit(_empty(project, ident, reason))
@@ -117,7 +118,7 @@ def _refuse_foreign_seat(ground: Ground, project: str) -> None:
     seat = ground.store.read(lambda rows: seating.seat(rows, project))
     for ident in filter(None, (seat["holder"], seat["candidate"])):
         row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
-        if row is not None and row["exec_state"] in UNFINISHED:
+        if row is not None and is_unfinished(row):
             refuse_foreign(ground, f"coordinator {ident} of {project}", row)
 
 

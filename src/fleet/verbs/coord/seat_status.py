@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.text.times import iso_or_none
 from fleet.store import queries as q
@@ -42,10 +42,10 @@ def _life(ground: Ground, ident: str | None) -> str:
     row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident or ""))
     if ident is None:
         return "none"
-    if row is None or row["exec_state"] not in UNFINISHED:
+    if row is None or not is_unfinished(row):
         return "ended"
-    if row["exec_state"] == "pending":
-        from fleet.verbs.dispatch.settle import why_alive
+    if is_pending(row):
+        from fleet.verbs.dispatch.looking import why_alive
 
         return "starting" if why_alive(ground, row, ground.world.tmux.listing()) else "dead before it started"
     return ground.world.processes.life(Identity.parse(row["process"] or ""))

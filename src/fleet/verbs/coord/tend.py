@@ -8,12 +8,11 @@ from fleet.errors.contested import WorktreeBusy
 from fleet.errors.families import FleetError
 from fleet.errors.store import StoreReplaced
 from fleet.errors.superseded import NotSeated
-from fleet.model.identity import Identity
-from fleet.model.text.times import SECOND, duration
+from fleet.model.dispatch.remedies import remedy_for
 from fleet.store import queries as q
 from fleet.verbs.dispatch import remaining
-from fleet.verbs.dispatch.end import kill_processes, press
-from fleet.verbs.dispatch.settle import hindrance, settle
+from fleet.verbs.dispatch.apply_remedy import apply
+from fleet.verbs.dispatch.looking import look
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.merge.merge import carry_on
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing
 
 
-# A hook tells when it began, by a clock that is coarser than the one of a report.
-_COARSE = SECOND
 # How many seconds a child of an agent has to live before a tick writes it down: each write is followed by another tick.
 _LASTING = 5.0
 
@@ -41,7 +38,7 @@ def tend_dispatches(ground: Ground, project: str, troubles: list[str]) -> list[s
     said = []
     for row in mine:
         try:
-            what = _tended(ground, row, listing, census)
+            what = _tend(ground, row, listing, census)
         except (NotSeated, StoreReplaced):
             raise
         except (FleetError, OSError) as error:
@@ -52,47 +49,14 @@ def tend_dispatches(ground: Ground, project: str, troubles: list[str]) -> list[s
     return said
 
 
-def _tended(ground: Ground, row: Row, listing: Listing, census: Census | None) -> str:
-    if not hindrance(ground, row, listing, census).why:
-        return settle_any(ground, row)
-    life = ground.world.processes.life(Identity.parse(row["process"] or ""))
-    if row["exec_state"] == "in_flight" and life == "dead":
-        kill_processes(ground, row)
-        return settle_any(ground, row)
-    remaining.record(ground, row, census, lasting=_LASTING)
-    return _pressed(ground, row) if life == "alive" and row["kind"] != "finisher" else ""
-
-
-def settle_any(ground: Ground, row: Row) -> str:
-    """Settle a dispatch; a finisher's merge is carried on from what git says."""
-    done = settle(ground, row["id"])
-    if done.get("strangers"):
-        raise WorktreeBusy(project=row["project"], slug=row["slug"], who=done["strangers"], way=done["way"])
-    if not done["settled"]:
-        return ""
-    carry_on(ground, row)
-    return f"ended {done['exec_state']}"
-
-
-def _pressed(ground: Ground, row: Row) -> str:
-    """An agent that reported, lost its task or was asked before, and lives on."""
-    now = ground.world.clock.now()
-    if row["asked_for"] not in {None, "report"}:
-        return _news(press(ground, row, asked_for=row["asked_for"], reason=row["asked_reason"] or ""))
-    if row["report"]:
-        over = now - row["reported_at"] >= duration(ground.setting("report_grace")) or _is_at_rest(ground, row)
-        return _news(press(ground, row, asked_for="report", reason="it had reported")) if over else ""
-    task = ground.store.read(lambda rows: rows.one(q.TASK_STATE, project=row["project"], slug=row["slug"]))
-    if task is not None and task["assignee"] != row["id"]:
-        return _news(press(ground, row, asked_for="superseded", reason="its task was taken away"))
-    return ""
-
-
-def _is_at_rest(ground: Ground, row: Row) -> bool:
-    """Whether its own hooks say that the turn in which it reported is over: nothing more is to come of it."""
-    heard = ground.store.read(lambda rows: rows.one(q.HEARD_AGENT, dispatch=row["id"]))
-    return heard is not None and heard["state"] == "idle" and heard["state_at"] + _COARSE >= row["reported_at"]
-
-
-def _news(said: str) -> str:
-    return "" if said == "given time to exit" else said
+def _tend(ground: Ground, row: Row, listing: Listing, census: Census | None) -> str:
+    """What was done about one dispatch; empty when nothing was, or when it is given time."""
+    seen = look(ground, row, "tick", listing=listing, census=census)
+    if seen.condition == "alive":
+        remaining.record(ground, row, census, lasting=_LASTING)
+    done = apply(ground, row, remedy_for("tick", seen))
+    if done.strangers:
+        raise WorktreeBusy(project=row["project"], slug=row["slug"], who=done.strangers, way=done.way)
+    if done.ended:
+        carry_on(ground, row)  # a finisher's merge, from what git says
+    return done.said if done.ended or done.said == "asked to exit" or done.said.startswith("still there") else ""

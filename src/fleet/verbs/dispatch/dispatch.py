@@ -13,7 +13,7 @@ from fleet.errors.contested import BundleHeld, TaskHeld
 from fleet.errors.families import Contested, FleetError
 from fleet.errors.refused import LimitReached, NotReady, WorktreeRefused
 from fleet.model.dispatch.branch_marks import mark_of
-from fleet.model.dispatch.steps import owner
+from fleet.model.dispatch.steps import is_in_flight, owner
 from fleet.model.tasks import fence
 from fleet.model.tasks.pipeline import MENDING, STAGE_OF
 from fleet.model.text import times
@@ -85,7 +85,7 @@ def start(ground: Ground, wanted: Wanted) -> dict[str, Any]:
 def _is_in_flight(ground: Ground, ident: str) -> bool:
     """Whether its session was made all the same, and its agent is at work: a tmux that answers late has done what it was told."""
     row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
-    return row is not None and row["exec_state"] == "in_flight"
+    return row is not None and is_in_flight(row)
 
 
 def _make(ground: Ground, plan: list[Claim], order: Order) -> None:

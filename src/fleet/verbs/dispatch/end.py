@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from fleet.engines.reader import engine as read_engine
 from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.families import FleetError, Refused
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q
@@ -19,6 +19,7 @@ from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.homes.ownership import refuse_foreign
 
 if TYPE_CHECKING:
+    from fleet.model.dispatch.remedies import Press
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Ground
 
@@ -31,7 +32,7 @@ _BETWEEN_LOOKS = 0.05
 def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str, Any]:
     """Ask, wait, kill, settle. The asking is written down first, so that an exit after it is evidence of nothing."""
     row = _journal(ground, ident)
-    if row["exec_state"] not in UNFINISHED:
+    if not is_unfinished(row):
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
     refuse_foreign(ground, f"dispatch {ident}", row)
     ground.commit(_ask(row, asked_for, reason))
@@ -56,22 +57,25 @@ def _journal(ground: Ground, ident: str) -> Row:
         return journal
 
 
-def press(ground: Ground, row: Row, *, asked_for: str, reason: str) -> str:
-    """The same for whoever comes back: ask, and go; later, when the grace is over, kill and settle. Never waits for the agent."""
-    process = Identity.parse(row["process"] or "")
+def press(ground: Ground, row: Row, remedy: Press) -> str:
+    """One stage of the same, for whoever comes back: ask, give time, or kill. Never waits for the agent. Says what came of it."""
     remaining.record(ground, row)
-    if row["asked_for"] is None or row["asked_for"] == "report" != asked_for:
-        ground.commit(_ask(row, asked_for, reason))
-        if process is not None and ground.world.processes.life(process) == "alive":
-            ground.world.processes.signal(process, _exit_signal(ground, row))
+    match remedy.stage:
+        case "ask":
+            ground.commit(_ask(row, remedy.asked_for, remedy.reason))
+            process = Identity.parse(row["process"] or "")
+            if process is not None:
+                ground.world.processes.signal(process, _exit_signal(ground, row))
             return "asked to exit"
-    elif 0 <= ground.world.clock.now() - row["asked_at"] < duration(ground.setting("exit_grace")):
-        if not settle(ground, row["id"], why=reason)["settled"]:
-            return "given time to exit"
-        return "ended"
-    kill_processes(ground, row)
-    done = settle(ground, row["id"], why=reason)
-    return "ended" if done["settled"] else f"still there: {done['why']}"
+        case "wait":
+            done = settle(ground, row["id"], why=remedy.reason)
+            return "ended" if done["settled"] else "given time to exit"
+        case "kill":
+            kill_processes(ground, row)
+            done = settle(ground, row["id"], why=remedy.reason)
+            return "ended" if done["settled"] else f"still there: {done['why']}"
+        case _:
+            assert_never(remedy.stage)
 
 
 def _ask(row: Row, asked_for: str, reason: str) -> Change:

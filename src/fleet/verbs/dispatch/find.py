@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.given import Ambiguous
 from fleet.model import names
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.store import queries as q
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def find(rows: Rows, given: str, project: str | None = None, *, here: str | None
     if found and found[0]["slug"] != given and rows.one(q.TASK_CALLED, slug=given) is not None:
         raise NoSuchDispatch(dispatch=given)
     found = [row for row in found if row["slug"] == given and row["project"] == here] or found
-    unfinished = [row for row in found if row["exec_state"] in UNFINISHED]
+    unfinished = [row for row in found if is_unfinished(row)]
     chosen = unfinished or _newest_of_one_task(found)
     if not chosen:
         raise NoSuchDispatch(dispatch=given)

@@ -15,7 +15,7 @@ from fleet.errors.refused import OtherHost
 from fleet.model import names
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
-from fleet.model.dispatch.steps import UNFINISHED, owner
+from fleet.model.dispatch.steps import is_unfinished, owner
 from fleet.model.text import jsontext
 from fleet.resources import KINDS, class_of
 from fleet.resources.kind import Order
@@ -75,7 +75,7 @@ def _intend(ground: Ground, order: Order, claim: Claim) -> Change:
         row = tx.one(q.DISPATCH_BY_ID, id=order.dispatch)
         if row is None:
             _add_pending(tx, ground, order, str(caller or ground.world.processes.me()))
-        elif row["exec_state"] not in UNFINISHED:
+        elif not is_unfinished(row):
             raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                              now=f"it is {row['exec_state']}")  # fmt: skip
         bundles.add_claim(tx, claim)
@@ -136,7 +136,7 @@ def release_prompt(ground: Ground, ident: str, kind: str) -> Answer:
     if not held:
         return {"outcome": "already_released", "dispatch_id": ident, "kind": kind, "path": None}
     row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
-    if class_of(kind) == "exclusive" and row is not None and row["exec_state"] in UNFINISHED:
+    if class_of(kind) == "exclusive" and row is not None and is_unfinished(row):
         raise NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row['exec_state']}")
     left = release(ground, held[-1])
     if left:
@@ -181,7 +181,7 @@ def _hand_over(claim: Claim, new: str, content: str) -> Change:
 def _refuse_ended(tx: Tx, ident: str) -> None:
     """What is handed to one that has ended would go with it."""
     row = tx.one(q.DISPATCH_BY_ID, id=ident)
-    if row is None or row["exec_state"] not in UNFINISHED:
+    if row is None or not is_unfinished(row):
         now = f"it is {row['exec_state'] if row else 'archived'}"
         raise Superseded(
             who=f"dispatch {ident}", project=row["project"] if row else "", slug=(row or {}).get("slug") or "", now=now

@@ -12,7 +12,7 @@ from fleet.errors.refused import NotTrusted
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import HANDED_OFF
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep
 from fleet.model.text.sizes import shown_size, size
 from fleet.model.text.times import iso, iso_or_none
@@ -40,7 +40,7 @@ _TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", 
 def reclaim(ground: Ground, ident: str) -> list[str]:
     """Release in reverse order. What is left, and why."""
     row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
-    if row is None or row["exec_state"] in UNFINISHED:
+    if row is None or is_unfinished(row):
         return []
     foreign = why_foreign(ground, row)
     if foreign:

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.contested import WorktreeBusy
 from fleet.errors.tools import GitRefused
-from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.remedies import may_settle
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED, Evidence, Outcome, outcome
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_in_flight, is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.tasks.pipeline import WORKING, after_work
 from fleet.model.text import escapes
 from fleet.model.text.times import HOUR, duration
-from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch import remaining
 from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.looking import look_at_end
 from fleet.verbs.dispatch.reclaim import reclaim
-from fleet.verbs.homes.ownership import offer, why_foreign
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Ground
-    from fleet.world.process.census import Census
     from fleet.world.tmux import Listing, Pane
 
 LOG_BYTES = 2_000_000
@@ -36,19 +32,6 @@ CHANGED = "it changed again and again meanwhile; try again"
 _TRIES = 3
 _LOOKS = 50
 _BETWEEN_LOOKS = 0.02
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hindrance:
-    """Why a dispatch cannot be ended; empty when its death is proven.
-
-    Strangers: processes in its worktree that fleet cannot attribute. Way: what a person can do about them. Unreadable: such as could not be looked into; they hinder nothing.
-    """
-
-    why: str = ""
-    strangers: str = ""
-    way: str = ""
-    unreadable: str = ""
 
 
 def settle(
@@ -63,10 +46,10 @@ def settle(
             row = ground.dispatch(ident)
         except NoSuchDispatch:
             return _settled_before(ground, ident)
-        found = _why_not(ground, row, listing, undo=undo)
-        if found.why:
-            who = {"strangers": found.strangers, "way": found.way} if found.strangers else {}
-            return {"id": ident, "settled": False, "why": found.why} | who
+        seen = None if undo and is_pending(row) else look_at_end(ground, row, listing)
+        if seen is not None and seen.condition != "ended" and not may_settle(seen):
+            who = {"strangers": seen.strangers, "way": seen.way} if seen.strangers else {}
+            return {"id": ident, "settled": False, "why": seen.why} | who
         state = _ended(ground, row, why)
         if state:
             return {"id": ident, "settled": True, "exec_state": state, "left": reclaim(ground, ident)}
@@ -81,15 +64,9 @@ def _settled_before(ground: Ground, ident: str) -> dict[str, Any]:
     return {"id": ident, "settled": True, "exec_state": journal["exec_state"], "left": []}
 
 
-def _why_not(ground: Ground, row: Row, listing: Listing | None, *, undo: bool) -> Hindrance:
-    if row["exec_state"] not in UNFINISHED or (undo and row["exec_state"] == "pending"):
-        return Hindrance()
-    return hindrance(ground, row, listing or ground.world.tmux.listing())
-
-
 def _ended(ground: Ground, row: Row, why: str) -> str:
     """What it has ended as; empty when it changed meanwhile."""
-    if row["exec_state"] not in UNFINISHED:
+    if not is_unfinished(row):
         return str(row["exec_state"])
     pane = _last_look(ground, row)
     _keep_output(ground, row, pane)
@@ -98,92 +75,15 @@ def _ended(ground: Ground, row: Row, why: str) -> str:
     return found.exec_state if ground.commit(_end(row, found, pane, ground, work))["settled"] else ""
 
 
-def why_alive(ground: Ground, row: Row, listing: Listing) -> str:
-    """Why the dispatch cannot be ended; empty when its death is proven."""
-    return hindrance(ground, row, listing).why
-
-
-def hindrance(ground: Ground, row: Row, listing: Listing, census: Census | None = None) -> Hindrance:
-    """What keeps a dispatch from being ended. A census from before is good for a first look; settle itself takes its own."""
-    foreign = why_foreign(ground, row)
-    if foreign:
-        return Hindrance(why=f"{foreign}; {offer(row['id'])}")
-    if row["exec_state"] == "pending":
-        return Hindrance(why=_why_starting(ground, row, listing))
-    process = Identity.parse(row["process"] or "")
-    life = ground.world.processes.life(process)
-    if life != "dead":
-        return Hindrance(why=f"its process is {life}{_why_unknown(ground, row, process)}")
-    left = remaining.look(ground, row, census)
-    if left.ours:
-        return Hindrance(why=f"it left processes behind: {', '.join(str(each.pid) for each in left.ours)}")
-    if left.strangers:
-        who = remaining.named(ground, left.strangers)
-        way = remaining.way_out(row["id"], left.strangers)
-        why = f"{who} works in its worktree, and fleet cannot tell whose it is; {way}"
-        return Hindrance(why=why, strangers=who, way=way)
-    server = Identity.parse(row["server"] or "")
-    silent = listing.server is None and server is not None and ground.world.processes.life(server) != "dead"
-    why = "its tmux server does not say how it ended" if silent else ""
-    return Hindrance(why=why, unreadable=remaining.named(ground, left.unreadable))
-
-
 def kept_worktree(ground: Ground, ident: str) -> WorktreeBusy | None:
     """The refusal that whoever needs the worktree of a dead agent gets, if a process keeps it that fleet cannot attribute."""
     row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
-    if row is None or row["exec_state"] != "in_flight" or row["slug"] is None:
+    if row is None or not is_in_flight(row) or row["slug"] is None:
         return None
-    found = hindrance(ground, row, ground.world.tmux.listing())
+    found = look_at_end(ground, row)
     if not found.strangers:
         return None
     return WorktreeBusy(project=row["project"], slug=row["slug"], who=found.strangers, way=found.way)
-
-
-def _why_starting(ground: Ground, row: Row, listing: Listing) -> str:
-    """Why a dispatch that was not launched yet may still be: its dispatcher, a program at work for it, or its session.
-
-    Its dispatcher is judged first: whatever that had made before it died is there when the rest is looked at.
-    """
-    spawner = Identity.parse(row["spawner"])
-    over = spawner is None or ground.world.processes.life(spawner) == "dead" or _gave_up(ground, spawner, row)
-    held = [
-        Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
-    ]
-    busy = [claim for claim in held if not ground.world.effect_lock(claim.id).is_free()]
-    if busy:
-        return f"{busy[0]} is still being made"
-    session = next((claim for claim in held if claim.kind == "tmux_session" and claim.state == "live"), None)
-    seen = listing.pane_of(row["id"]) is not None or not (over or session)
-    fresh = listing if seen else ground.world.tmux.listing()
-    pane = fresh.pane_of(row["id"])
-    if pane is not None and not pane.dead and _is_noticed(ground, fresh, pane):
-        return "its session is starting"
-    if session is not None:
-        return "its session is unknown" if TmuxSession().judge(session, fresh, ground.world) == "unknown" else ""
-    if over or spawner is None:
-        return ""
-    return f"process {spawner.pid} is starting it{_why_unknown(ground, row, spawner)}"
-
-
-def _why_unknown(ground: Ground, row: Row, process: Identity | None) -> str:
-    """Of another machine nothing can be proven here; a person can say that it is no more."""
-    if process is None or process.host == ground.world.host.machine:
-        return ""
-    return f": it is of machine {process.host}, and this is {ground.world.host.machine}; {offer(row['id'])}"
-
-
-def _is_noticed(ground: Ground, listing: Listing, pane: Pane) -> bool:
-    """False: its process is dead, and tmux, which has not noticed, is told again."""
-    who = ground.world.processes.identify(pane.pid)
-    if listing.server is None or who is None or ground.world.processes.life(who) != "dead":
-        return True
-    ground.world.processes.signal(listing.server, signal.SIGCHLD)
-    return False
-
-
-def _gave_up(ground: Ground, spawner: Identity, row: Row) -> bool:
-    """We are its dispatcher, and ask ourselves from outside the dispatch: it was asked to end."""
-    return spawner == ground.world.processes.me() and row["asked_for"] is not None
 
 
 def _last_look(ground: Ground, row: Row) -> Pane | None:
@@ -195,7 +95,7 @@ def _last_look(ground: Ground, row: Row) -> Pane | None:
     for _ in range(_LOOKS):
         listing = ground.world.tmux.listing()
         pane = listing.pane_of(row["id"])
-        if pane is None or pane.status is not None or listing.server is None or row["exec_state"] != "in_flight":
+        if pane is None or pane.status is not None or listing.server is None or not is_in_flight(row):
             return pane
         ground.world.processes.signal(listing.server, signal.SIGCHLD)
         ground.world.clock.wait(_BETWEEN_LOOKS)
@@ -205,7 +105,7 @@ def _last_look(ground: Ground, row: Row) -> Pane | None:
 def _evidence(ground: Ground, row: Row, pane: Pane | None, why: str, work: str | None) -> Evidence:
     process = Identity.parse(row["process"] or "")
     return Evidence(
-        launched=row["exec_state"] == "in_flight",
+        launched=is_in_flight(row),
         report=row["report"],
         report_reason=row["report_reason"],
         exit_status=pane.status if pane and pane.dead else None,
@@ -287,7 +187,7 @@ def settle_task(tx: Tx, row: Row, found: Outcome, told: tuple[int, int, str | No
     most, cooldown, review = told
     if row["slug"] is None or row["kind"] == "finisher":
         return []
-    if row["exec_state"] == "pending" and row["handoffs"]:
+    if is_pending(row) and row["handoffs"]:
         # The next one is handed the same work, by the same agent.
         tx.run(q.INHERIT_MESSAGES, dispatch=row["predecessor"], predecessor=row["id"])
     project, slug = row["project"], row["slug"]
@@ -312,9 +212,9 @@ def settle_task(tx: Tx, row: Row, found: Outcome, told: tuple[int, int, str | No
 
 def _becomes(tx: Tx, row: Row, found: Outcome, most: int, review: str | None) -> tuple[str, str | None, str | None]:
     """The task's status after this attempt, why, and the stage that it goes on at."""
-    if row["exec_state"] == "pending" and row["asked_for"] == "stop":
+    if is_pending(row) and row["asked_for"] == "stop":
         return "blocked", STOPPED, None
-    if row["exec_state"] == "pending" and row["asked_for"] is None:
+    if is_pending(row) and row["asked_for"] is None:
         return *_count_failure(tx, row, found.reason or "", most), None
     if found.handed_off:
         return "in_progress", None, None

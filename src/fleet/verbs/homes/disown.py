@@ -13,7 +13,7 @@ from fleet.errors.families import Contested
 from fleet.errors.refused import NotDisowned
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import INTERRUPTED, Outcome
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.text.times import duration
 from fleet.resources import KINDS
@@ -47,7 +47,7 @@ def _refuse_alive(ground: Ground, row: Row) -> None:
     """Refuse what is seen to live: its process, anything that carries its id, its session."""
     ident, processes = row["id"], ground.world.processes
     who = Identity.parse(row["process"] or row["spawner"] or "")
-    unfinished = row["exec_state"] in UNFINISHED
+    unfinished = is_unfinished(row)
     alive = [who] if who is not None and unfinished and processes.may_live(who) else []
     alive += processes.of_dispatch(ident)
     if alive:
@@ -67,7 +67,7 @@ def _refuse_home_here(ground: Ground, ident: str, row: Row, *, stuck: bool = Fal
     if is_own(ground, row):
         who = Identity.parse(row.get("process") or row.get("spawner") or "")
         unknown = ground.world.processes.life(who) == "unknown" and who is not None
-        if unknown if row.get("exec_state") in UNFINISHED else stuck:
+        if unknown if row.get("exec_state") and is_unfinished(row) else stuck:
             return
         advice = f"`fleet kill {ident} --reason TEXT` ends it, `fleet clean` lets go of what it held"
         raise NotDisowned(dispatch=ident, why="it is this home's, and can be judged here", advice=advice)
@@ -138,7 +138,7 @@ def _disown(ground: Ground, row: Row, plan: list[tuple[Claim, str]], reason: str
 
 def _end(tx: Tx, row: Row, why: str, spawns: tuple[int, int]) -> str:
     """End it as the table of states allows, and give its task back. One that has ended stays as it is."""
-    if row["exec_state"] not in UNFINISHED:
+    if not is_unfinished(row):
         return str(row["exec_state"])
     found = Outcome(exec_state=_STATE[row["exec_state"]], reason=why)
     kept = {name: row[name] for name in ("report", "asked_for")}

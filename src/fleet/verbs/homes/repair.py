@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors.families import Refused
 from fleet.errors.refused import HomeMoved
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.text import jsontext
 from fleet.resources.worktree.worktree import GATE_WAIT
@@ -102,7 +102,7 @@ def _was_own(ground: Ground, row: Row) -> bool:
 def _why_alive(ground: Ground, row: Row) -> str:
     who = Identity.parse(row["process"] or row["spawner"] or "")
     life = ground.world.processes.life(who) if who is not None else "dead"
-    if row["exec_state"] not in UNFINISHED or life == "dead":
+    if not is_unfinished(row) or life == "dead":
         return ""
     return f"dispatch {row['id']} is {life}" + (f" ({offer(row['id'])})" if life == "unknown" else "")
 

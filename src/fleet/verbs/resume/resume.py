@@ -17,18 +17,17 @@ from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.refused import NotResumable
 from fleet.model import names
 from fleet.model.dispatch import resumption
-from fleet.model.dispatch.steps import UNFINISHED
-from fleet.model.identity import Identity
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text import times
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.verbs.coord.seat import coord_spawn
 from fleet.verbs.dispatch import find
+from fleet.verbs.dispatch.apply_remedy import treat
 from fleet.verbs.dispatch.dispatch import start
-from fleet.verbs.dispatch.end import kill_processes
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.dispatch.settle import CHANGED, settle
-from fleet.verbs.homes.ownership import is_own, offer, why_foreign
+from fleet.verbs.dispatch.settle import CHANGED
+from fleet.verbs.homes.ownership import offer, why_foreign
 from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.resume import conversation, work_lock
 
@@ -137,17 +136,16 @@ def _newest(ground: Ground, row: Row) -> Row:
 def settled(ground: Ground, row: Row) -> Row:
     """The journal of an attempt that has ended; one that died is settled first. Alive or unknown: refused."""
     for _ in range(_TRIES):
-        if row["exec_state"] not in UNFINISHED:
+        if not is_unfinished(row):
             return row
-        _end_rest(ground, row)
-        done = settle(ground, row["id"])
-        if not done["settled"] and done["why"] != CHANGED:
+        done = treat(ground, row, "resume")
+        if not done.ended and done.why != CHANGED:
             advice = f"attach to it with `fleet attach {row['id']}`"
-            if done.get("strangers"):
+            if done.strangers:
                 advice = "then resume again"
-            elif "fleet dispatches disown" in done["why"]:
+            elif "fleet dispatches disown" in done.why:
                 advice = "it is not started again beside one that may live"
-            raise NotResumable(dispatch=row["id"], why=done["why"], advice=advice)
+            raise NotResumable(dispatch=row["id"], why=done.why, advice=advice)
         row = journal(ground, row["id"])
     raise NotResumable(dispatch=row["id"], why="it keeps changing", advice="try again")
 
@@ -157,13 +155,6 @@ def _refuse_foreign(ground: Ground, row: Row) -> None:
     why = why_foreign(ground, row)
     if why:
         raise NotResumable(dispatch=row["id"], why=why, advice=f"resume it there; {offer(row['id'])}")
-
-
-def _end_rest(ground: Ground, row: Row) -> None:
-    """What a dead agent left running is ended as a sweep would: it carries the agent's id, and works in its tree."""
-    process = Identity.parse(row["process"] or "")
-    if process is not None and is_own(ground, row) and ground.world.processes.life(process) == "dead":
-        kill_processes(ground, row)
 
 
 def _refuse(ground: Ground, row: Row) -> None:
@@ -229,7 +220,7 @@ def _listed(lines: list[str]) -> str:
 # a coordinator ----------------------------------------------------------------------------------------------------------
 def _coordinator(ground: Ground, row: Row) -> dict[str, Any]:
     """A new coordinator in the seat of one that died; a living one vetoes."""
-    if row["exec_state"] not in UNFINISHED:
+    if not is_unfinished(row):
         _refuse_unseated(ground, row)
     made = coord_spawn(ground, Wanted(**_how(row), slug=None, kind="coord"))
     return {name: made[name] for name in _MADE} | {"predecessor": row["id"], "conversation": False}

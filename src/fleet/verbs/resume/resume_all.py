@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from fleet.engines.reader import engine as read_engine
 from fleet.errors.families import FleetError
 from fleet.model.dispatch import resumption
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.store import queries as q
 from fleet.verbs.dispatch import find
-from fleet.verbs.dispatch.settle import settle
+from fleet.verbs.dispatch.apply_remedy import treat
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs.abandoned import left_jobs
 from fleet.verbs.resume import conversation
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def resumable(ground: Ground, project: str | None = None) -> list[dict[str, Any]]:
     """What could be resumed, oldest first. What died unnoticed, as all does with the machine, is settled before; nothing is killed."""
     for row in _unfinished(ground, project):
-        settle(ground, row["id"])
+        treat(ground, row, "resumable")
     rows = ground.store.read(lambda snapshot: snapshot.all(q.LEFT_ATTEMPTS, project=project))
     left = [row for row in rows if is_own(ground, row) and not resumption.why_finished(row)]
     return [_shown(ground, row) for row in [*left, *_coordinators(ground, project)]] + left_jobs(ground, project)
@@ -71,12 +71,7 @@ def _coordinators(ground: Ground, project: str | None) -> list[Row]:
             continue
         row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"]))  # noqa: B023
         row = row or find.archived(ground, seat["holder"])
-        if (
-            row is not None
-            and is_own(ground, row)
-            and row["exec_state"] not in UNFINISHED
-            and resumption.was_interrupted(row)
-        ):
+        if row is not None and is_own(ground, row) and not is_unfinished(row) and resumption.was_interrupted(row):
             found.append(row)
     return found
 

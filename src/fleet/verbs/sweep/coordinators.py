@@ -1,4 +1,4 @@
-"""For the sweep: a change of coordinators that somebody left, coordinators out of the seat, and what is kept of such changes."""
+"""For the sweep: a change of coordinators that somebody left, and what is kept of such changes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 from fleet.errors.families import BadInput
 from fleet.model.text.times import DAY, iso
 from fleet.store import queries as q
-from fleet.store import seating
 from fleet.store.transaction import Change
 from fleet.verbs.coord import replace
-from fleet.verbs.dispatch.end import end
-from fleet.verbs.homes.ownership import is_own, offer, owner_of
-from fleet.verbs.sweep.finding import Finding, about, acted
+from fleet.verbs.sweep.finding import Finding, acted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,39 +24,23 @@ _NONCES_DAYS = 30
 _MESSAGES_DAYS = 7
 
 
-def findings(ground: Ground, *, kill: bool) -> Iterator[Finding]:
-    """Everything about seats, project by project; then what is old enough to be forgotten."""
+def withdrawals(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Candidates for a seat that will not prove themselves any more."""
     for project in [row["name"] for row in ground.store.read(lambda rows: rows.all(q.ALL_PROJECTS))]:
-        yield from _candidate(ground, project, kill=kill)
-        for row in replace.unseated(ground, project):
-            yield _retired(ground, row, kill=kill)
+        seat, why = replace.hopeless(ground, project)
+        if why:
+            what = f"candidate {seat['candidate']} for the seat of {project}"
+            yield acted(what, "it will not prove itself any more", why, "withdraw it", kill,
+                        lambda: [] if replace.tend(ground, project) else ["it was faster"])  # fmt: skip # noqa: B023
+
+
+def findings(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+    """Proofs that were never presented; then what is old enough to be forgotten."""
     for row in ground.store.read(lambda rows: rows.all(q.STALE_NONCES)):
         why = f"this new coordinator of {row['project']} never proved itself"
         yield Finding(what=f"dispatch {row['dispatch']}", why=why, proof=f"its proof of {iso(row['minted_at'])} is not spent",
                       action="kept as evidence", standing=True)  # fmt: skip
     yield from _old(ground, kill=kill)
-
-
-def _candidate(ground: Ground, project: str, *, kill: bool) -> Iterator[Finding]:
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
-    why = replace.hopeless(ground, seat)
-    if why:
-        what = f"candidate {seat['candidate']} for the seat of {project}"
-        yield acted(what, "it will not prove itself any more", why, "withdraw it", kill,
-                    lambda: [] if replace.tend(ground, project) else ["it was faster"])  # fmt: skip
-
-
-def _retired(ground: Ground, row: Row, *, kill: bool) -> Finding:
-    what, why = about(row), "another coordinator is in the seat, or nobody"
-    if not is_own(ground, row):
-        proof = f"it is of {owner_of(ground, row)}; {offer(row['id'])}"
-        return Finding(what=what, why=why, proof=proof, action="left alone", standing=True)
-    return acted(what, why, "the seat says so", "ask it to exit, then kill its tree", kill, lambda: _ended(ground, row))
-
-
-def _ended(ground: Ground, row: Row) -> list[str]:
-    done = end(ground, row["id"], asked_for="replaced", reason="another coordinator is in the seat")
-    return [] if done["settled"] else [str(done["why"])]
 
 
 def _old(ground: Ground, *, kill: bool) -> Iterator[Finding]:

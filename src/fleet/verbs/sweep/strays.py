@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors.contested import GateHeld
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text.times import HOUR
 from fleet.resources import KINDS
 from fleet.store import making
@@ -44,7 +44,7 @@ def sessions(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Findin
             continue
         row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=pane.dispatch))  # noqa: B023
         what = f"the pane of dispatch {pane.dispatch} in tmux session {pane.session}" if pane.stamped else what
-        if row is not None and (row["exec_state"] in UNFINISHED or f"fleet-{pane.dispatch}" in held):
+        if row is not None and (is_unfinished(row) or f"fleet-{pane.dispatch}" in held):
             continue  # its dispatch releases it by its claim
         if row is None and archived(ground, pane.dispatch) is None:
             yield Finding(what=what, why="it bears our mark, but its dispatch is in neither tables nor archive",
@@ -69,7 +69,7 @@ def processes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """Processes that carry the id of a dispatch that has ended."""
     for ident, whom in ground.world.processes.marks().items():
         row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
-        ended = row["exec_state"] not in UNFINISHED if row is not None else archived(ground, ident) is not None
+        ended = not is_unfinished(row) if row is not None else archived(ground, ident) is not None
         if not ended:
             continue
         for who in whom:

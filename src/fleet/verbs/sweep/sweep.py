@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from fleet.errors.contested import GateHeld
 from fleet.errors.families import FleetError
 from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.remedies import KillRest, Leave, Press, Settle, Withdraw, remedy_for
 from fleet.model.dispatch.settling import HANDED_OFF
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside
-from fleet.model.identity import Identity
-from fleet.model.text.times import SECOND, age, duration
+from fleet.model.text.times import age, duration
 from fleet.resources import KINDS
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.verbs.dispatch import remaining
 from fleet.verbs.dispatch.acquire import is_free, release
-from fleet.verbs.dispatch.end import end, kill_processes
+from fleet.verbs.dispatch.apply_remedy import apply
+from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.reclaim import (
     archive,
     is_disposable,
@@ -33,7 +34,6 @@ from fleet.verbs.dispatch.reclaim import (
     verdict,
     why_kept,
 )
-from fleet.verbs.dispatch.settle import hindrance, settle
 from fleet.verbs.homes.ownership import is_own, offer, owner_of
 from fleet.verbs.jobs.sweep import left_running, litter
 from fleet.verbs.merge.merge import carry_on
@@ -45,16 +45,25 @@ from fleet.verbs.tasks.reopen import archive_long_ended
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fleet.model.dispatch.remedies import Remedy, Seen
     from fleet.store.transaction import Row
     from fleet.verbs.context import Ground
     from fleet.world.process.census import Census
     from fleet.world.tmux import Listing
+
+_STANDING = {
+    "foreign": "another home's or host's",
+    "strangers": "its agent is dead, and its worktree is not handed on",
+    "unknown": "its process cannot be judged",
+    "silent": "how it ended cannot be judged",
+}
 
 
 def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding]:
     """Orphans, then releases that failed, then what is derived."""
     found: list[Finding] = []
     if "orphans" in phases:
+        found += coordinators.withdrawals(ground, kill=kill)
         listing = ground.world.tmux.listing()
         found += _unfinished(ground, listing, kill=kill)
         found += strays.sessions(ground, ground.world.tmux.listing(), kill=kill)
@@ -84,7 +93,7 @@ def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding
 
 def _rows(ground: Ground, *, ended: bool) -> list[Row]:
     rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=None, ended=int(ended)))
-    return [row for row in rows if (row["exec_state"] in UNFINISHED) != ended]
+    return [row for row in rows if is_unfinished(row) != ended]
 
 
 def _unfinished(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Finding]:
@@ -97,66 +106,52 @@ def _unfinished(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Fin
 
 
 def _one_unfinished(ground: Ground, row: Row, listing: Listing, census: Census | None, *, kill: bool) -> Finding | None:
-    what = about(row)
-    process = Identity.parse(row["process"] or "")
-    life = ground.world.processes.life(process)
-    found = hindrance(ground, row, listing, census)
-    alive = found.why
-    if not alive:
-        proof = "its process is dead" if process else "its spawner is dead and nobody is making its things"
-        proof += f"; cannot be looked into: {found.unreadable}" if found.unreadable else ""
-        return acted(
-            what, "it has ended without being settled", proof, "settle it", kill, lambda: _settle(ground, row, listing)
-        )
-    if not is_own(ground, row):
-        return Finding(what=what, why="another home's or host's", proof=alive, action="left alone", standing=True)
-    if found.strangers:
-        return Finding(what=what, why="its agent is dead, and its worktree is not handed on", proof=alive, action="left alone",
-                       standing=True)  # fmt: skip
-    if row["exec_state"] == "in_flight" and life == "dead":
-        return acted(what, "its agent is dead but left processes behind", alive, "kill them and settle it", kill,
-                     lambda: _kill_rest(ground, row))  # fmt: skip
-    if life == "unknown" and row["exec_state"] == "in_flight":
-        return Finding(what=what, why="its process cannot be judged", proof=alive, action="left alone", standing=True)
-    if kill and life == "alive":
+    """What is found about one dispatch; None when it is as it should be. Candidates for a seat are `coordinators`'."""
+    seen = look(ground, row, "sweep", listing=listing, census=census)
+    if kill and seen.condition == "alive":
         remaining.record(ground, row, census)
-    return _overdue(ground, row, what, kill=kill) if life == "alive" else None
-
-
-def _overdue(ground: Ground, row: Row, what: str, *, kill: bool) -> Finding | None:
-    """An agent that reported, or lost its task, and lives on."""
-    now = ground.world.clock.now()
-    grace = duration(ground.setting("report_grace"))
-    if row["report"] and now - row["reported_at"] >= grace:
-        proof = f"it reported {row['report']} {(now - row['reported_at']) // SECOND} s ago"
-        return acted(what, "it lives on after its report", proof, "ask it to exit, then kill its tree", kill,
-                     lambda: end(ground, row["id"], asked_for="report", reason="it had reported"))  # fmt: skip
-    if row["asked_for"] in {"kill", "stop"}:
-        return acted(what, f"it was asked to exit ({row['asked_for']}) and lives on", "its process is alive", "end it", kill,
-                     lambda: end(ground, row["id"], asked_for=row["asked_for"], reason=row["asked_reason"]))  # fmt: skip
-    if row["kind"] in {"coord", "finisher"} or row["slug"] is None:
+    remedy = remedy_for("sweep", seen)
+    if isinstance(remedy, Leave):
+        return _left_alone(row, remedy)
+    if isinstance(remedy, Withdraw):
         return None
-    task = ground.store.read(lambda rows: rows.one(q.TASK_STATE, project=row["project"], slug=row["slug"]))
-    if task is not None and task["assignee"] != row["id"]:
-        proof = f"the task is {task['status']}, with {task['assignee'] or 'nobody'}"
-        return acted(what, "its task was taken away from it", proof, "ask it to exit, then kill its tree", kill,
-                     lambda: end(ground, row["id"], asked_for="superseded", reason="its task was taken away"))  # fmt: skip
-    return None
+    why, proof, action = _words(row, seen, remedy)
+    return acted(about(row), why, proof, action, kill, lambda: _apply(ground, row, remedy, listing))
 
 
-def _settle(ground: Ground, row: Row, listing: Listing) -> object:
-    done = settle(ground, row["id"], listing=listing)
-    if done["settled"]:
-        carry_on(ground, row)
-    return done
+def _left_alone(row: Row, left: Leave) -> Finding | None:
+    if not left.is_standing:
+        return None
+    return Finding(what=about(row), why=_STANDING[left.cause], proof=left.why, action="left alone", standing=True)
 
 
-def _kill_rest(ground: Ground, row: Row) -> object:
-    kill_processes(ground, row)
-    done = settle(ground, row["id"])
-    if done["settled"]:
-        carry_on(ground, row)
-    return done
+def _words(row: Row, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str, str, str]:
+    """Why, proof and action, for a finding."""
+    match remedy:
+        case Settle():
+            proof = "its process is dead" if row["process"] else "its spawner is dead and nobody is making its things"
+            proof += f"; cannot be looked into: {seen.unreadable}" if seen.unreadable else ""
+            return "it has ended without being settled", proof, "settle it"
+        case KillRest():
+            return "its agent is dead but left processes behind", seen.why, "kill them and settle it"
+        case Press(act="retire"):
+            why = "another coordinator is in the seat, or nobody"
+            return why, "the seat says so", "ask it to exit, then kill its tree"
+        case Press(asked_for="report"):
+            return "it lives on after its report", seen.proof, "ask it to exit, then kill its tree"
+        case Press(stage="ask"):
+            return "its task was taken away from it", seen.proof, "ask it to exit, then kill its tree"
+        case Press():
+            return f"it was asked to exit ({remedy.asked_for}) and lives on", seen.proof, "end it"
+        case _:
+            assert_never(remedy)
+
+
+def _apply(ground: Ground, row: Row, remedy: Remedy, listing: Listing) -> dict[str, object]:
+    done = apply(ground, row, remedy, wait=True, listing=listing)
+    if done.ended:
+        carry_on(ground, row)  # a finisher's merge, from what git says
+    return {"settled": done.ended, "why": done.why, "left": done.left}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fleet.errors.families import Superseded
 from fleet.model import names
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.tasks import fence
 from fleet.model.text import texts
 from fleet.store import queries as q
@@ -84,7 +84,7 @@ def _attempt(tx: Tx, project: str, slug: str, was: Row, caller: Caller) -> Row |
         return None
     fence.check_agent(project, slug, was, caller)
     row = tx.one(q.DISPATCH_BY_ID, id=caller.dispatch)
-    return row if row is not None and row["exec_state"] in UNFINISHED else None
+    return row if row is not None and is_unfinished(row) else None
 
 
 def _report(tx: Tx, attempt: Row, told: tuple[str, str | None, str | None], said: str | None) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fleet.errors.families import BadInput, Contested, Superseded
 from fleet.errors.refused import IllegalStep
 from fleet.model import names
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.tasks import fence
 from fleet.model.text import texts
 from fleet.model.text.times import iso
@@ -65,7 +65,7 @@ def _reviewer(tx: Tx, project: str, slug: str, was: Row) -> Row | None:
         return None
     fence.check_agent(project, slug, was, tx.caller)
     row = tx.one(q.DISPATCH_BY_ID, id=tx.caller.dispatch)
-    if row is None or row["exec_state"] not in UNFINISHED or row["kind"] != "reviewer":
+    if row is None or not is_unfinished(row) or row["kind"] != "reviewer":
         now = "only its reviewer, or a person, says what becomes of it"
         raise Superseded(who=f"dispatch {tx.caller.dispatch}", project=project, slug=slug, now=now)
     return row

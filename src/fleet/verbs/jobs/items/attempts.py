@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 from fleet.errors.families import Contested, FleetError, StoreError
 from fleet.errors.refused import LimitReached
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED
-from fleet.model.identity import Identity
 from fleet.model.jobs import items
 from fleet.store import queries as q
-from fleet.verbs.dispatch import remaining
+from fleet.verbs.dispatch.apply_remedy import treat
 from fleet.verbs.dispatch.dispatch import dispatch
-from fleet.verbs.dispatch.end import end, kill_processes
+from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.jobs import records
 from fleet.verbs.jobs.items.item_outcome import Outcome
 
@@ -55,7 +53,7 @@ def look(ground: Ground, job: Row, item: Row) -> Outcome | None:
     """What became of a running item; None while it is worked on, or when it goes back to those that wait."""
     row = _attempt(ground, job, item)
     if row is not None:
-        if not _ended(ground, row):
+        if not treat(ground, row, "job").ended:
             return None
         row = _journal(ground, row)
     item = _fresh(ground, job, item)  # it may have been judged since it was read
@@ -80,17 +78,6 @@ def _attempt(ground: Ground, job: Row, item: Row) -> Row | None:
     """The dispatch that works on it now."""
     place = {"project": job["project"], "slug": items.slug(job["id"], item["id"])}
     return ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place))
-
-
-def _ended(ground: Ground, row: Row) -> bool:
-    """Whether it is settled; its death is looked for cheaply first."""
-    process = Identity.parse(row["process"] or "")
-    if row["exec_state"] == "in_flight":
-        if ground.world.processes.life(process) != "dead":
-            return False
-        if remaining.look(ground, row).ours:
-            kill_processes(ground, row)
-    return bool(settle(ground, row["id"])["settled"])
 
 
 def _without_verdict(ground: Ground, job: Row, item: Row, row: Row | None) -> Outcome | None:

@@ -11,15 +11,14 @@ from fleet.errors.contested import GateHeld
 from fleet.errors.families import Absent, FleetError, Refused
 from fleet.errors.refused import NotMergeable
 from fleet.errors.tools import GitRefused
-from fleet.model.dispatch.steps import UNFINISHED
 from fleet.model.jobs import items
 from fleet.resources import KINDS
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.verbs.dispatch.acquire import acquire, intent
+from fleet.verbs.dispatch.apply_remedy import treat
 from fleet.verbs.dispatch.keep_uncommitted import keep
 from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
-from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.jobs import records
 from fleet.verbs.jobs.items.attempts import branch
 from fleet.verbs.merge.branches import branch_of, integration_branch
@@ -101,7 +100,7 @@ def _has_work(ground: Ground, job: Row, slug: str, tip: str) -> bool:
 def _settle_finisher(ground: Ground, job: Row, slug: str) -> None:
     """A runner that died over the merge left its journal and its tree."""
     row = ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=job["project"], slug=slug))
-    if row is not None and not settle(ground, row["id"])["settled"]:
+    if row is not None and not treat(ground, row, "job").ended:
         raise Refused(what=f"{row['id']} is still merging {slug}; try again")
 
 
@@ -140,9 +139,9 @@ def let_go(ground: Ground, job: Row, item: str, *, status: str = "done", reason:
     """The item is over: its worktree goes. What is not committed in it goes into a ref of its own first. What is left, and why."""
     slug = items.slug(job["id"], item)
     place = {"project": job["project"], "slug": slug}
-    for row in ground.store.read(lambda rows: rows.all(q.DISPATCHES_OF_TASK, **place)):
-        if row["exec_state"] in UNFINISHED and not settle(ground, row["id"])["settled"]:
-            return [f"{row['id']} still works on {slug}"]
+    attempt = ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place))
+    if attempt is not None and not treat(ground, attempt, "job").ended:
+        return [f"{attempt['id']} still works on {slug}"]
     if not ground.commit(records.close_task(job, slug, status, reason))["closed"]:
         return []  # it was never dispatched
     left = release_bundle(ground, job["project"], slug)

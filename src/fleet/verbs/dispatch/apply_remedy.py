@@ -1,0 +1,92 @@
+"""Apply a remedy to a dispatch. What is right was decided before, in `model/dispatch/remedies.py`; nothing is decided here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, assert_never
+
+from fleet.errors.contested import WorktreeBusy
+from fleet.model.dispatch.remedies import KillRest, Leave, Press, Settle, Withdraw, remedy_for
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch.end import end, kill_processes, press
+from fleet.verbs.dispatch.looking import look
+from fleet.verbs.dispatch.settle import settle
+
+if TYPE_CHECKING:
+    from fleet.model.dispatch.remedies import Asker, Remedy, Seen
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+    from fleet.world.tmux import Listing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """What came of a remedy. Ended: the dispatch is settled. Why: what keeps it from being settled. Left: what it still holds."""
+
+    ended: bool
+    said: str
+    why: str = ""
+    strangers: str = ""
+    way: str = ""
+    left: list[str] = field(default_factory=list)
+
+
+def apply(ground: Ground, row: Row, remedy: Remedy, *, wait: bool = False, listing: Listing | None = None) -> Applied:
+    """Apply the remedy. Wait: stay until an agent that is pressed has exited or is killed, instead of coming back later."""
+    match remedy:
+        case Settle():
+            return _applied(settle(ground, row["id"], listing=listing))
+        case KillRest():
+            kill_processes(ground, row)
+            return _applied(settle(ground, row["id"]))
+        case Press():
+            if wait:
+                return _applied(end(ground, row["id"], asked_for=remedy.asked_for, reason=remedy.reason))
+            said = press(ground, row, remedy)
+            return Applied(ended=said == "ended", said=said, why=said)
+        case Withdraw():
+            gone = withdraw(ground, row["project"], row["id"], remedy.why)
+            return Applied(ended=False, said="withdrawn" if gone else "it was faster")
+        case Leave():
+            return Applied(ended=False, said="left alone", why=remedy.why, strangers=remedy.strangers, way=remedy.way)
+        case _:
+            assert_never(remedy)
+
+
+def _applied(done: dict[str, Any]) -> Applied:
+    if done["settled"]:
+        return Applied(ended=True, said=f"ended {done['exec_state']}", left=done["left"])
+    return Applied(
+        ended=False,
+        said=f"still there: {done['why']}",
+        why=done["why"],
+        strangers=done.get("strangers", ""),
+        way=done.get("way", ""),
+    )
+
+
+def treat(ground: Ground, row: Row, asker: Asker, seen: Seen | None = None) -> Applied:
+    """Look, decide, and apply what this asker may apply."""
+    return apply(ground, row, remedy_for(asker, seen or look(ground, row, asker)))
+
+
+def settle_attempt(ground: Ground, project: str, slug: str, *, speaker: str | None) -> None:
+    """Settle an agent of the task that ended without anybody noticing. Strangers in its worktree: WorktreeBusy."""
+    attempt = ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
+    if attempt is not None and attempt["id"] != speaker:
+        done = treat(ground, attempt, "dispatch")
+        if done.strangers:
+            raise WorktreeBusy(project=project, slug=slug, who=done.strangers, way=done.way)
+
+
+def withdraw(ground: Ground, project: str, ident: str, why: str) -> bool:
+    """The opposite of the proof: the candidate goes, the holder stays. False when the candidate was faster."""
+
+    def work(tx: Tx) -> Row:
+        tx.about(project)
+        gone = tx.run(q.WITHDRAW_CANDIDATE, project=project, candidate=ident)
+        tx.note(withdrawn=ident if gone else None, why=why)
+        return {"withdrawn": gone == 1}
+
+    return bool(ground.commit(Change(f"withdraw the candidate {ident} of {project}: {why}", work))["withdrawn"])

@@ -1,0 +1,150 @@
+"""The one decision about a dispatch, over its whole input space: every combination of the facts that it reads.
+
+The facts are equivalence classes already (`looking` turns ages, settings and processes into them), so that the product is walked whole.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import get_args
+
+import pytest
+
+from fleet.model.dispatch import remedies
+from fleet.model.dispatch.remedies import (
+    MAY_APPLY,
+    STANDING,
+    Act,
+    AskedFor,
+    Asker,
+    Cause,
+    Condition,
+    KillRest,
+    Kind,
+    Leave,
+    Place,
+    Press,
+    Remains,
+    Report,
+    Seen,
+    Settle,
+    Withdraw,
+    decide,
+    remedy_for,
+)
+
+FACTS = {
+    "condition": get_args(Condition),
+    "kind": get_args(Kind),
+    "own": (True, False),
+    "remains": get_args(Remains),
+    "report": get_args(Report),
+    "asked_for": (None, *get_args(AskedFor)),
+    "exit_grace_over": (True, False),
+    "task_taken": (True, False),
+    "place": get_args(Place),
+    "handoff_queued": (True, False),
+}
+ASKERS = get_args(Asker)
+
+
+def every_input() -> Iterator[Seen]:
+    for facts in itertools.product(*FACTS.values()):
+        yield Seen(**dict(zip(FACTS, facts, strict=True)), why="a reason", asked_reason="so", handoff_reason="full")
+
+
+@pytest.fixture(scope="module")
+def decided() -> list[tuple[Seen, object]]:
+    return [(seen, decide(seen)) for seen in every_input()]
+
+
+def test_the_facts_of_the_test_are_all_that_decide():
+    words = {"why", "strangers", "unreadable", "asked_reason", "handoff_reason", "proof"}
+    assert set(Seen.__dataclass_fields__) == set(FACTS) | words
+
+
+def test_every_input_has_one_remedy_and_every_remedy_and_cause_is_reachable(decided):
+    assert len(decided) == 145_152
+    assert {type(remedy) for _, remedy in decided} == {Settle, KillRest, Press, Withdraw, Leave}
+    assert {remedy.act for _, remedy in decided if not isinstance(remedy, Leave)} == set(get_args(Act))
+    causes = {remedy.cause for _, remedy in decided if isinstance(remedy, Leave)}
+    assert causes | {"not_permitted"} == set(get_args(Cause))
+    pressed = {(remedy.asked_for, remedy.stage) for _, remedy in decided if isinstance(remedy, Press)}
+    assert {asked for asked, _ in pressed} == set(get_args(AskedFor))
+    assert {stage for _, stage in pressed} == {"ask", "wait", "kill"}
+
+
+def test_only_a_proven_death_is_settled(decided):
+    for seen, remedy in decided:
+        if isinstance(remedy, Settle):
+            assert seen.own
+            assert seen.condition == "unstarted" or (seen.condition, seen.remains) == ("dead", "none")
+            assert remedies.may_settle(seen)
+        elif remedies.may_settle(seen):
+            assert isinstance(remedy, Withdraw), "a candidate is taken out of the seat before it is settled"
+
+
+def test_processes_are_killed_at_once_only_when_their_agent_is_proven_dead(decided):
+    for seen, remedy in decided:
+        if isinstance(remedy, KillRest):
+            assert (seen.own, seen.condition, seen.remains) == (True, "dead", "ours")
+
+
+def test_what_is_unknown_or_anothers_is_left_alone(decided):
+    for seen, remedy in decided:
+        if seen.condition == "unknown" or not seen.own:
+            in_seat = seen.place in {"candidate", "late"}
+            # The seat is a row of the store: taking a candidate out of it touches no process.
+            assert isinstance(remedy, Leave) or (isinstance(remedy, Withdraw) and in_seat)
+            assert not isinstance(remedy, Withdraw) or seen.condition == "ended" or seen.place == "late"
+
+
+def test_a_living_agent_is_pressed_only_for_a_reason_and_killed_only_when_it_was_asked_before(decided):
+    for seen, remedy in decided:
+        if not isinstance(remedy, Press):
+            continue
+        assert seen.own
+        assert seen.condition in {"alive", "starting"}
+        was_asked = seen.asked_for not in {None, "report"}
+        out = seen.place in {"withdrawn", "out"} and remedy.act == "retire"
+        lost = seen.kind == "worker" and (seen.task_taken or seen.handoff_queued)
+        assert was_asked or seen.report == "over" or out or lost
+        if remedy.stage == "kill":
+            assert seen.asked_for is not None
+            assert seen.exit_grace_over
+        if seen.condition == "starting":
+            assert out, "what is starting is pressed only when it has no seat to start for"
+
+
+def test_an_agent_that_is_at_work_is_left_alone(decided):
+    calm = {"report": "none", "asked_for": None, "task_taken": False, "handoff_queued": False}
+    for seen, remedy in decided:
+        at_work = all(getattr(seen, name) == value for name, value in calm.items())
+        if seen.condition == "alive" and at_work and seen.place in {"none", "holder", "candidate"}:
+            assert isinstance(remedy, Leave)
+
+
+def test_a_dead_agent_is_never_called_alive(decided):
+    for seen, remedy in decided:
+        if isinstance(remedy, Leave) and remedy.cause in {"alive", "starting", "unknown"}:
+            assert seen.condition == remedy.cause
+
+
+def test_no_two_askers_contradict_each_other_and_each_applies_what_the_table_allows(decided):
+    used = {asker: set() for asker in ASKERS}
+    for seen, remedy in decided:
+        for asker in ASKERS:
+            answer = remedy_for(asker, seen)
+            if isinstance(answer, Leave) and answer.cause == "not_permitted":
+                assert answer.instead == remedy
+                assert remedy.act not in MAY_APPLY[asker]
+            else:
+                assert answer == remedy
+                used[asker] |= set() if isinstance(answer, Leave) else {answer.act}
+    assert used == MAY_APPLY, "each entry of the table is used, and nothing else"
+
+
+def test_what_stands_is_what_a_person_has_to_look_at():
+    assert {"foreign", "unknown", "strangers", "silent"} == STANDING
+    assert not MAY_APPLY["dry_sweep"]
+    for asker in ("resume", "resumable", "job", "dispatch"):
+        assert not MAY_APPLY[asker] & {"press", "hand_over", "retire", "withdraw"}
