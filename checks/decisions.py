@@ -1,16 +1,17 @@
-"""Fails when a verb compares a state itself instead of asking the decision or the tables.
+"""Fails when a verb compares a state itself instead of asking the decision or the tables, or when SQL spells the state that it sets.
 
 What is to become of a dispatch is decided in `model/dispatch/remedies.py` from what `verbs/dispatch/looking.py` sees; the helpers of
 `model/dispatch/steps.py` (`is_unfinished`, …) are for everybody else. A file may be named in ALLOWED with its number of comparisons and
-the reason; the numbers only fall.
+the reason; the numbers only fall. The state that an UPDATE sets comes from a table of steps, as `:after`.
 """
 
 import ast
+import re
 import sys
 from collections import Counter
 from pathlib import Path
 
-VERBS = Path("src/fleet/verbs")
+VERBS, SQL = Path("src/fleet/verbs"), Path("src/fleet/store/sql")
 # Columns of rows and fields of values whose comparison is a decision.
 WATCHED = frozenset({"exec_state", "recl_state", "asked_for", "holder", "candidate"})
 CLAIM = "claim"
@@ -19,7 +20,7 @@ DISPLAY = "says it to a person, decides nothing"
 ALLOWED: dict[str, tuple[int, str]] = {
     "dispatch/looking.py": (6, "gathers the facts of the decision"),
     "dispatch/settle.py": (4, "what the task becomes after an attempt"),
-    "dispatch/acquire.py": (7, CLAIMS),
+    "dispatch/acquire.py": (6, CLAIMS),
     "dispatch/dispatch.py": (3, CLAIMS),
     "dispatch/prompts.py": (5, CLAIMS),
     "dispatch/reclaim.py": (4, CLAIMS),
@@ -58,6 +59,18 @@ def watched(node: ast.expr) -> str:
     return ""
 
 
+def spelt(text: str) -> list[str]:
+    """The UPDATEs that set a state by its name."""
+    updates = re.findall(
+        r"^UPDATE (?:tasks|dispatches|claims|items|jobs) SET (.*?)(?:^WHERE| WHERE )", text, re.DOTALL | re.MULTILINE
+    )
+    return [
+        one
+        for each in updates
+        for one in re.findall(r"\b(?:exec_state|recl_state|state|status) = '\w+'", re.sub(r"CASE.*?END", "", each))
+    ]
+
+
 def main() -> int:
     files = {
         str(path.relative_to(VERBS)): compared(ast.parse(path.read_text(encoding="utf-8")))
@@ -73,8 +86,13 @@ def main() -> int:
             )
         elif number < allowed:
             faults.append(
-                f"{VERBS / name} compares fewer states than allowed ({number} of {allowed}): lower its number in {__file__}"
+                f"{VERBS / name} compares fewer states than allowed ({number} of {allowed}): lower its number in checks/decisions.py"
             )
+    faults += [
+        f"{path} sets {each}: let the step come from its table"
+        for path in SQL.glob("*.sql")
+        for each in spelt(path.read_text())
+    ]
     faults += [f"{name} is allowed and does not exist" for name in ALLOWED if name not in files]
     print(*faults, sep="\n", end="\n" if faults else "")
     print(

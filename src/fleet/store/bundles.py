@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from fleet.errors.contested import BundleHeld, ThingHeld
 from fleet.errors.refused import OtherHost
 from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.claim_steps import STEPS
 from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.tables import change
 from fleet.model.text import jsontext
 from fleet.store import queries as q
 
 if TYPE_CHECKING:
-    from fleet.model.states import ClaimState
     from fleet.store.queries import Claim as ClaimRow
     from fleet.store.transaction import Rows, Tx
 
@@ -70,16 +71,18 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
     if existing.state == "live" and seen.look == "ours":
         return None
     if existing.state == "live":
-        q.step_claim(tx, id=existing.id, before="live", after="released", at=tx.at)  # somebody removed it: make it anew
+        # somebody removed it: make it anew
+        tx.run(q.STEP_CLAIM, id=existing.id, **change(STEPS, "live", "found_gone"), at=tx.at)
         return _insert(tx, wanted)
     if not seen.free:
         raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.hands)
     if existing.state == "allocating":
         data = jsontext.dumps(existing.data)
-        q.retake_claim(tx, id=existing.id, actor=wanted.actor, was=existing.actor, data=data, at=tx.at)
+        stepped = change(STEPS, "allocating", "retaken")
+        tx.run(q.RETAKE_CLAIM, id=existing.id, actor=wanted.actor, was=existing.actor, data=data, at=tx.at, **stepped)
         return existing
     if existing.state in {"releasing", "releasing_blocked"} and seen.look == "ours":
-        q.step_claim(tx, id=existing.id, before=existing.state, after="live", at=tx.at)
+        tx.run(q.STEP_CLAIM, id=existing.id, **change(STEPS, existing.state, "taken_over"), at=tx.at)
         return None
     return _replace(tx, wanted, existing, seen)
 
@@ -88,10 +91,8 @@ def _replace(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
     """The old one is gone: close its claim, and make the thing anew."""
     if seen.look != "absent":
         raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})")
-    if existing.state == "releasing_blocked":
-        q.step_claim(tx, id=existing.id, before="releasing_blocked", after="releasing", at=tx.at)
-    before: ClaimState = "failed_alloc" if existing.state == "failed_alloc" else "releasing"
-    q.step_claim(tx, id=existing.id, before=before, after="released", at=tx.at)
+    event = "found_absent" if existing.state == "failed_alloc" else "gone"
+    tx.run(q.STEP_CLAIM, id=existing.id, **change(STEPS, existing.state, event), at=tx.at)
     return _insert(tx, wanted)
 
 

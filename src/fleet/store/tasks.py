@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fleet.errors.absent import NoSuchProject, NoSuchTask
-from fleet.model.tasks.steps import blockers_change
+from fleet.model.tables import change, step, target
+from fleet.model.tasks.steps import STEPS, blockers_change
 from fleet.store import queries as q
 
 TYPE_CHECKING = False
@@ -32,8 +33,9 @@ def missing(rows: Rows, project: str, slug: str) -> NoSuchProject | NoSuchTask:
 
 def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
     """Compare and set: open and ready (or overridden) becomes in progress. Says whether it did."""
-    claim_it = q.claim_task_all_the_same if override else q.claim_task
-    return claim_it(tx, project=project, slug=slug, actor=tx.caller.actor, at=tx.at) == 1
+    query = q.CLAIM_TASK_ALL_THE_SAME if override else q.CLAIM_TASK
+    after = target(STEPS, "claim")
+    return tx.run(query, project=project, slug=slug, after=after, actor=tx.caller.actor, at=tx.at) == 1
 
 
 def end(
@@ -60,8 +62,29 @@ def end(
 
 def reopen(tx: Tx, project: str, slug: str, was: TaskState) -> None:
     """Back to open, with nobody on it."""
-    q.reopen_task(tx, project=project, slug=slug, was=was.status, at=tx.at)
-    tell_dependents(tx, project, slug, before=was.status, after="open")
+    after = step(STEPS, was["status"], "unclaim" if was["status"] == "in_progress" else "retry")
+    tx.run(q.REOPEN_TASK, project=project, slug=slug, was=was["status"], after=after, at=tx.at)
+    tell_dependents(tx, project, slug, before=was["status"], after=after)
+
+
+def park(tx: Tx, project: str, slug: str, was: str, *, stage: str, reason: str | None, message: str) -> bool:
+    """Block a task that cannot be merged, at the stage that can go on with it. False when it is not as it was, or has ended."""
+    if (was, "park") not in STEPS:
+        return False
+    stepped = change(STEPS, was, "park")
+    if not tx.run(q.PARK_TASK, project=project, slug=slug, **stepped, stage=stage, reason=reason, at=tx.at):
+        return False
+    tell_dependents(tx, project, slug, **stepped)
+    say(tx, project, slug, message)
+    return True
+
+
+def merge(tx: Tx, project: str, slug: str, commit: str) -> tuple[bool, list[str]]:
+    """Git says that its work is merged: it is done. Whether that is new, and the slugs that became ready by it."""
+    stepped = change(STEPS, state(tx, project, slug)["status"], "merge")
+    if not tx.run(q.MERGE_TASK, project=project, slug=slug, commit=commit, **stepped, at=tx.at):
+        return False, []
+    return True, tell_dependents(tx, project, slug, **stepped)
 
 
 def tell_dependents(tx: Tx, project: str, slug: str, *, before: str, after: str) -> list[str]:

@@ -8,17 +8,30 @@ STATES = ("allocating", "live", "releasing", "releasing_blocked", "released", "f
 # While a claim is in one of these nobody else can claim the same thing.
 HELD = frozenset({"allocating", "live", "releasing", "releasing_blocked"})
 
-EVENTS = ("made", "not_made", "found_absent", "found_gone", "let_go", "gone", "stuck", "try_again", "taken_over")
+EVENTS = (
+    "made", "not_made", "retaken", "found_absent", "found_gone", "let_go", "gone", "not_gone", "stuck", "taken_over", "given_up"
+)  # fmt: skip
 
 STEPS = {
     ("allocating", "made"): "live",
     ("allocating", "not_made"): "failed_alloc",
+    ("allocating", "retaken"): "allocating",  # whoever was making it is dead; another one goes on
+    ("failed_alloc", "made"): "live",  # a session that tmux made later than it was waited for
     ("failed_alloc", "found_absent"): "released",
     ("live", "let_go"): "releasing",
     ("live", "found_gone"): "released",
+    ("releasing", "let_go"): "releasing",  # whoever was releasing it is dead, or failed; tried again
     ("releasing", "gone"): "released",
+    ("releasing", "not_gone"): "releasing",
     ("releasing", "stuck"): "releasing_blocked",
     ("releasing", "taken_over"): "live",
-    ("releasing_blocked", "try_again"): "releasing",
+    ("releasing_blocked", "let_go"): "releasing",
+    ("releasing_blocked", "gone"): "released",
     ("releasing_blocked", "taken_over"): "live",
+    # A person says that it is no more; nothing outside is touched.
+    ("allocating", "given_up"): "released",
+    ("failed_alloc", "given_up"): "released",
+    ("live", "given_up"): "released",
+    ("releasing", "given_up"): "released",
+    ("releasing_blocked", "given_up"): "released",
 }

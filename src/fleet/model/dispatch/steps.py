@@ -25,18 +25,23 @@ EXEC_STEPS = {
 
 # reclamation state --------------------------------------------------------------------------------------------------
 RECL_STATES = ("pending", "complete", "partial", "blocked")
-RECL_EVENTS = ("all_released", "release_failed", "release_blocked")
+RECL_EVENTS = ("all_released", "bundle_left", "release_failed", "release_blocked")
 
+# bundle_left: its own claims are released, and it owns the bundle until a successor adopts it or the task is archived.
 RECL_STEPS = {
     ("pending", "all_released"): "complete",
+    ("pending", "bundle_left"): "pending",
     ("pending", "release_failed"): "partial",
     ("pending", "release_blocked"): "blocked",
     ("partial", "all_released"): "complete",
+    ("partial", "bundle_left"): "pending",
     ("partial", "release_failed"): "partial",
     ("partial", "release_blocked"): "blocked",
     ("blocked", "all_released"): "complete",
+    ("blocked", "bundle_left"): "pending",
     ("blocked", "release_failed"): "partial",
     ("blocked", "release_blocked"): "blocked",
+    ("complete", "all_released"): "complete",
 }
 
 

@@ -12,6 +12,58 @@ if TYPE_CHECKING:
 
 STATES = ("waiting", "running", "merging", "done", "dead", "skipped", "parked")
 ENDED = ("done", "dead", "skipped", "parked")
+EVENTS = (
+    "start", "put_back", "pass", "finish", "retry", "give_up", "park", "skip", "revive", "drop", "reset", "go_missing", "come_back"
+)  # fmt: skip
+STEPS = {
+    ("waiting", "start"): "running",
+    ("waiting", "go_missing"): "skipped",  # it is not in the input any more
+    ("skipped", "come_back"): "waiting",
+    ("running", "put_back"): "waiting",
+    ("running", "pass"): "merging",
+    ("running", "finish"): "done",
+    ("merging", "finish"): "done",
+    ("running", "retry"): "waiting",
+    ("merging", "retry"): "waiting",
+    ("running", "give_up"): "dead",
+    ("merging", "give_up"): "dead",
+    ("running", "park"): "parked",
+    ("merging", "park"): "parked",
+    ("running", "skip"): "skipped",
+    ("merging", "skip"): "skipped",
+    ("dead", "revive"): "waiting",
+    ("parked", "revive"): "waiting",
+    ("skipped", "revive"): "waiting",
+    ("dead", "drop"): "skipped",
+    ("parked", "drop"): "skipped",
+    ("done", "reset"): "waiting",
+    ("dead", "reset"): "waiting",
+    ("skipped", "reset"): "waiting",
+    ("parked", "reset"): "waiting",
+}
+
+# The job that the items belong to.
+JOB_STATES = ("running", "paused", "failed", "done", "cancelled")
+JOB_EVENTS = ("begin", "renew", "finish", "pause", "fail", "cancel", "reopen")
+JOB_STEPS = {
+    ("running", "begin"): "running",  # its runner died
+    ("paused", "begin"): "running",
+    ("failed", "begin"): "running",
+    ("running", "renew"): "running",
+    ("paused", "renew"): "running",
+    ("failed", "renew"): "running",
+    ("done", "renew"): "running",
+    ("running", "finish"): "done",
+    ("running", "pause"): "paused",
+    ("running", "fail"): "failed",
+    ("running", "cancel"): "cancelled",
+    ("paused", "cancel"): "cancelled",
+    ("failed", "cancel"): "cancelled",
+    ("paused", "reopen"): "paused",
+    ("failed", "reopen"): "paused",
+    ("done", "reopen"): "paused",
+}
+PHASES = ("setup", "map", "reduce", "over")
 # The parts of a job that are worked on as items are, besides its items.
 PARTS = ("setup", "reduce")
 # What an attempt has in common with others that a usage limit ended: it is no failure of its item.

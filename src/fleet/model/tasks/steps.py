@@ -14,9 +14,16 @@ if TYPE_CHECKING:
     from fleet.model.states import TaskStatus
 
     Event = Literal["claim", "unclaim", "done", "fail", "block", "retry", "abandon"]
+    # go_on: the next stage, a mend, or a successor takes over. park: it cannot be merged. The last four: a job's item moved on.
+    OwnEvent = Literal["go_on", "resume", "merge", "park", "item_started", "item_done", "item_failed", "item_abandoned"]
 
 STATUSES: tuple[TaskStatus, ...] = ("open", "in_progress", "blocked", "done", "failed", "abandoned")
 EVENTS: tuple[Event, ...] = ("claim", "unclaim", "done", "fail", "block", "retry", "abandon")
+
+# What fleet itself does to a task.
+OWN_EVENTS: tuple[OwnEvent, ...] = (
+    "go_on", "resume", "merge", "park", "item_started", "item_done", "item_failed", "item_abandoned"
+)  # fmt: skip
 
 # A dependency in one of these no longer holds anybody back.
 SATISFIED: frozenset[str] = frozenset({"done", "abandoned"})
@@ -42,7 +49,21 @@ STEPS: dict[tuple[str, str], TaskStatus] = {
     ("failed", "abandon"): "abandoned",
     ("done", "retry"): "open",
     ("abandoned", "retry"): "open",
+    ("in_progress", "go_on"): "in_progress",
+    ("blocked", "go_on"): "in_progress",
+    ("blocked", "resume"): "in_progress",
+    ("failed", "resume"): "in_progress",
+    ("open", "park"): "blocked",
+    ("in_progress", "park"): "blocked",
+    ("blocked", "park"): "blocked",
+    ("done", "park"): "blocked",
 }
+# Git says that it is merged, or its item has moved on: from wherever the task was.
+STEPS |= {(status, "merge"): "done" for status in STATUSES}
+STEPS |= {(status, "item_started"): "open" for status in STATUSES}
+STEPS |= {(status, "item_done"): "done" for status in STATUSES}
+STEPS |= {(status, "item_failed"): "failed" for status in STATUSES}
+STEPS |= {(status, "item_abandoned"): "abandoned" for status in STATUSES}
 
 _ADVICE = {
     "claim": "only an open task can be claimed; `fleet task retry` opens an ended one",

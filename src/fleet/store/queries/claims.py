@@ -175,67 +175,67 @@ def step_claim(tx: Tx, /, *, after: ClaimState, at: int, id: str, before: ClaimS
 
 LET_GO_CLAIM = Query(
     'let_go_claim',
-    "UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at WHERE id = :id AND state = :before AND actor = :was AND COALESCE(dispatch, '') = :owner",
-    "UPDATE claims SET state = 'releasing', actor = %(actor)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s AND actor = %(was)s AND COALESCE(dispatch, '') = %(owner)s",
+    "UPDATE claims SET state = :after, actor = :actor, updated_at = :at WHERE id = :id AND state = :before AND actor = :was AND COALESCE(dispatch, '') = :owner",
+    "UPDATE claims SET state = %(after)s, actor = %(actor)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s AND actor = %(was)s AND COALESCE(dispatch, '') = %(owner)s",
     None,
 )
 
 
-def let_go_claim(tx: Tx, /, *, actor: str, at: int, id: str, before: ClaimState, was: str, owner: str) -> int:
+def let_go_claim(tx: Tx, /, *, after: ClaimState, actor: str, at: int, id: str, before: ClaimState, was: str, owner: str) -> int:
     """The intent to remove a thing, with who does it; not when it was handed over meanwhile."""
-    return tx.write(LET_GO_CLAIM, {'actor': actor, 'at': at, 'id': id, 'before': before, 'was': was, 'owner': owner})
+    return tx.write(LET_GO_CLAIM, {'after': after, 'actor': actor, 'at': at, 'id': id, 'before': before, 'was': was, 'owner': owner})
 
 
 RETAKE_CLAIM = Query(
     'retake_claim',
-    "UPDATE claims SET state = 'allocating', actor = :actor, data = :data, updated_at = :at WHERE id = :id AND state = 'allocating' AND actor = :was",
-    "UPDATE claims SET state = 'allocating', actor = %(actor)s, data = %(data)s, updated_at = %(at)s WHERE id = %(id)s AND state = 'allocating' AND actor = %(was)s",
+    'UPDATE claims SET state = :after, actor = :actor, data = :data, updated_at = :at WHERE id = :id AND state = :before AND actor = :was',
+    'UPDATE claims SET state = %(after)s, actor = %(actor)s, data = %(data)s, updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s AND actor = %(was)s',
     None,
 )
 
 
-def retake_claim(tx: Tx, /, *, actor: str, data: str, at: int, id: str, was: str) -> int:
+def retake_claim(tx: Tx, /, *, after: ClaimState, actor: str, data: str, at: int, id: str, before: ClaimState, was: str) -> int:
     """A successor finishes what a dead creator began, or makes the thing anew."""
-    return tx.write(RETAKE_CLAIM, {'actor': actor, 'data': data, 'at': at, 'id': id, 'was': was})
+    return tx.write(RETAKE_CLAIM, {'after': after, 'actor': actor, 'data': data, 'at': at, 'id': id, 'before': before, 'was': was})
 
 
 FAIL_RELEASE = Query(
     'fail_release',
-    "UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, actor = '', updated_at = :at WHERE id = :id AND state = 'releasing'",
-    "UPDATE claims SET failures = failures + 1, failed_at = %(at)s, state = %(after)s, actor = '', updated_at = %(at)s WHERE id = %(id)s AND state = 'releasing'",
+    "UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, actor = '', updated_at = :at WHERE id = :id AND state = :before",
+    "UPDATE claims SET failures = failures + 1, failed_at = %(at)s, state = %(after)s, actor = '', updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s",
     None,
 )
 
 
-def fail_release(tx: Tx, /, *, at: int, after: ClaimState, id: str) -> int:
+def fail_release(tx: Tx, /, *, at: int, after: ClaimState, id: str, before: ClaimState) -> int:
     """A release did not work: count it. Nobody is at it any more."""
-    return tx.write(FAIL_RELEASE, {'at': at, 'after': after, 'id': id})
+    return tx.write(FAIL_RELEASE, {'at': at, 'after': after, 'id': id, 'before': before})
 
 
 NOTE_MADE = Query(
     'note_made',
-    "UPDATE claims SET state = 'live', updated_at = :at WHERE (state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = :project AND b.slug = :slug AND b.owner = :dispatch)))) OR (state = 'failed_alloc' AND dispatch = :dispatch AND kind = 'tmux_session')",
-    "UPDATE claims SET state = 'live', updated_at = %(at)s WHERE (state = 'allocating' AND (dispatch = %(dispatch)s OR (dispatch IS NULL AND project = %(project)s AND slug = %(slug)s AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = %(project)s AND b.slug = %(slug)s AND b.owner = %(dispatch)s)))) OR (state = 'failed_alloc' AND dispatch = %(dispatch)s AND kind = 'tmux_session')",
+    "UPDATE claims SET state = :after, updated_at = :at WHERE (state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = :project AND b.slug = :slug AND b.owner = :dispatch)))) OR (state = 'failed_alloc' AND dispatch = :dispatch AND kind = 'tmux_session')",
+    "UPDATE claims SET state = %(after)s, updated_at = %(at)s WHERE (state = 'allocating' AND (dispatch = %(dispatch)s OR (dispatch IS NULL AND project = %(project)s AND slug = %(slug)s AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = %(project)s AND b.slug = %(slug)s AND b.owner = %(dispatch)s)))) OR (state = 'failed_alloc' AND dispatch = %(dispatch)s AND kind = 'tmux_session')",
     None,
 )
 
 
-def note_made(tx: Tx, /, *, at: int, dispatch: str, project: str, slug: str) -> int:
+def note_made(tx: Tx, /, *, after: ClaimState, at: int, dispatch: str, project: str, slug: str) -> int:
     """A session that runs was made last: all that its dispatch needs is there."""
-    return tx.write(NOTE_MADE, {'at': at, 'dispatch': dispatch, 'project': project, 'slug': slug})
+    return tx.write(NOTE_MADE, {'after': after, 'at': at, 'dispatch': dispatch, 'project': project, 'slug': slug})
 
 
 FAIL_MAKING = Query(
     'fail_making',
-    "UPDATE claims SET state = 'failed_alloc', actor = '', updated_at = :at WHERE id = :id AND state = 'allocating'",
-    "UPDATE claims SET state = 'failed_alloc', actor = '', updated_at = %(at)s WHERE id = %(id)s AND state = 'allocating'",
+    "UPDATE claims SET state = :after, actor = '', updated_at = :at WHERE id = :id AND state = :before",
+    "UPDATE claims SET state = %(after)s, actor = '', updated_at = %(at)s WHERE id = %(id)s AND state = %(before)s",
     None,
 )
 
 
-def fail_making(tx: Tx, /, *, at: int, id: str) -> int:
+def fail_making(tx: Tx, /, *, after: ClaimState, at: int, id: str, before: ClaimState) -> int:
     """A thing could not be made. Nobody is at it any more."""
-    return tx.write(FAIL_MAKING, {'at': at, 'id': id})
+    return tx.write(FAIL_MAKING, {'after': after, 'at': at, 'id': id, 'before': before})
 
 
 HELD_CLAIM = Query(

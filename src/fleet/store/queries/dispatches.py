@@ -570,15 +570,15 @@ def count_unfinished(rows: Rows, /, *, project: str) -> UnfinishedCount:
 
 LAUNCH_DISPATCH = Query(
     'launch_dispatch',
-    "UPDATE dispatches SET exec_state = 'in_flight', process = :process, launched_at = :at, updated_at = :at WHERE id = :id AND exec_state = 'pending' AND asked_for IS NULL",
-    "UPDATE dispatches SET exec_state = 'in_flight', process = %(process)s, launched_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = 'pending' AND asked_for IS NULL",
+    'UPDATE dispatches SET exec_state = :after, process = :process, launched_at = :at, updated_at = :at WHERE id = :id AND exec_state = :before AND asked_for IS NULL',
+    'UPDATE dispatches SET exec_state = %(after)s, process = %(process)s, launched_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND exec_state = %(before)s AND asked_for IS NULL',
     None,
 )
 
 
-def launch_dispatch(tx: Tx, /, *, process: str | None, at: int, id: str) -> int:
+def launch_dispatch(tx: Tx, /, *, after: ExecState, process: str | None, at: int, id: str, before: ExecState) -> int:
     """Compare and set: one launch a dispatch."""
-    return tx.write(LAUNCH_DISPATCH, {'process': process, 'at': at, 'id': id})
+    return tx.write(LAUNCH_DISPATCH, {'after': after, 'process': process, 'at': at, 'id': id, 'before': before})
 
 
 REPORT_DISPATCH = Query(
@@ -732,41 +732,41 @@ def count_spawn_failures(rows: Rows, /, *, project: str, slug: str, since: int) 
 
 ASSIGN_TASK = Query(
     'assign_task',
-    "UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= :at)",
-    "UPDATE tasks SET status = 'in_progress', assignee = %(id)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= %(at)s)",
+    "UPDATE tasks SET status = :after, assignee = :id, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= :at)",
+    "UPDATE tasks SET status = %(after)s, assignee = %(id)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= %(at)s)",
     None,
 )
 
 
-def assign_task(tx: Tx, /, *, id: str | None, at: int, project: str, slug: str) -> int:
+def assign_task(tx: Tx, /, *, after: TaskStatus, id: str | None, at: int, project: str, slug: str) -> int:
     """The claiming transaction of a dispatch: open and ready becomes in progress."""
-    return tx.write(ASSIGN_TASK, {'id': id, 'at': at, 'project': project, 'slug': slug})
+    return tx.write(ASSIGN_TASK, {'after': after, 'id': id, 'at': at, 'project': project, 'slug': slug})
 
 
 ASSIGN_STAGE = Query(
     'assign_stage',
-    "UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1, reason = NULL, fixes = fixes + CASE WHEN status = 'blocked' THEN :mends ELSE 0 END, started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND stage = :stage AND paused = 0 AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND assignee = :predecessor)) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
-    "UPDATE tasks SET status = 'in_progress', assignee = %(id)s, attempts = attempts + 1, reason = NULL, fixes = fixes + CASE WHEN status = 'blocked' THEN %(mends)s ELSE 0 END, started_at = COALESCE(started_at, %(at)s), ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND stage = %(stage)s AND paused = 0 AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND assignee = %(predecessor)s)) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE tasks SET status = :after, assignee = :id, attempts = attempts + 1, reason = NULL, fixes = fixes + CASE WHEN status = 'blocked' THEN :mends ELSE 0 END, started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND stage = :stage AND paused = 0 AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND assignee = :predecessor)) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE tasks SET status = %(after)s, assignee = %(id)s, attempts = attempts + 1, reason = NULL, fixes = fixes + CASE WHEN status = 'blocked' THEN %(mends)s ELSE 0 END, started_at = COALESCE(started_at, %(at)s), ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND stage = %(stage)s AND paused = 0 AND ((status = 'blocked' AND stage IN ('fix', 'rebase')) OR (status = 'in_progress' AND assignee = %(predecessor)s)) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
     None,
 )
 
 
-def assign_stage(tx: Tx, /, *, id: str | None, mends: int, at: int, project: str, slug: str, stage: str, predecessor: str) -> int:
+def assign_stage(tx: Tx, /, *, after: TaskStatus, id: str | None, mends: int, at: int, project: str, slug: str, stage: str, predecessor: str) -> int:
     """The claiming transaction of a later stage: what waits for this stage, parked to be mended or left by its predecessor."""
-    return tx.write(ASSIGN_STAGE, {'id': id, 'mends': mends, 'at': at, 'project': project, 'slug': slug, 'stage': stage, 'predecessor': predecessor})
+    return tx.write(ASSIGN_STAGE, {'after': after, 'id': id, 'mends': mends, 'at': at, 'project': project, 'slug': slug, 'stage': stage, 'predecessor': predecessor})
 
 
 RESUME_TASK = Query(
     'resume_task',
-    "UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1, reason = NULL, started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status IN ('blocked', 'failed') AND assignee = :predecessor AND paused = 0 AND archived = 0",
-    "UPDATE tasks SET status = 'in_progress', assignee = %(id)s, attempts = attempts + 1, reason = NULL, started_at = COALESCE(started_at, %(at)s), ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status IN ('blocked', 'failed') AND assignee = %(predecessor)s AND paused = 0 AND archived = 0",
+    "UPDATE tasks SET status = :after, assignee = :id, attempts = attempts + 1, reason = NULL, started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status IN ('blocked', 'failed') AND assignee = :predecessor AND paused = 0 AND archived = 0",
+    "UPDATE tasks SET status = %(after)s, assignee = %(id)s, attempts = attempts + 1, reason = NULL, started_at = COALESCE(started_at, %(at)s), ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status IN ('blocked', 'failed') AND assignee = %(predecessor)s AND paused = 0 AND archived = 0",
     None,
 )
 
 
-def resume_task(tx: Tx, /, *, id: str | None, at: int, project: str, slug: str, predecessor: str) -> int:
+def resume_task(tx: Tx, /, *, after: TaskStatus, id: str | None, at: int, project: str, slug: str, predecessor: str) -> int:
     """The claiming transaction of a resume: what was left by the attempt that it follows, and taken up by nobody since."""
-    return tx.write(RESUME_TASK, {'id': id, 'at': at, 'project': project, 'slug': slug, 'predecessor': predecessor})
+    return tx.write(RESUME_TASK, {'after': after, 'id': id, 'at': at, 'project': project, 'slug': slug, 'predecessor': predecessor})
 
 
 LEFT_ATTEMPTS = Query(
@@ -823,41 +823,41 @@ def note_descendants(tx: Tx, /, *, descendants: str, id: str) -> int:
 
 SETTLE_TASK = Query(
     'settle_task',
-    "UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), work = COALESCE(CAST(:work AS TEXT), work), assignee = :assignee, reason = :reason, not_before = COALESCE(CAST(:not_before AS BIGINT), not_before), ended_at = :ended_at, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id",
-    "UPDATE tasks SET status = %(status)s, stage = COALESCE(CAST(%(stage)s AS TEXT), stage), work = COALESCE(CAST(%(work)s AS TEXT), work), assignee = %(assignee)s, reason = %(reason)s, not_before = COALESCE(CAST(%(not_before)s AS BIGINT), not_before), ended_at = %(ended_at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'in_progress' AND assignee = %(id)s",
+    'UPDATE tasks SET status = :after, stage = COALESCE(CAST(:stage AS TEXT), stage), work = COALESCE(CAST(:work AS TEXT), work), assignee = :assignee, reason = :reason, not_before = COALESCE(CAST(:not_before AS BIGINT), not_before), ended_at = :ended_at, changed_at = :at WHERE project = :project AND slug = :slug AND status = :before AND assignee = :id',
+    'UPDATE tasks SET status = %(after)s, stage = COALESCE(CAST(%(stage)s AS TEXT), stage), work = COALESCE(CAST(%(work)s AS TEXT), work), assignee = %(assignee)s, reason = %(reason)s, not_before = COALESCE(CAST(%(not_before)s AS BIGINT), not_before), ended_at = %(ended_at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(before)s AND assignee = %(id)s',
     None,
 )
 
 
-def settle_task(tx: Tx, /, *, status: TaskStatus, stage: str | None, work: str | None, assignee: str | None, reason: str | None, not_before: int | None, ended_at: int | None, at: int, project: str, slug: str, id: str) -> int:
+def settle_task(tx: Tx, /, *, after: TaskStatus, stage: str | None, work: str | None, assignee: str | None, reason: str | None, not_before: int | None, ended_at: int | None, at: int, project: str, slug: str, before: TaskStatus, id: str) -> int:
     """What became of a task, by the attempt that still has it; and the commit that its work is at now, if there is work."""
-    return tx.write(SETTLE_TASK, {'status': status, 'stage': stage, 'work': work, 'assignee': assignee, 'reason': reason, 'not_before': not_before, 'ended_at': ended_at, 'at': at, 'project': project, 'slug': slug, 'id': id})
+    return tx.write(SETTLE_TASK, {'after': after, 'stage': stage, 'work': work, 'assignee': assignee, 'reason': reason, 'not_before': not_before, 'ended_at': ended_at, 'at': at, 'project': project, 'slug': slug, 'before': before, 'id': id})
 
 
 MERGE_TASK = Query(
     'merge_task',
-    "UPDATE tasks SET merged = :commit, merged_at = :at, changed_at = :at, status = 'done', stage = 'finisher', reason = NULL, ended_at = COALESCE(ended_at, :at) WHERE project = :project AND slug = :slug AND merged IS NULL AND status = :was",
-    "UPDATE tasks SET merged = %(commit)s, merged_at = %(at)s, changed_at = %(at)s, status = 'done', stage = 'finisher', reason = NULL, ended_at = COALESCE(ended_at, %(at)s) WHERE project = %(project)s AND slug = %(slug)s AND merged IS NULL AND status = %(was)s",
+    "UPDATE tasks SET merged = :commit, merged_at = :at, changed_at = :at, status = :after, stage = 'finisher', reason = NULL, ended_at = COALESCE(ended_at, :at) WHERE project = :project AND slug = :slug AND merged IS NULL AND status = :before",
+    "UPDATE tasks SET merged = %(commit)s, merged_at = %(at)s, changed_at = %(at)s, status = %(after)s, stage = 'finisher', reason = NULL, ended_at = COALESCE(ended_at, %(at)s) WHERE project = %(project)s AND slug = %(slug)s AND merged IS NULL AND status = %(before)s",
     None,
 )
 
 
-def merge_task(tx: Tx, /, *, commit: str | None, at: int, project: str, slug: str, was: TaskStatus) -> int:
+def merge_task(tx: Tx, /, *, commit: str | None, at: int, after: TaskStatus, project: str, slug: str, before: TaskStatus) -> int:
     """Git says it is merged: the last stage is over, and the task is done."""
-    return tx.write(MERGE_TASK, {'commit': commit, 'at': at, 'project': project, 'slug': slug, 'was': was})
+    return tx.write(MERGE_TASK, {'commit': commit, 'at': at, 'after': after, 'project': project, 'slug': slug, 'before': before})
 
 
 PARK_TASK = Query(
     'park_task',
-    "UPDATE tasks SET status = 'blocked', stage = :stage, reason = :reason, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was",
-    "UPDATE tasks SET status = 'blocked', stage = %(stage)s, reason = %(reason)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
+    'UPDATE tasks SET status = :after, stage = :stage, reason = :reason, changed_at = :at WHERE project = :project AND slug = :slug AND status = :before',
+    'UPDATE tasks SET status = %(after)s, stage = %(stage)s, reason = %(reason)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(before)s',
     None,
 )
 
 
-def park_task(tx: Tx, /, *, stage: str, reason: str | None, at: int, project: str, slug: str, was: TaskStatus) -> int:
+def park_task(tx: Tx, /, *, after: TaskStatus, stage: str, reason: str | None, at: int, project: str, slug: str, before: TaskStatus) -> int:
     """Something stands in the way of a task's last stage: it waits to be mended, at the stage that can."""
-    return tx.write(PARK_TASK, {'stage': stage, 'reason': reason, 'at': at, 'project': project, 'slug': slug, 'was': was})
+    return tx.write(PARK_TASK, {'after': after, 'stage': stage, 'reason': reason, 'at': at, 'project': project, 'slug': slug, 'before': before})
 
 
 MERGEABLE_TASKS = Query(

@@ -445,66 +445,66 @@ def listed_jobs(rows: Rows, /, *, project: str | None, most: int) -> list[Job]:
 
 BEGIN_JOB = Query(
     'begin_job',
-    "UPDATE jobs SET state = 'running', reason = NULL, begun_at = :at, changed_at = :at, ended_at = NULL WHERE id = :id AND state IN ('running', 'paused', 'failed')",
-    "UPDATE jobs SET state = 'running', reason = NULL, begun_at = %(at)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state IN ('running', 'paused', 'failed')",
+    "UPDATE jobs SET state = :after, reason = NULL, begun_at = :at, changed_at = :at, ended_at = NULL WHERE id = :id AND state IN ('running', 'paused', 'failed')",
+    "UPDATE jobs SET state = %(after)s, reason = NULL, begun_at = %(at)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state IN ('running', 'paused', 'failed')",
     None,
 )
 
 
-def begin_job(tx: Tx, /, *, at: int, id: str) -> int:
+def begin_job(tx: Tx, /, *, after: JobState, at: int, id: str) -> int:
     """A runner takes a job up: what was paused or failed goes on."""
-    return tx.write(BEGIN_JOB, {'at': at, 'id': id})
+    return tx.write(BEGIN_JOB, {'after': after, 'at': at, 'id': id})
 
 
 RENEW_JOB = Query(
     'renew_job',
-    "UPDATE jobs SET state = 'running', phase = 'setup', reason = NULL, source = :source, folder = :folder, parameters = :parameters, begun_at = :at, changed_at = :at, ended_at = NULL WHERE id = :id AND state <> 'cancelled'",
-    "UPDATE jobs SET state = 'running', phase = 'setup', reason = NULL, source = %(source)s, folder = %(folder)s, parameters = %(parameters)s, begun_at = %(at)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state <> 'cancelled'",
+    "UPDATE jobs SET state = :after, phase = 'setup', reason = NULL, source = :source, folder = :folder, parameters = :parameters, begun_at = :at, changed_at = :at, ended_at = NULL WHERE id = :id AND state <> 'cancelled'",
+    "UPDATE jobs SET state = %(after)s, phase = 'setup', reason = NULL, source = %(source)s, folder = %(folder)s, parameters = %(parameters)s, begun_at = %(at)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state <> 'cancelled'",
     None,
 )
 
 
-def renew_job(tx: Tx, /, *, source: str, folder: str, parameters: str, at: int, id: str) -> int:
+def renew_job(tx: Tx, /, *, after: JobState, source: str, folder: str, parameters: str, at: int, id: str) -> int:
     """The same job is run once more, with its document and input read anew."""
-    return tx.write(RENEW_JOB, {'source': source, 'folder': folder, 'parameters': parameters, 'at': at, 'id': id})
+    return tx.write(RENEW_JOB, {'after': after, 'source': source, 'folder': folder, 'parameters': parameters, 'at': at, 'id': id})
 
 
 END_JOB = Query(
     'end_job',
-    "UPDATE jobs SET state = :state, reason = :reason, changed_at = :at, ended_at = :at WHERE id = :id AND state = 'running'",
-    "UPDATE jobs SET state = %(state)s, reason = %(reason)s, changed_at = %(at)s, ended_at = %(at)s WHERE id = %(id)s AND state = 'running'",
+    'UPDATE jobs SET state = :after, reason = :reason, changed_at = :at, ended_at = :at WHERE id = :id AND state = :before',
+    'UPDATE jobs SET state = %(after)s, reason = %(reason)s, changed_at = %(at)s, ended_at = %(at)s WHERE id = %(id)s AND state = %(before)s',
     None,
 )
 
 
-def end_job(tx: Tx, /, *, state: JobState, reason: str | None, at: int, id: str) -> int:
+def end_job(tx: Tx, /, *, after: JobState, reason: str | None, at: int, id: str, before: JobState) -> int:
     """Compare and set: a job that runs is paused, fails, is done or cancelled."""
-    return tx.write(END_JOB, {'state': state, 'reason': reason, 'at': at, 'id': id})
+    return tx.write(END_JOB, {'after': after, 'reason': reason, 'at': at, 'id': id, 'before': before})
 
 
 CANCEL_JOB = Query(
     'cancel_job',
-    "UPDATE jobs SET state = 'cancelled', reason = :reason, changed_at = :at, ended_at = :at WHERE id = :id AND state NOT IN ('done', 'cancelled')",
-    "UPDATE jobs SET state = 'cancelled', reason = %(reason)s, changed_at = %(at)s, ended_at = %(at)s WHERE id = %(id)s AND state NOT IN ('done', 'cancelled')",
+    "UPDATE jobs SET state = :after, reason = :reason, changed_at = :at, ended_at = :at WHERE id = :id AND state NOT IN ('done', 'cancelled')",
+    "UPDATE jobs SET state = %(after)s, reason = %(reason)s, changed_at = %(at)s, ended_at = %(at)s WHERE id = %(id)s AND state NOT IN ('done', 'cancelled')",
     None,
 )
 
 
-def cancel_job(tx: Tx, /, *, reason: str | None, at: int, id: str) -> int:
-    return tx.write(CANCEL_JOB, {'reason': reason, 'at': at, 'id': id})
+def cancel_job(tx: Tx, /, *, after: JobState, reason: str | None, at: int, id: str) -> int:
+    return tx.write(CANCEL_JOB, {'after': after, 'reason': reason, 'at': at, 'id': id})
 
 
 REOPEN_JOB = Query(
     'reopen_job',
-    "UPDATE jobs SET state = 'paused', phase = 'map', reason = :reason, changed_at = :at, ended_at = NULL WHERE id = :id AND state IN ('done', 'failed', 'paused')",
-    "UPDATE jobs SET state = 'paused', phase = 'map', reason = %(reason)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state IN ('done', 'failed', 'paused')",
+    "UPDATE jobs SET state = :after, phase = 'map', reason = :reason, changed_at = :at, ended_at = NULL WHERE id = :id AND state IN ('done', 'failed', 'paused')",
+    "UPDATE jobs SET state = %(after)s, phase = 'map', reason = %(reason)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state IN ('done', 'failed', 'paused')",
     None,
 )
 
 
-def reopen_job(tx: Tx, /, *, reason: str | None, at: int, id: str) -> int:
+def reopen_job(tx: Tx, /, *, after: JobState, reason: str | None, at: int, id: str) -> int:
     """A job that was over has something to do again."""
-    return tx.write(REOPEN_JOB, {'reason': reason, 'at': at, 'id': id})
+    return tx.write(REOPEN_JOB, {'after': after, 'reason': reason, 'at': at, 'id': id})
 
 
 STEP_PHASE = Query(
@@ -560,28 +560,28 @@ def number_away(tx: Tx, /, *, job: str) -> int:
 
 SKIP_GONE_ITEMS = Query(
     'skip_gone_items',
-    "UPDATE items SET state = 'skipped', reason = :reason, ended_at = :at WHERE job = :job AND part = 'map' AND number < 0 AND state = 'waiting'",
-    "UPDATE items SET state = 'skipped', reason = %(reason)s, ended_at = %(at)s WHERE job = %(job)s AND part = 'map' AND number < 0 AND state = 'waiting'",
+    "UPDATE items SET state = :after, reason = :reason, ended_at = :at WHERE job = :job AND part = 'map' AND number < 0 AND state = :before",
+    "UPDATE items SET state = %(after)s, reason = %(reason)s, ended_at = %(at)s WHERE job = %(job)s AND part = 'map' AND number < 0 AND state = %(before)s",
     None,
 )
 
 
-def skip_gone_items(tx: Tx, /, *, reason: str | None, at: int | None, job: str) -> int:
+def skip_gone_items(tx: Tx, /, *, after: ItemState, reason: str | None, at: int | None, job: str, before: ItemState) -> int:
     """Items that were not in the input any more and nobody had begun."""
-    return tx.write(SKIP_GONE_ITEMS, {'reason': reason, 'at': at, 'job': job})
+    return tx.write(SKIP_GONE_ITEMS, {'after': after, 'reason': reason, 'at': at, 'job': job, 'before': before})
 
 
 BACK_ITEMS = Query(
     'back_items',
-    "UPDATE items SET state = 'waiting', reason = NULL, ended_at = NULL, failures = 0 WHERE job = :job AND part = 'map' AND number > 0 AND state = 'skipped' AND reason = :reason",
-    "UPDATE items SET state = 'waiting', reason = NULL, ended_at = NULL, failures = 0 WHERE job = %(job)s AND part = 'map' AND number > 0 AND state = 'skipped' AND reason = %(reason)s",
+    "UPDATE items SET state = :after, reason = NULL, ended_at = NULL, failures = 0 WHERE job = :job AND part = 'map' AND number > 0 AND state = :before AND reason = :reason",
+    "UPDATE items SET state = %(after)s, reason = NULL, ended_at = NULL, failures = 0 WHERE job = %(job)s AND part = 'map' AND number > 0 AND state = %(before)s AND reason = %(reason)s",
     None,
 )
 
 
-def back_items(tx: Tx, /, *, job: str, reason: str) -> int:
+def back_items(tx: Tx, /, *, after: ItemState, job: str, before: ItemState, reason: str) -> int:
     """Items that were skipped because they were gone, and are in the input again."""
-    return tx.write(BACK_ITEMS, {'job': job, 'reason': reason})
+    return tx.write(BACK_ITEMS, {'after': after, 'job': job, 'before': before, 'reason': reason})
 
 
 ITEM_BY_ID = Query(
@@ -689,28 +689,28 @@ def items_page(rows: Rows, /, *, job: str, state: ItemState | None, after: int, 
 
 START_ITEM = Query(
     'start_item',
-    "UPDATE items SET state = 'running', attempts = attempts + 1, dispatch = NULL, verdict = NULL, reason = NULL, not_before = NULL, started_at = :at, ended_at = NULL WHERE job = :job AND id = :id AND state = 'waiting'",
-    "UPDATE items SET state = 'running', attempts = attempts + 1, dispatch = NULL, verdict = NULL, reason = NULL, not_before = NULL, started_at = %(at)s, ended_at = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'waiting'",
+    'UPDATE items SET state = :after, attempts = attempts + 1, dispatch = NULL, verdict = NULL, reason = NULL, not_before = NULL, started_at = :at, ended_at = NULL WHERE job = :job AND id = :id AND state = :before',
+    'UPDATE items SET state = %(after)s, attempts = attempts + 1, dispatch = NULL, verdict = NULL, reason = NULL, not_before = NULL, started_at = %(at)s, ended_at = NULL WHERE job = %(job)s AND id = %(id)s AND state = %(before)s',
     None,
 )
 
 
-def start_item(tx: Tx, /, *, at: int | None, job: str, id: str) -> int:
+def start_item(tx: Tx, /, *, after: ItemState, at: int | None, job: str, id: str, before: ItemState) -> int:
     """Compare and set: one attempt at a time."""
-    return tx.write(START_ITEM, {'at': at, 'job': job, 'id': id})
+    return tx.write(START_ITEM, {'after': after, 'at': at, 'job': job, 'id': id, 'before': before})
 
 
 PUT_BACK_ITEM = Query(
     'put_back_item',
-    "UPDATE items SET state = 'waiting', attempts = attempts - :unbegun, not_before = :not_before, started_at = NULL WHERE job = :job AND id = :id AND state = 'running' AND (verdict IS NULL OR signature = 'limit')",
-    "UPDATE items SET state = 'waiting', attempts = attempts - %(unbegun)s, not_before = %(not_before)s, started_at = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'running' AND (verdict IS NULL OR signature = 'limit')",
+    "UPDATE items SET state = :after, attempts = attempts - :unbegun, not_before = :not_before, started_at = NULL WHERE job = :job AND id = :id AND state = :before AND (verdict IS NULL OR signature = 'limit')",
+    "UPDATE items SET state = %(after)s, attempts = attempts - %(unbegun)s, not_before = %(not_before)s, started_at = NULL WHERE job = %(job)s AND id = %(id)s AND state = %(before)s AND (verdict IS NULL OR signature = 'limit')",
     None,
 )
 
 
-def put_back_item(tx: Tx, /, *, unbegun: int, not_before: int | None, job: str, id: str) -> int:
+def put_back_item(tx: Tx, /, *, after: ItemState, unbegun: int, not_before: int | None, job: str, id: str, before: ItemState) -> int:
     """An attempt that never began does not count; one that was interrupted, or ended by a usage limit, does, but is no failure."""
-    return tx.write(PUT_BACK_ITEM, {'unbegun': unbegun, 'not_before': not_before, 'job': job, 'id': id})
+    return tx.write(PUT_BACK_ITEM, {'after': after, 'unbegun': unbegun, 'not_before': not_before, 'job': job, 'id': id, 'before': before})
 
 
 GIVE_ITEM = Query(
@@ -741,80 +741,80 @@ def judge_item(tx: Tx, /, *, verdict: ItemVerdict | None, reason: str | None, si
 
 FAIL_ITEM = Query(
     'fail_item',
-    "UPDATE items SET state = :state, reason = :reason, signature = :signature, failed_at = :at, not_before = :not_before, failures = failures + 1, history = :history, ended_at = CASE WHEN :state = 'waiting' THEN NULL ELSE :at END WHERE job = :job AND id = :id AND state = :was",
-    "UPDATE items SET state = %(state)s, reason = %(reason)s, signature = %(signature)s, failed_at = %(at)s, not_before = %(not_before)s, failures = failures + 1, history = %(history)s, ended_at = CASE WHEN %(state)s = 'waiting' THEN NULL ELSE %(at)s END WHERE job = %(job)s AND id = %(id)s AND state = %(was)s",
+    "UPDATE items SET state = :after, reason = :reason, signature = :signature, failed_at = :at, not_before = :not_before, failures = failures + 1, history = :history, ended_at = CASE WHEN :after = 'waiting' THEN NULL ELSE :at END WHERE job = :job AND id = :id AND state = :before",
+    "UPDATE items SET state = %(after)s, reason = %(reason)s, signature = %(signature)s, failed_at = %(at)s, not_before = %(not_before)s, failures = failures + 1, history = %(history)s, ended_at = CASE WHEN %(after)s = 'waiting' THEN NULL ELSE %(at)s END WHERE job = %(job)s AND id = %(id)s AND state = %(before)s",
     None,
 )
 
 
-def fail_item(tx: Tx, /, *, state: ItemState, reason: str | None, signature: str | None, at: int, not_before: int | None, history: str, job: str, id: str, was: ItemState) -> int:
+def fail_item(tx: Tx, /, *, after: ItemState, reason: str | None, signature: str | None, at: int, not_before: int | None, history: str, job: str, id: str, before: ItemState) -> int:
     """Compare and set: an attempt failed; it waits for the next, or is over."""
-    return tx.write(FAIL_ITEM, {'state': state, 'reason': reason, 'signature': signature, 'at': at, 'not_before': not_before, 'history': history, 'job': job, 'id': id, 'was': was})
+    return tx.write(FAIL_ITEM, {'after': after, 'reason': reason, 'signature': signature, 'at': at, 'not_before': not_before, 'history': history, 'job': job, 'id': id, 'before': before})
 
 
 PASS_ITEM = Query(
     'pass_item',
-    "UPDATE items SET state = 'merging', reason = NULL, signature = NULL WHERE job = :job AND id = :id AND state = 'running'",
-    "UPDATE items SET state = 'merging', reason = NULL, signature = NULL WHERE job = %(job)s AND id = %(id)s AND state = 'running'",
+    'UPDATE items SET state = :after, reason = NULL, signature = NULL WHERE job = :job AND id = :id AND state = :before',
+    'UPDATE items SET state = %(after)s, reason = NULL, signature = NULL WHERE job = %(job)s AND id = %(id)s AND state = %(before)s',
     None,
 )
 
 
-def pass_item(tx: Tx, /, *, job: str, id: str) -> int:
+def pass_item(tx: Tx, /, *, after: ItemState, job: str, id: str, before: ItemState) -> int:
     """Compare and set: its steps are done, it is to be merged."""
-    return tx.write(PASS_ITEM, {'job': job, 'id': id})
+    return tx.write(PASS_ITEM, {'after': after, 'job': job, 'id': id, 'before': before})
 
 
 FINISH_ITEM = Query(
     'finish_item',
-    "UPDATE items SET state = 'done', merged = :merged, reason = NULL, signature = NULL, ended_at = :at WHERE job = :job AND id = :id AND state IN ('running', 'merging')",
-    "UPDATE items SET state = 'done', merged = %(merged)s, reason = NULL, signature = NULL, ended_at = %(at)s WHERE job = %(job)s AND id = %(id)s AND state IN ('running', 'merging')",
+    "UPDATE items SET state = :after, merged = :merged, reason = NULL, signature = NULL, ended_at = :at WHERE job = :job AND id = :id AND state IN ('running', 'merging')",
+    "UPDATE items SET state = %(after)s, merged = %(merged)s, reason = NULL, signature = NULL, ended_at = %(at)s WHERE job = %(job)s AND id = %(id)s AND state IN ('running', 'merging')",
     None,
 )
 
 
-def finish_item(tx: Tx, /, *, merged: str | None, at: int | None, job: str, id: str) -> int:
+def finish_item(tx: Tx, /, *, after: ItemState, merged: str | None, at: int | None, job: str, id: str) -> int:
     """Compare and set: it is done."""
-    return tx.write(FINISH_ITEM, {'merged': merged, 'at': at, 'job': job, 'id': id})
+    return tx.write(FINISH_ITEM, {'after': after, 'merged': merged, 'at': at, 'job': job, 'id': id})
 
 
 REVIVE_ITEM = Query(
     'revive_item',
-    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = :job AND id = :id AND state IN ('dead', 'parked', 'skipped')",
-    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = %(job)s AND id = %(id)s AND state IN ('dead', 'parked', 'skipped')",
+    "UPDATE items SET state = :after, failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = :job AND id = :id AND state IN ('dead', 'parked', 'skipped')",
+    "UPDATE items SET state = %(after)s, failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = %(job)s AND id = %(id)s AND state IN ('dead', 'parked', 'skipped')",
     None,
 )
 
 
-def revive_item(tx: Tx, /, *, job: str, id: str) -> int:
+def revive_item(tx: Tx, /, *, after: ItemState, job: str, id: str) -> int:
     """Out of the dead-letter queue, or parked: to be tried again."""
-    return tx.write(REVIVE_ITEM, {'job': job, 'id': id})
+    return tx.write(REVIVE_ITEM, {'after': after, 'job': job, 'id': id})
 
 
 DROP_ITEM = Query(
     'drop_item',
-    "UPDATE items SET state = 'skipped', reason = :reason WHERE job = :job AND id = :id AND state IN ('dead', 'parked')",
-    "UPDATE items SET state = 'skipped', reason = %(reason)s WHERE job = %(job)s AND id = %(id)s AND state IN ('dead', 'parked')",
+    "UPDATE items SET state = :after, reason = :reason WHERE job = :job AND id = :id AND state IN ('dead', 'parked')",
+    "UPDATE items SET state = %(after)s, reason = %(reason)s WHERE job = %(job)s AND id = %(id)s AND state IN ('dead', 'parked')",
     None,
 )
 
 
-def drop_item(tx: Tx, /, *, reason: str | None, job: str, id: str) -> int:
+def drop_item(tx: Tx, /, *, after: ItemState, reason: str | None, job: str, id: str) -> int:
     """Out of the dead-letter queue for good."""
-    return tx.write(DROP_ITEM, {'reason': reason, 'job': job, 'id': id})
+    return tx.write(DROP_ITEM, {'after': after, 'reason': reason, 'job': job, 'id': id})
 
 
 RESET_PART = Query(
     'reset_part',
-    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = :job AND id = :id AND state NOT IN ('waiting', 'running', 'merging')",
-    "UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = %(job)s AND id = %(id)s AND state NOT IN ('waiting', 'running', 'merging')",
+    "UPDATE items SET state = :after, failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = :job AND id = :id AND state NOT IN ('waiting', 'running', 'merging')",
+    "UPDATE items SET state = %(after)s, failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL WHERE job = %(job)s AND id = %(id)s AND state NOT IN ('waiting', 'running', 'merging')",
     None,
 )
 
 
-def reset_part(tx: Tx, /, *, job: str, id: str) -> int:
+def reset_part(tx: Tx, /, *, after: ItemState, job: str, id: str) -> int:
     """Setup or reduce is to be done once more."""
-    return tx.write(RESET_PART, {'job': job, 'id': id})
+    return tx.write(RESET_PART, {'after': after, 'job': job, 'id': id})
 
 
 FAILURES_ALIKE = Query(
@@ -895,28 +895,28 @@ def add_job_task(tx: Tx, /, *, project: str, slug: str, title: str, description:
 
 OPEN_JOB_TASK = Query(
     'open_job_task',
-    "UPDATE tasks SET status = 'open', stage = 'worker', assignee = NULL, reason = NULL, archived = 0, paused = 0, fixes = 0, ended_at = NULL, not_before = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND job = :job AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
-    "UPDATE tasks SET status = 'open', stage = 'worker', assignee = NULL, reason = NULL, archived = 0, paused = 0, fixes = 0, ended_at = NULL, not_before = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND job = %(job)s AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE tasks SET status = :after, stage = 'worker', assignee = NULL, reason = NULL, archived = 0, paused = 0, fixes = 0, ended_at = NULL, not_before = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND job = :job AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE tasks SET status = %(after)s, stage = 'worker', assignee = NULL, reason = NULL, archived = 0, paused = 0, fixes = 0, ended_at = NULL, not_before = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND job = %(job)s AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
     None,
 )
 
 
-def open_job_task(tx: Tx, /, *, at: int, project: str, slug: str, job: str) -> int:
+def open_job_task(tx: Tx, /, *, after: TaskStatus, at: int, project: str, slug: str, job: str) -> int:
     """An attempt begins: whatever the last one left, the task is open."""
-    return tx.write(OPEN_JOB_TASK, {'at': at, 'project': project, 'slug': slug, 'job': job})
+    return tx.write(OPEN_JOB_TASK, {'after': after, 'at': at, 'project': project, 'slug': slug, 'job': job})
 
 
 CLOSE_JOB_TASK = Query(
     'close_job_task',
-    "UPDATE tasks SET status = :status, archived = 1, reason = :reason, ended_at = :at, changed_at = :at WHERE project = :project AND slug = :slug AND job = :job AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
-    "UPDATE tasks SET status = %(status)s, archived = 1, reason = %(reason)s, ended_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND job = %(job)s AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE tasks SET status = :after, archived = 1, reason = :reason, ended_at = :at, changed_at = :at WHERE project = :project AND slug = :slug AND job = :job AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
+    "UPDATE tasks SET status = %(after)s, archived = 1, reason = %(reason)s, ended_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND job = %(job)s AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))",
     None,
 )
 
 
-def close_job_task(tx: Tx, /, *, status: TaskStatus, reason: str | None, at: int, project: str, slug: str, job: str) -> int:
+def close_job_task(tx: Tx, /, *, after: TaskStatus, reason: str | None, at: int, project: str, slug: str, job: str) -> int:
     """The item is over: its worktree may go."""
-    return tx.write(CLOSE_JOB_TASK, {'status': status, 'reason': reason, 'at': at, 'project': project, 'slug': slug, 'job': job})
+    return tx.write(CLOSE_JOB_TASK, {'after': after, 'reason': reason, 'at': at, 'project': project, 'slug': slug, 'job': job})
 
 
 OPEN_TASKS_OF_JOB = Query(

@@ -264,28 +264,28 @@ def task_called(rows: Rows, /, *, slug: str) -> Slug | None:
 
 CLAIM_TASK = Query(
     'claim_task',
-    "UPDATE tasks SET status = 'in_progress', assignee = :actor, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= :at)",
-    "UPDATE tasks SET status = 'in_progress', assignee = %(actor)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= %(at)s)",
+    "UPDATE tasks SET status = :after, assignee = :actor, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= :at)",
+    "UPDATE tasks SET status = %(after)s, assignee = %(actor)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= %(at)s)",
     None,
 )
 
 
-def claim_task(tx: Tx, /, *, actor: str | None, at: int, project: str, slug: str) -> int:
+def claim_task(tx: Tx, /, *, after: TaskStatus, actor: str | None, at: int, project: str, slug: str) -> int:
     """Compare and set: only a ready task, only by one."""
-    return tx.write(CLAIM_TASK, {'actor': actor, 'at': at, 'project': project, 'slug': slug})
+    return tx.write(CLAIM_TASK, {'after': after, 'actor': actor, 'at': at, 'project': project, 'slug': slug})
 
 
 CLAIM_TASK_ALL_THE_SAME = Query(
     'claim_task_all_the_same',
-    "UPDATE tasks SET status = 'in_progress', assignee = :actor, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open'",
-    "UPDATE tasks SET status = 'in_progress', assignee = %(actor)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open'",
+    "UPDATE tasks SET status = :after, assignee = :actor, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open'",
+    "UPDATE tasks SET status = %(after)s, assignee = %(actor)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open'",
     None,
 )
 
 
-def claim_task_all_the_same(tx: Tx, /, *, actor: str | None, at: int, project: str, slug: str) -> int:
+def claim_task_all_the_same(tx: Tx, /, *, after: TaskStatus, actor: str | None, at: int, project: str, slug: str) -> int:
     """A person claims an open task that is not ready."""
-    return tx.write(CLAIM_TASK_ALL_THE_SAME, {'actor': actor, 'at': at, 'project': project, 'slug': slug})
+    return tx.write(CLAIM_TASK_ALL_THE_SAME, {'after': after, 'actor': actor, 'at': at, 'project': project, 'slug': slug})
 
 
 END_TASK = Query(
@@ -303,15 +303,15 @@ def end_task(tx: Tx, /, *, status: TaskStatus, assignee: str | None, reason: str
 
 REOPEN_TASK = Query(
     'reopen_task',
-    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = :project AND slug = :slug AND status = :was",
-    "UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = %(at)s, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
+    "UPDATE tasks SET status = :after, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = :project AND slug = :slug AND status = :was",
+    "UPDATE tasks SET status = %(after)s, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, merged_at = NULL, changed_at = %(at)s, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
     None,
 )
 
 
-def reopen_task(tx: Tx, /, *, at: int, project: str, slug: str, was: TaskStatus) -> int:
+def reopen_task(tx: Tx, /, *, after: TaskStatus, at: int, project: str, slug: str, was: TaskStatus) -> int:
     """Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one; anything else begins anew. The commit of its work is forgotten, unless somebody accepted it."""
-    return tx.write(REOPEN_TASK, {'at': at, 'project': project, 'slug': slug, 'was': was})
+    return tx.write(REOPEN_TASK, {'after': after, 'at': at, 'project': project, 'slug': slug, 'was': was})
 
 
 SHIFT_BLOCKERS = Query(

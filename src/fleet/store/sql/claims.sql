@@ -10,29 +10,29 @@ UPDATE claims SET state = :after, updated_at = :at WHERE id = :id AND state = :b
 
 -- name: let_go_claim
 -- The intent to remove a thing, with who does it; not when it was handed over meanwhile.
-UPDATE claims SET state = 'releasing', actor = :actor, updated_at = :at
+UPDATE claims SET state = :after, actor = :actor, updated_at = :at
 WHERE id = :id AND state = :before AND actor = :was AND COALESCE(dispatch, '') = :owner;
 
 -- name: retake_claim
 -- A successor finishes what a dead creator began, or makes the thing anew.
-UPDATE claims SET state = 'allocating', actor = :actor, data = :data, updated_at = :at
-WHERE id = :id AND state = 'allocating' AND actor = :was;
+UPDATE claims SET state = :after, actor = :actor, data = :data, updated_at = :at
+WHERE id = :id AND state = :before AND actor = :was;
 
 -- name: fail_release
 -- A release did not work: count it. Nobody is at it any more.
 UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, actor = '', updated_at = :at
-WHERE id = :id AND state = 'releasing';
+WHERE id = :id AND state = :before;
 
 -- name: note_made
 -- A session that runs was made last: all that its dispatch needs is there.
-UPDATE claims SET state = 'live', updated_at = :at
+UPDATE claims SET state = :after, updated_at = :at
 WHERE (state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug
     AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = :project AND b.slug = :slug AND b.owner = :dispatch))))
    OR (state = 'failed_alloc' AND dispatch = :dispatch AND kind = 'tmux_session');
 
 -- name: fail_making
 -- A thing could not be made. Nobody is at it any more.
-UPDATE claims SET state = 'failed_alloc', actor = '', updated_at = :at WHERE id = :id AND state = 'allocating';
+UPDATE claims SET state = :after, actor = '', updated_at = :at WHERE id = :id AND state = :before;
 
 -- name: held_claim
 -- Whoever holds a thing.

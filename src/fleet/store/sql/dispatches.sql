@@ -57,8 +57,8 @@ FROM dispatches WHERE exec_state IN ('pending', 'in_flight') AND kind <> 'coord'
 
 -- name: launch_dispatch
 -- Compare and set: one launch a dispatch.
-UPDATE dispatches SET exec_state = 'in_flight', process = :process, launched_at = :at, updated_at = :at
-WHERE id = :id AND exec_state = 'pending' AND asked_for IS NULL;
+UPDATE dispatches SET exec_state = :after, process = :process, launched_at = :at, updated_at = :at
+WHERE id = :id AND exec_state = :before AND asked_for IS NULL;
 
 -- name: report_dispatch
 -- The first report counts.
@@ -114,14 +114,14 @@ SELECT COUNT(*) AS n FROM spawn_failures WHERE project = :project AND slug = :sl
 
 -- name: assign_task
 -- The claiming transaction of a dispatch: open and ready becomes in progress.
-UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1, reason = NULL,
+UPDATE tasks SET status = :after, assignee = :id, attempts = attempts + 1, reason = NULL,
                  started_at = :at, ended_at = NULL, changed_at = :at
 WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0
   AND (not_before IS NULL OR not_before <= :at);
 
 -- name: assign_stage
 -- The claiming transaction of a later stage: what waits for this stage, parked to be mended or left by its predecessor.
-UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1, reason = NULL,
+UPDATE tasks SET status = :after, assignee = :id, attempts = attempts + 1, reason = NULL,
                  fixes = fixes + CASE WHEN status = 'blocked' THEN :mends ELSE 0 END,
                  started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at
 WHERE project = :project AND slug = :slug AND stage = :stage AND paused = 0
@@ -131,7 +131,7 @@ WHERE project = :project AND slug = :slug AND stage = :stage AND paused = 0
 
 -- name: resume_task
 -- The claiming transaction of a resume: what was left by the attempt that it follows, and taken up by nobody since.
-UPDATE tasks SET status = 'in_progress', assignee = :id, attempts = attempts + 1, reason = NULL,
+UPDATE tasks SET status = :after, assignee = :id, attempts = attempts + 1, reason = NULL,
                  started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at
 WHERE project = :project AND slug = :slug AND status IN ('blocked', 'failed') AND assignee = :predecessor
   AND paused = 0 AND archived = 0;
@@ -162,20 +162,20 @@ UPDATE dispatches SET descendants = :descendants WHERE id = :id AND exec_state =
 
 -- name: settle_task
 -- What became of a task, by the attempt that still has it; and the commit that its work is at now, if there is work.
-UPDATE tasks SET status = :status, stage = COALESCE(CAST(:stage AS TEXT), stage), work = COALESCE(CAST(:work AS TEXT), work), assignee = :assignee, reason = :reason,
+UPDATE tasks SET status = :after, stage = COALESCE(CAST(:stage AS TEXT), stage), work = COALESCE(CAST(:work AS TEXT), work), assignee = :assignee, reason = :reason,
                  not_before = COALESCE(CAST(:not_before AS BIGINT), not_before), ended_at = :ended_at, changed_at = :at
-WHERE project = :project AND slug = :slug AND status = 'in_progress' AND assignee = :id;
+WHERE project = :project AND slug = :slug AND status = :before AND assignee = :id;
 
 -- name: merge_task
 -- Git says it is merged: the last stage is over, and the task is done.
-UPDATE tasks SET merged = :commit, merged_at = :at, changed_at = :at, status = 'done', stage = 'finisher', reason = NULL,
+UPDATE tasks SET merged = :commit, merged_at = :at, changed_at = :at, status = :after, stage = 'finisher', reason = NULL,
                  ended_at = COALESCE(ended_at, :at)
-WHERE project = :project AND slug = :slug AND merged IS NULL AND status = :was;
+WHERE project = :project AND slug = :slug AND merged IS NULL AND status = :before;
 
 -- name: park_task
 -- Something stands in the way of a task's last stage: it waits to be mended, at the stage that can.
-UPDATE tasks SET status = 'blocked', stage = :stage, reason = :reason, changed_at = :at
-WHERE project = :project AND slug = :slug AND status = :was;
+UPDATE tasks SET status = :after, stage = :stage, reason = :reason, changed_at = :at
+WHERE project = :project AND slug = :slug AND status = :before;
 
 -- name: mergeable_tasks
 -- Tasks that wait to be merged: at their last stage with nobody at work, or done by somebody's word.

@@ -18,26 +18,26 @@ SELECT * FROM jobs WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) 
 
 -- name: begin_job
 -- A runner takes a job up: what was paused or failed goes on.
-UPDATE jobs SET state = 'running', reason = NULL, begun_at = :at, changed_at = :at, ended_at = NULL
+UPDATE jobs SET state = :after, reason = NULL, begun_at = :at, changed_at = :at, ended_at = NULL
 WHERE id = :id AND state IN ('running', 'paused', 'failed');
 
 -- name: renew_job
 -- The same job is run once more, with its document and input read anew.
-UPDATE jobs SET state = 'running', phase = 'setup', reason = NULL, source = :source, folder = :folder,
+UPDATE jobs SET state = :after, phase = 'setup', reason = NULL, source = :source, folder = :folder,
                 parameters = :parameters, begun_at = :at, changed_at = :at, ended_at = NULL
 WHERE id = :id AND state <> 'cancelled';
 
 -- name: end_job
 -- Compare and set: a job that runs is paused, fails, is done or cancelled.
-UPDATE jobs SET state = :state, reason = :reason, changed_at = :at, ended_at = :at WHERE id = :id AND state = 'running';
+UPDATE jobs SET state = :after, reason = :reason, changed_at = :at, ended_at = :at WHERE id = :id AND state = :before;
 
 -- name: cancel_job
-UPDATE jobs SET state = 'cancelled', reason = :reason, changed_at = :at, ended_at = :at
+UPDATE jobs SET state = :after, reason = :reason, changed_at = :at, ended_at = :at
 WHERE id = :id AND state NOT IN ('done', 'cancelled');
 
 -- name: reopen_job
 -- A job that was over has something to do again.
-UPDATE jobs SET state = 'paused', phase = 'map', reason = :reason, changed_at = :at, ended_at = NULL
+UPDATE jobs SET state = :after, phase = 'map', reason = :reason, changed_at = :at, ended_at = NULL
 WHERE id = :id AND state IN ('done', 'failed', 'paused');
 
 -- name: step_phase
@@ -57,12 +57,12 @@ UPDATE items SET number = -number WHERE job = :job AND part = 'map' AND number >
 
 -- name: skip_gone_items
 -- Items that were not in the input any more and nobody had begun.
-UPDATE items SET state = 'skipped', reason = :reason, ended_at = :at WHERE job = :job AND part = 'map' AND number < 0 AND state = 'waiting';
+UPDATE items SET state = :after, reason = :reason, ended_at = :at WHERE job = :job AND part = 'map' AND number < 0 AND state = :before;
 
 -- name: back_items
 -- Items that were skipped because they were gone, and are in the input again.
-UPDATE items SET state = 'waiting', reason = NULL, ended_at = NULL, failures = 0
-WHERE job = :job AND part = 'map' AND number > 0 AND state = 'skipped' AND reason = :reason;
+UPDATE items SET state = :after, reason = NULL, ended_at = NULL, failures = 0
+WHERE job = :job AND part = 'map' AND number > 0 AND state = :before AND reason = :reason;
 
 -- name: item_by_id
 -- returns: Item?
@@ -109,14 +109,14 @@ SELECT * FROM items WHERE job = :job AND part = 'map' AND (CAST(:state AS TEXT) 
 
 -- name: start_item
 -- Compare and set: one attempt at a time.
-UPDATE items SET state = 'running', attempts = attempts + 1, dispatch = NULL, verdict = NULL, reason = NULL, not_before = NULL,
+UPDATE items SET state = :after, attempts = attempts + 1, dispatch = NULL, verdict = NULL, reason = NULL, not_before = NULL,
                  started_at = :at, ended_at = NULL
-WHERE job = :job AND id = :id AND state = 'waiting';
+WHERE job = :job AND id = :id AND state = :before;
 
 -- name: put_back_item
 -- An attempt that never began does not count; one that was interrupted, or ended by a usage limit, does, but is no failure.
-UPDATE items SET state = 'waiting', attempts = attempts - :unbegun, not_before = :not_before, started_at = NULL
-WHERE job = :job AND id = :id AND state = 'running' AND (verdict IS NULL OR signature = 'limit');
+UPDATE items SET state = :after, attempts = attempts - :unbegun, not_before = :not_before, started_at = NULL
+WHERE job = :job AND id = :id AND state = :before AND (verdict IS NULL OR signature = 'limit');
 
 -- name: give_item
 -- Which dispatch is the attempt.
@@ -129,31 +129,31 @@ WHERE job = :job AND id = :id AND state = 'running' AND verdict IS NULL AND COAL
 
 -- name: fail_item
 -- Compare and set: an attempt failed; it waits for the next, or is over.
-UPDATE items SET state = :state, reason = :reason, signature = :signature, failed_at = :at, not_before = :not_before,
-                 failures = failures + 1, history = :history, ended_at = CASE WHEN :state = 'waiting' THEN NULL ELSE :at END
-WHERE job = :job AND id = :id AND state = :was;
+UPDATE items SET state = :after, reason = :reason, signature = :signature, failed_at = :at, not_before = :not_before,
+                 failures = failures + 1, history = :history, ended_at = CASE WHEN :after = 'waiting' THEN NULL ELSE :at END
+WHERE job = :job AND id = :id AND state = :before;
 
 -- name: pass_item
 -- Compare and set: its steps are done, it is to be merged.
-UPDATE items SET state = 'merging', reason = NULL, signature = NULL WHERE job = :job AND id = :id AND state = 'running';
+UPDATE items SET state = :after, reason = NULL, signature = NULL WHERE job = :job AND id = :id AND state = :before;
 
 -- name: finish_item
 -- Compare and set: it is done.
-UPDATE items SET state = 'done', merged = :merged, reason = NULL, signature = NULL, ended_at = :at
+UPDATE items SET state = :after, merged = :merged, reason = NULL, signature = NULL, ended_at = :at
 WHERE job = :job AND id = :id AND state IN ('running', 'merging');
 
 -- name: revive_item
 -- Out of the dead-letter queue, or parked: to be tried again.
-UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL
+UPDATE items SET state = :after, failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL
 WHERE job = :job AND id = :id AND state IN ('dead', 'parked', 'skipped');
 
 -- name: drop_item
 -- Out of the dead-letter queue for good.
-UPDATE items SET state = 'skipped', reason = :reason WHERE job = :job AND id = :id AND state IN ('dead', 'parked');
+UPDATE items SET state = :after, reason = :reason WHERE job = :job AND id = :id AND state IN ('dead', 'parked');
 
 -- name: reset_part
 -- Setup or reduce is to be done once more.
-UPDATE items SET state = 'waiting', failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL
+UPDATE items SET state = :after, failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL
 WHERE job = :job AND id = :id AND state NOT IN ('waiting', 'running', 'merging');
 
 -- name: failures_alike
@@ -190,7 +190,7 @@ VALUES (:project, :slug, :title, :description, :at, :at, :job) ON CONFLICT DO NO
 
 -- name: open_job_task
 -- An attempt begins: whatever the last one left, the task is open.
-UPDATE tasks SET status = 'open', stage = 'worker', assignee = NULL, reason = NULL, archived = 0, paused = 0, fixes = 0, ended_at = NULL,
+UPDATE tasks SET status = :after, stage = 'worker', assignee = NULL, reason = NULL, archived = 0, paused = 0, fixes = 0, ended_at = NULL,
                  not_before = NULL, changed_at = :at
 WHERE project = :project AND slug = :slug AND job = :job
   AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
@@ -198,7 +198,7 @@ WHERE project = :project AND slug = :slug AND job = :job
 
 -- name: close_job_task
 -- The item is over: its worktree may go.
-UPDATE tasks SET status = :status, archived = 1, reason = :reason, ended_at = :at, changed_at = :at
+UPDATE tasks SET status = :after, archived = 1, reason = :reason, ended_at = :at, changed_at = :at
 WHERE project = :project AND slug = :slug AND job = :job
   AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
                   AND d.exec_state IN ('pending', 'in_flight'));

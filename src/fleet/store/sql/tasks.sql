@@ -26,14 +26,14 @@ SELECT slug FROM tasks WHERE slug = :slug LIMIT 1;
 
 -- name: claim_task
 -- Compare and set: only a ready task, only by one.
-UPDATE tasks SET status = 'in_progress', assignee = :actor, attempts = attempts + 1, reason = NULL,
+UPDATE tasks SET status = :after, assignee = :actor, attempts = attempts + 1, reason = NULL,
                  started_at = :at, ended_at = NULL, changed_at = :at
 WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0
   AND (not_before IS NULL OR not_before <= :at);
 
 -- name: claim_task_all_the_same
 -- A person claims an open task that is not ready.
-UPDATE tasks SET status = 'in_progress', assignee = :actor, attempts = attempts + 1, reason = NULL,
+UPDATE tasks SET status = :after, assignee = :actor, attempts = attempts + 1, reason = NULL,
                  started_at = :at, ended_at = NULL, changed_at = :at
 WHERE project = :project AND slug = :slug AND status = 'open';
 
@@ -47,7 +47,7 @@ WHERE project = :project AND slug = :slug AND status = :was
 -- name: reopen_task
 -- Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one;
 -- anything else begins anew. The commit of its work is forgotten, unless somebody accepted it.
-UPDATE tasks SET status = 'open', assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL,
+UPDATE tasks SET status = :after, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL,
                  merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END,
                  stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END,
                  reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END,

@@ -125,8 +125,8 @@ def _refuse_foreign_seat(ground: Ground, project: str) -> None:
 def _empty(project: str, ident: str, reason: str) -> Change:
     def work(tx: Tx) -> Row:
         tx.about(project)
-        gone = tx.run(q.EMPTY_SEAT, project=project, holder=ident)
+        gone = seating.vacate(tx, project, ident)
         tx.note(seat="empty", was=ident, reason=reason)
-        return {"emptied": gone == 1}
+        return {"emptied": gone}
 
     return Change(f"the coordinator {ident} of {project} is stopped: {reason}", work)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fleet.errors.families import Contested, FleetError
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
+from fleet.model.tables import change
 from fleet.model.text.times import HOUR
 from fleet.resources import KINDS
 from fleet.store import queries as q
@@ -172,11 +173,8 @@ def _undo_half_made(ground: Ground, claim: Claim) -> Left | None:
 
 
 def _note_gone(ground: Ground, claim: Claim) -> Left:
-    if claim.state == "releasing_blocked":
-        ground.commit(step(claim, "try_again"))
-    before = "releasing" if claim.state == "releasing_blocked" else claim.state
     ground.world.forget_effect_lock(claim.id)
-    ground.commit(step(_in(claim, before), "found_gone" if before == "live" else "gone"))
+    ground.commit(step(claim, "found_gone" if claim.state == "live" else "gone"))
     return ""
 
 
@@ -215,11 +213,8 @@ def walk(steps: list[tuple[Claim, str]]) -> Change:
         moved = 0
         for claim, event in steps:
             _about(tx, claim)
-            after = life.STEPS[claim.state, event]
-            if event == "not_made":
-                moved += tx.run(q.FAIL_MAKING, id=claim.id, at=tx.at)
-            else:
-                moved += tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after=after, at=tx.at)
+            query = q.FAIL_MAKING if event == "not_made" else q.STEP_CLAIM
+            moved += tx.run(query, id=claim.id, **change(life.STEPS, claim.state, event), at=tx.at)
         tx.note(claims=[f"{claim}: {claim.state} to {life.STEPS[claim.state, event]}" for claim, event in steps])
         return {"moved": moved}
 
@@ -228,19 +223,20 @@ def walk(steps: list[tuple[Claim, str]]) -> Change:
 
 def _let_go(ground: Ground, claim: Claim) -> Change:
     me = str(ground.world.processes.me())
+    stepped = change(life.STEPS, claim.state, "let_go")
 
     def work(tx: Tx) -> Row:
         _about(tx, claim)
         moved = tx.run(
             q.LET_GO_CLAIM,
             id=claim.id,
-            before=claim.state,
+            **stepped,
             was=claim.actor,
             owner=claim.dispatch or "",
             actor=me,
             at=tx.at,
         )
-        tx.note(claim=str(claim), was=claim.state, now="releasing")
+        tx.note(claim=str(claim), was=claim.state, now=stepped["after"])
         return {"moved": moved}
 
     return Change(f"let go of {claim}", work)
@@ -251,9 +247,9 @@ def _failed(claim: Claim) -> Change:
         _about(tx, claim)
         recent = claim.failed_at is not None and tx.at - claim.failed_at < HOUR
         stuck = recent and claim.failures + 1 >= TRIES
-        after = "releasing_blocked" if stuck else "releasing"
-        moved = tx.run(q.FAIL_RELEASE, id=claim.id, after=after, at=tx.at)
-        tx.note(claim=str(claim), now=after, failures=claim.failures + 1)
+        stepped = change(life.STEPS, claim.state, "stuck" if stuck else "not_gone")
+        moved = tx.run(q.FAIL_RELEASE, id=claim.id, **stepped, at=tx.at)
+        tx.note(claim=str(claim), now=stepped["after"], failures=claim.failures + 1)
         return {"moved": moved}
 
     return Change(f"{claim}: could not be released", work)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from fleet.errors.contested import WorktreeBusy
 from fleet.model.dispatch.remedies import KillRest, Leave, Press, Settle, Withdraw, remedy_for
 from fleet.store import queries as q
+from fleet.store import seating
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.end import end, kill_processes, press
 from fleet.verbs.dispatch.looking import look
@@ -85,8 +86,8 @@ def withdraw(ground: Ground, project: str, ident: str, why: str) -> bool:
 
     def work(tx: Tx) -> Row:
         tx.about(project)
-        gone = tx.run(q.WITHDRAW_CANDIDATE, project=project, candidate=ident)
+        gone = seating.withdraw(tx, project, ident)
         tx.note(withdrawn=ident if gone else None, why=why)
-        return {"withdrawn": gone == 1}
+        return {"withdrawn": gone}
 
     return bool(ground.commit(Change(f"withdraw the candidate {ident} of {project}: {why}", work))["withdrawn"])

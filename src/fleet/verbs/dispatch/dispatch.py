@@ -14,8 +14,10 @@ from fleet.errors.families import Contested, FleetError
 from fleet.errors.refused import LimitReached, NotReady, WorktreeRefused
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import is_in_flight, owner
+from fleet.model.tables import target
 from fleet.model.tasks import fence
 from fleet.model.tasks.pipeline import MENDING, STAGE_OF
+from fleet.model.tasks.steps import STEPS
 from fleet.model.text import times
 from fleet.resources import CGROUP, KINDS
 from fleet.resources.worktree import half_removed
@@ -220,10 +222,15 @@ def _claim_task(tx: Tx, order: Order, limits: dict[str, int], journal: dict[str,
             raise LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
     place = {"project": order.project, "slug": order.slug, "id": order.dispatch, "at": tx.at}
     stage, predecessor = STAGE_OF[order.kind], journal["predecessor"]
-    if journal["resumes"] and tx.run(q.RESUME_TASK, **place, predecessor=predecessor):
+    if journal["resumes"] and tx.run(q.RESUME_TASK, **place, after=target(STEPS, "resume"), predecessor=predecessor):
         return
-    if tx.run(q.ASSIGN_TASK, **place) or tx.run(
-        q.ASSIGN_STAGE, **place, stage=stage, mends=int(stage in MENDING), predecessor=predecessor
+    if tx.run(q.ASSIGN_TASK, **place, after=target(STEPS, "claim")) or tx.run(
+        q.ASSIGN_STAGE,
+        **place,
+        after=target(STEPS, "go_on"),
+        stage=stage,
+        mends=int(stage in MENDING),
+        predecessor=predecessor,
     ):
         return
     was = tasks.state(tx, order.project, order.slug)

@@ -17,9 +17,12 @@ from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.errors.families import FleetError, Superseded
 from fleet.errors.tools import TmuxRefused
+from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.one_time_proof import VARIABLE, hashed
+from fleet.model.dispatch.steps import EXEC_STEPS
 from fleet.model.identity import Identity
+from fleet.model.tables import change, target
 from fleet.model.text import escapes, jsontext
 from fleet.resources.worktree.verdict import copies_file
 from fleet.store import queries as q
@@ -124,7 +127,9 @@ def _take_off(row: Row, me: str, proof: str, joined: dict[str, dict[str, str]]) 
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.dispatch = row["id"]
-        launched = tx.run(q.LAUNCH_DISPATCH, id=row["id"], process=me, at=tx.at)
+        launched = tx.run(
+            q.LAUNCH_DISPATCH, id=row["id"], process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched")
+        )
         if launched:
             _note_made(tx, row)
         for each in tx.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]):
@@ -144,7 +149,7 @@ def _take_off(row: Row, me: str, proof: str, joined: dict[str, dict[str, str]]) 
 def _note_made(tx: Tx, row: Row) -> None:
     """Its dispatcher may be killed before it writes down what it has made; then an agent would work in what is said to be unmade."""
     place = {"project": row["project"], "slug": row["slug"] or ""}
-    tx.run(q.NOTE_MADE, dispatch=row["id"], **place, at=tx.at)
+    tx.run(q.NOTE_MADE, dispatch=row["id"], **place, after=target(life.STEPS, "made"), at=tx.at)
 
 
 def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:

@@ -13,9 +13,11 @@ from fleet.errors.contested import BundleHeld
 from fleet.errors.families import Absent, BadInput, Contested, NotOwned, Refused, Superseded
 from fleet.errors.refused import OtherHost
 from fleet.model import names
+from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
 from fleet.model.dispatch.steps import is_unfinished, owner
+from fleet.model.tables import change
 from fleet.model.text import jsontext
 from fleet.resources import KINDS, class_of
 from fleet.resources.kind import Order
@@ -90,7 +92,8 @@ def _retaken(ground: Ground, held: Claim, wanted: Claim) -> Claim:
     def work(tx: Tx) -> Row:
         tx.dispatch = held.dispatch
         data = jsontext.dumps(wanted.data)
-        if not tx.run(q.RETAKE_CLAIM, id=held.id, actor=wanted.actor, was=held.actor, data=data, at=tx.at):
+        stepped = change(life.STEPS, held.state, "retaken")
+        if not tx.run(q.RETAKE_CLAIM, id=held.id, actor=wanted.actor, was=held.actor, data=data, at=tx.at, **stepped):
             raise Contested(what=f"{held}: somebody else is at it; try again")
         return {"id": held.dispatch}
 
@@ -254,7 +257,8 @@ def disown(ground: Ground, ident: str, kind: str, reason: str) -> Answer:
     def work(tx: Tx) -> Row:
         tx.dispatch = None if claims[0].job else ident
         gone = sum(
-            tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after="released", at=tx.at) for claim in claims
+            tx.run(q.STEP_CLAIM, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
+            for claim in claims
         )
         tx.note(disowned=[str(claim) for claim in claims], reason=reason)
         return {"outcome": "disowned", "dispatch_id": ident, "kind": kind, "path": None, "count": gone}

@@ -12,8 +12,9 @@ from fleet.errors.refused import NotTrusted
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import HANDED_OFF
-from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.dispatch.steps import RECL_STEPS, is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep
+from fleet.model.tables import change
 from fleet.model.text.sizes import shown_size, size
 from fleet.model.text.times import iso, iso_or_none
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
@@ -233,21 +234,23 @@ def _judge(ident: str) -> Change:
         tx.about(row["project"], row["slug"])
         tx.dispatch = ident
         states = {each["state"] for each in tx.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)} - {"released"}
-        after = _state(states, owns=_owns_bundle(tx, row))
+        stepped = change(RECL_STEPS, row["recl_state"], _event(states, owns=_owns_bundle(tx, row)))
+        after = stepped["after"]
         if after != row["recl_state"]:
-            tx.run(q.STEP_RECL, id=ident, before=row["recl_state"], after=after, at=tx.at)
+            tx.run(q.STEP_RECL, id=ident, **stepped, at=tx.at)
         tx.note(recl_state=after)
         return {"recl_state": after}
 
     return Change(f"judge what {ident} still holds", work)
 
 
-def _state(states: set[str], *, owns: bool) -> str:
+def _event(states: set[str], *, owns: bool) -> str:
+    """What the states of the claims that it still holds mean for its reclamation."""
     if "releasing_blocked" in states:
-        return "blocked"
+        return "release_blocked"
     if states:
-        return "partial"
-    return "pending" if owns else "complete"
+        return "release_failed"
+    return "bundle_left" if owns else "all_released"
 
 
 def _is_owner(ground: Ground, row: Row) -> bool:

@@ -10,9 +10,11 @@ from fleet.errors.contested import WorktreeBusy
 from fleet.errors.tools import GitRefused
 from fleet.model.dispatch.remedies import may_settle
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED, Evidence, Outcome, outcome
-from fleet.model.dispatch.steps import is_in_flight, is_pending, is_unfinished
+from fleet.model.dispatch.steps import EXEC_STEPS, is_in_flight, is_pending, is_unfinished
 from fleet.model.identity import Identity
+from fleet.model.tables import change
 from fleet.model.tasks.pipeline import WORKING, after_work
+from fleet.model.tasks.steps import STEPS as TASK_STEPS
 from fleet.model.text import escapes
 from fleet.model.text.times import HOUR, duration
 from fleet.store import queries as q
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 LOG_BYTES = 2_000_000
 CHANGED = "it changed again and again meanwhile; try again"
 _TRIES = 3
+# The event of the task's table that leads from in_progress to each status.
+_EVENT = {"open": "unclaim", "in_progress": "go_on", "blocked": "block", "failed": "fail"}
 _LOOKS = 50
 _BETWEEN_LOOKS = 0.02
 
@@ -163,8 +167,7 @@ def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground, work: str 
         ended = tx.run(
             q.END_DISPATCH,
             id=ident,
-            before=row["exec_state"],
-            after=found.exec_state,
+            **change(EXEC_STEPS, row["exec_state"], f"settled_{found.exec_state}"),
             report=row["report"],
             asked_for=row["asked_for"],
             exit_status=status,
@@ -192,13 +195,14 @@ def settle_task(tx: Tx, row: Row, found: Outcome, told: tuple[int, int, str | No
         tx.run(q.INHERIT_MESSAGES, dispatch=row["predecessor"], predecessor=row["id"])
     project, slug = row["project"], row["slug"]
     status, reason, stage = _becomes(tx, row, found, most, review)
+    stepped = change(TASK_STEPS, "in_progress", _EVENT[status])
     tx.note(stage=stage)
     moved = tx.run(
         q.SETTLE_TASK,
         project=project,
         slug=slug,
         id=row["id"],
-        status=status,
+        **stepped,
         stage=stage,
         assignee=None if status == "open" else row["id"],
         reason=reason,
@@ -207,7 +211,7 @@ def settle_task(tx: Tx, row: Row, found: Outcome, told: tuple[int, int, str | No
         ended_at=tx.at if status == "failed" else None,
         at=tx.at,
     )
-    return tasks.tell_dependents(tx, project, slug, before="in_progress", after=status) if moved else []
+    return tasks.tell_dependents(tx, project, slug, **stepped) if moved else []
 
 
 def _becomes(tx: Tx, row: Row, found: Outcome, most: int, review: str | None) -> tuple[str, str | None, str | None]:

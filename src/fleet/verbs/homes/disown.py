@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors.families import Contested
 from fleet.errors.refused import NotDisowned
+from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import INTERRUPTED, Outcome
-from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.dispatch.steps import EXEC_STEPS, is_unfinished
 from fleet.model.identity import Identity
+from fleet.model.tables import change
 from fleet.model.text.times import duration
 from fleet.resources import KINDS
 from fleet.store import queries as q
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Ground
 
-_STATE = {"pending": "failed", "in_flight": "blocked"}
+_EVENT = {"pending": "settled_failed", "in_flight": "settled_blocked"}
 
 
 def disown(ground: Ground, ident: str, reason: str) -> dict[str, Any]:
@@ -123,7 +125,7 @@ def _disown(ground: Ground, row: Row, plan: list[tuple[Claim, str]], reason: str
         state = _end(tx, row, f"{INTERRUPTED}: disowned: {reason}", (most, cooldown))
         for claim, what in plan:
             if what == "given up":
-                tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after="released", at=tx.at)
+                tx.run(q.STEP_CLAIM, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
             else:
                 tx.run(q.CLEAR_ACTOR, id=claim.id, was=claim.actor, at=tx.at)
         world = ground.world
@@ -140,9 +142,10 @@ def _end(tx: Tx, row: Row, why: str, spawns: tuple[int, int]) -> str:
     """End it as the table of states allows, and give its task back. One that has ended stays as it is."""
     if not is_unfinished(row):
         return str(row["exec_state"])
-    found = Outcome(exec_state=_STATE[row["exec_state"]], reason=why)
+    stepped = change(EXEC_STEPS, row["exec_state"], _EVENT[row["exec_state"]])
+    found = Outcome(exec_state=stepped["after"], reason=why)
     kept = {name: row[name] for name in ("report", "asked_for")}
-    if not tx.run(q.END_DISPATCH, id=row["id"], before=row["exec_state"], after=found.exec_state, **kept,
+    if not tx.run(q.END_DISPATCH, id=row["id"], **stepped, **kept,
                   exit_status=None, reason=why, work=None, at=tx.at):  # fmt: skip
         raise Contested(what=f"{row['id']} changed meanwhile; try again")
     tx.run(q.ARCHIVE_AGENT, id=row["id"], at=tx.at)
@@ -159,7 +162,7 @@ def _take_over_job(ground: Ground, job: Row, reason: str) -> Change:
         tx.about(job["project"])
         note_home(tx, ground.world)
         for claim in claims:
-            tx.run(q.STEP_CLAIM, id=claim.id, before=claim.state, after="released", at=tx.at)
+            tx.run(q.STEP_CLAIM, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
         tx.run(q.TAKE_OVER_JOB, id=job["id"], home=ground.world.record.id, at=tx.at)
         tx.note(job=job["id"], disowned=was, reason=reason)
         return {"id": job["id"], "exec_state": job["state"], "was": was, "claims": [str(each) for each in claims]}

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors.contested import GateHeld
 from fleet.errors.families import Refused
+from fleet.model.jobs.items import JOB_STEPS
+from fleet.model.tables import target
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.homes.ownership import refuse_foreign
@@ -52,7 +54,9 @@ def _cancelled(ident: str, reason: str) -> Change:
                 what=f"job {ident} is done; `fleet job dlq drop {ident} --all` lets go of what it could not do"
             )
         tx.note(job=ident, was=was["state"], reason=reason)
-        return {"cancelled": tx.run(q.CANCEL_JOB, id=ident, reason=reason, at=tx.at) == 1}
+        return {
+            "cancelled": tx.run(q.CANCEL_JOB, id=ident, after=target(JOB_STEPS, "cancel"), reason=reason, at=tx.at) == 1
+        }
 
     return Change(f"cancel job {ident}: {reason}", work)
 

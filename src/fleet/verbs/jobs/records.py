@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors.absent import NoSuchJob
 from fleet.errors.families import Contested, Refused
 from fleet.model.jobs import items as kinds
+from fleet.model.tables import change, target
+from fleet.model.tasks.steps import STEPS as TASK_STEPS
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows, Tx
 
 GONE = "it is not in the input any more"
+# The event of the table that ends a job, or a failed attempt, in each state.
+_END = {"done": "finish", "paused": "pause", "failed": "fail"}
+_FAIL = {"waiting": "retry", "dead": "give_up", "parked": "park", "skipped": "skip"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +76,11 @@ def renew(new: NewJob, parts: Iterable[str]) -> Change:
                 what=f"job {new.id} is {was['name']} of project {was['project']}, not {new.name} of {new.project}"
             )
         told = {"source": new.source, "folder": new.folder, "parameters": json.dumps(new.parameters)}
-        if not tx.run(q.RENEW_JOB, id=new.id, **told, at=tx.at):
+        if not tx.run(q.RENEW_JOB, id=new.id, **told, after=target(kinds.JOB_STEPS, "renew"), at=tx.at):
             raise Refused(what=f"job {new.id} was cancelled; run it under another id")
         _add_parts(tx, new.id, given)
         for part in kinds.PARTS:
-            tx.run(q.RESET_PART, job=new.id, id=part)
+            reset_part(tx, new.id, part)
         tx.note(job=new.id)
         return {"id": new.id}
 
@@ -93,12 +98,12 @@ def begin(ident: str) -> Change:
     def work(tx: Tx) -> Row:
         was = job_of(tx, ident)
         tx.about(was["project"])
-        if not tx.run(q.BEGIN_JOB, id=ident, at=tx.at):
+        if not tx.run(q.BEGIN_JOB, id=ident, after=target(kinds.JOB_STEPS, "begin"), at=tx.at):
             raise Refused(what=f"job {ident} is {was['state']}; there is nothing to resume")
         for part in kinds.PARTS:
             row = tx.one(q.ITEM_BY_ID, job=ident, id=part)
             if row is not None and row["state"] in {"dead", "parked"}:
-                tx.run(q.RESET_PART, job=ident, id=part)
+                reset_part(tx, ident, part)
         tx.note(job=ident, was=was["state"])
         return {"was": was["state"], "at": tx.at}
 
@@ -110,7 +115,7 @@ def end(ident: str, state: str, reason: str | None) -> Change:
 
     def work(tx: Tx) -> Row:
         tx.about(job_of(tx, ident)["project"])
-        ended = tx.run(q.END_JOB, id=ident, state=state, reason=reason, at=tx.at)
+        ended = tx.run(q.END_JOB, id=ident, **change(kinds.JOB_STEPS, "running", _END[state]), reason=reason, at=tx.at)
         tx.run(q.FORGET_RELEASED_OF_JOB, job=ident)
         tx.note(job=ident, state=state, reason=reason)
         return {"ended": ended == 1}
@@ -144,8 +149,9 @@ def add_items(ident: str, found: list[Any]) -> Change:
         ]
         tx.many(q.ADD_ITEM, listed)
         tx.many(q.RENUMBER_ITEM, [{"job": ident, "id": row["id"], "number": row["number"]} for row in listed])
-        gone = tx.run(q.SKIP_GONE_ITEMS, job=ident, reason=GONE, at=tx.at)
-        tx.run(q.BACK_ITEMS, job=ident, reason=GONE)
+        missing = change(kinds.STEPS, "waiting", "go_missing")
+        gone = tx.run(q.SKIP_GONE_ITEMS, job=ident, **missing, reason=GONE, at=tx.at)
+        bring_back(tx, ident)
         tx.run(q.STEP_PHASE, id=ident, before="setup", after="map", at=tx.at)
         tx.note(job=ident, items=len(listed), gone=gone)
         return {"items": len(listed), "gone": gone}
@@ -153,14 +159,19 @@ def add_items(ident: str, found: list[Any]) -> Change:
     return Change(f"job {ident}: {len(found)} items", work)
 
 
+def bring_back(tx: Tx, job: str) -> int:
+    """Items that were not in the input for a while, and are again. How many."""
+    return tx.run(q.BACK_ITEMS, job=job, **change(kinds.STEPS, "skipped", "come_back"), reason=GONE)
+
+
 def start(job: Row, chosen: list[Row], *, tasks: bool) -> Change:
     """Attempts begin: the items are running, and where they are dispatched their tasks are open."""
 
     def work(tx: Tx) -> Row:
         tx.about(job["project"])
-        started = []
+        started, stepped = [], change(kinds.STEPS, "waiting", "start")
         for item in chosen:
-            if tx.run(q.START_ITEM, job=job["id"], id=item["id"], at=tx.at):
+            if tx.run(q.START_ITEM, job=job["id"], id=item["id"], **stepped, at=tx.at):
                 started.append(item["id"])
                 if tasks:
                     open_task(tx, job, item)
@@ -177,12 +188,12 @@ def open_task(tx: Tx, job: Row, item: Row) -> None:
     title = f"{job['name']}: {item['part'] if item['part'] != 'map' else kinds.label(json.loads(item['data']))}"
     clean = " ".join("".join(char if char.isprintable() else " " for char in title).split())[:300]
     tx.run(q.ADD_JOB_TASK, **place, title=clean, description="", at=tx.at)
-    tx.run(q.OPEN_JOB_TASK, **place, at=tx.at)
+    tx.run(q.OPEN_JOB_TASK, **place, after=target(TASK_STEPS, "item_started"), at=tx.at)
 
 
 def put_back(job: Row, which: list[str], *, began: bool, not_before: int | None = None) -> Change:
     """Attempts that never began, or were interrupted: they are no failures."""
-    how = {"unbegun": int(not began), "not_before": not_before}
+    how = {"unbegun": int(not began), "not_before": not_before, **change(kinds.STEPS, "running", "put_back")}
 
     def work(tx: Tx) -> Row:
         tx.about(job["project"])
@@ -225,9 +236,9 @@ def outcomes(job: Row, passed: list[Row], failed: list[Failure], steps: list[Row
             tx.many(q.ADD_STEP, steps)
         for item in passed:
             if merge:
-                tx.run(q.PASS_ITEM, job=job["id"], id=item["id"])
+                tx.run(q.PASS_ITEM, job=job["id"], id=item["id"], **change(kinds.STEPS, "running", "pass"))
             else:
-                tx.run(q.FINISH_ITEM, job=job["id"], id=item["id"], merged=None, at=tx.at)
+                _finish_item(tx, job["id"], item["id"], None)
         for failure in failed:
             _fail(tx, job, failure)
         tx.note(
@@ -255,8 +266,7 @@ def _fail(tx: Tx, job: Row, failure: Failure) -> None:
         q.FAIL_ITEM,
         job=job["id"],
         id=item["id"],
-        was=item["state"],
-        state=failure.state,
+        **change(kinds.STEPS, item["state"], _FAIL[failure.state]),
         reason=failure.reason,
         signature=failure.signature,
         not_before=failure.not_before,
@@ -265,13 +275,23 @@ def _fail(tx: Tx, job: Row, failure: Failure) -> None:
     )
 
 
+def _finish_item(tx: Tx, job: str, item: str, merged: str | None) -> bool:
+    after = target(kinds.STEPS, "finish")
+    return tx.run(q.FINISH_ITEM, job=job, id=item, after=after, merged=merged, at=tx.at) == 1
+
+
+def reset_part(tx: Tx, job: str, part: str) -> bool:
+    """Setup or reduce is to be done once more. False when it is being done, or waits."""
+    return tx.run(q.RESET_PART, job=job, id=part, after=target(kinds.STEPS, "reset")) == 1
+
+
 def finish(job: Row, item: str, merged: str | None) -> Change:
     """Git says that its work is on the job's branch."""
 
     def work(tx: Tx) -> Row:
         tx.about(job["project"], kinds.slug(job["id"], item))
         tx.note(job=job["id"], item=item, merged=merged)
-        return {"done": tx.run(q.FINISH_ITEM, job=job["id"], id=item, merged=merged, at=tx.at) == 1}
+        return {"done": _finish_item(tx, job["id"], item, merged)}
 
     return Change(f"job {job['id']}: {item} is done", work)
 
@@ -282,7 +302,8 @@ def close_task(job: Row, slug: str, status: str, reason: str | None) -> Change:
     def work(tx: Tx) -> Row:
         tx.about(job["project"], slug)
         place = {"project": job["project"], "slug": slug, "job": job["id"]}
-        return {"closed": tx.run(q.CLOSE_JOB_TASK, **place, status=status, reason=reason, at=tx.at) == 1}
+        after = target(TASK_STEPS, f"item_{status}")
+        return {"closed": tx.run(q.CLOSE_JOB_TASK, **place, after=after, reason=reason, at=tx.at) == 1}
 
     return Change(f"job {job['id']}: {slug} is over", work)
 
@@ -292,6 +313,6 @@ def again(job: Row, part: str) -> Change:
 
     def work(tx: Tx) -> Row:
         tx.about(job["project"])
-        return {"moved": tx.run(q.RESET_PART, job=job["id"], id=part) == 1}
+        return {"moved": reset_part(tx, job["id"], part)}
 
     return Change(f"job {job['id']}: {part} once more", work)

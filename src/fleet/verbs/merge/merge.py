@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors.families import Contested, FleetError, Refused
 from fleet.errors.refused import IllegalStep, NotMergeable, NotTrusted, WorkMoved
 from fleet.errors.tools import GitRefused
-from fleet.model.dispatch.steps import owner
+from fleet.model.dispatch.steps import EXEC_STEPS, owner
+from fleet.model.tables import change
 from fleet.model.text.times import HOUR, SECOND, duration
 from fleet.resources import KINDS
 from fleet.resources.kind import Order
@@ -144,9 +145,8 @@ def park_task(ground: Ground, project: str, slug: str, was: Row, why: str, *, st
         tx.about(project, slug)
         place = {"project": project, "slug": slug}
         same = is_as(tasks.state(tx, **place), was)
-        if same and tx.run(q.PARK_TASK, **place, was=was["status"], stage=stage, reason=why, at=tx.at):
-            tasks.tell_dependents(tx, **place, before=was["status"], after="blocked")
-            tasks.say(tx, **place, message=f"not merged: {why}")
+        if same:
+            tasks.park(tx, **place, was=was["status"], stage=stage, reason=why, message=f"not merged: {why}")
         tx.note(reason=why)
         return {"parked": same}
 
@@ -252,7 +252,7 @@ def begin(ground: Ground, order: Order, claim: Claim) -> Change:
         )
         if not written:
             raise Refused(what=f"{order.project}/{order.slug} has an agent at work; merge it when that has ended")
-        tx.run(q.LAUNCH_DISPATCH, id=order.dispatch, process=me, at=tx.at)
+        tx.run(q.LAUNCH_DISPATCH, id=order.dispatch, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
         bundles.add_claim(tx, claim)
         tx.note(kind="finisher", integration=order.integration, base=order.base)
         return {"id": order.dispatch}
@@ -324,21 +324,18 @@ def end_finisher(
         tx.dispatch = order.dispatch
         common = {
             "id": order.dispatch,
-            "before": "in_flight",
             "report": None,
             "asked_for": None,
             "exit_status": None,
             "work": order.work or None,
             "at": tx.at,
         }
-        ended = tx.run(q.END_DISPATCH, **common, after=state, reason=reason)
+        ended = tx.run(q.END_DISPATCH, **common, **change(EXEC_STEPS, "in_flight", f"settled_{state}"), reason=reason)
         place = {"project": order.project, "slug": order.slug or ""}
         same = was is not None and is_as(tasks.state(tx, **place), was)
         stage = (park or (_too_often(tx, order, reason or "", most) if most else None)) if same else None
         if stage and was is not None:
-            tx.run(q.PARK_TASK, **place, was=was["status"], stage=stage, reason=reason, at=tx.at)
-            tasks.tell_dependents(tx, **place, before=was["status"], after="blocked")
-            tasks.say(tx, **place, message=f"not merged: {reason}")
+            tasks.park(tx, **place, was=was["status"], stage=stage, reason=reason, message=f"not merged: {reason}")
         tx.note(exec_state=state, reason=reason, stage=stage)
         return {"ended": ended}
 
@@ -364,11 +361,9 @@ def _merged(
 
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
-        was = tasks.state(tx, project, slug)["status"]
-        moved = tx.run(q.MERGE_TASK, project=project, slug=slug, commit=commit, was=was, at=tx.at)
+        moved, freed = tasks.merge(tx, project, slug, commit)
         if moved and order is not None:
             _record(tx, project, slug, made or commit, order)
-        freed = tasks.tell_dependents(tx, project, slug, before=was, after="done") if moved else []
         archived = tx.run(q.ARCHIVE_TASK, project=project, slug=slug, at=tx.at)
         tx.note(merged=commit, archived=archived == 1, ready=freed)
         return {"archived": archived == 1}

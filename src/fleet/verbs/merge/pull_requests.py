@@ -230,9 +230,7 @@ def _closed(project: str, slug: str, address: str) -> Change:
         place = {"project": project, "slug": slug, "at": tx.at}
         was = tasks.state(tx, project, slug)["status"]
         if tx.run(q.SET_PULL_REQUEST, **place, pull_request=None, was=address):
-            tx.run(q.PARK_TASK, **place, was=was, stage="fix", reason=reason)
-            tasks.tell_dependents(tx, project, slug, before=was, after="blocked")
-            tasks.say(tx, project, slug, reason)
+            tasks.park(tx, project, slug, was, stage="fix", reason=reason, message=reason)
         tx.note(pull_request=None, reason=reason)
         return {"status": "blocked"}
 

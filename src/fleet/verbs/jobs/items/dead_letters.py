@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors.families import Refused
+from fleet.model.jobs import items
+from fleet.model.tables import target
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.homes.ownership import refuse_foreign
@@ -50,10 +52,12 @@ def retry(ground: Ground, ident: str, given: tuple[str, ...], *, everything: boo
         if now["state"] == "running" and now["phase"] in {"reduce", "over"}:
             advice = f"say it again when it is over (`fleet job resume {ident}` if its runner is gone)"
             raise Refused(what=f"job {ident} is reducing already; {advice}")
-        moved = [item for item in which if tx.run(q.REVIVE_ITEM, job=ident, id=item)]
+        revived = target(items.STEPS, "revive")
+        moved = [item for item in which if tx.run(q.REVIVE_ITEM, job=ident, id=item, after=revived)]
         if moved and now["state"] != "running":
-            tx.run(q.REOPEN_JOB, id=ident, reason=f"{len(moved)} item(s) are to be tried again", at=tx.at)
-            tx.run(q.RESET_PART, job=ident, id="reduce")
+            reason = f"{len(moved)} item(s) are to be tried again"
+            tx.run(q.REOPEN_JOB, id=ident, after=target(items.JOB_STEPS, "reopen"), reason=reason, at=tx.at)
+            records.reset_part(tx, ident, "reduce")
         tx.note(job=ident, items=moved)
         return {"job": ident, "items": moved, "state": records.job_of(tx, ident)["state"]}
 
@@ -68,7 +72,8 @@ def drop(ground: Ground, ident: str, given: tuple[str, ...], *, everything: bool
 
     def work(tx: Tx) -> Row:
         tx.about(job["project"])
-        moved = [item for item in which if tx.run(q.DROP_ITEM, job=ident, id=item, reason=_DROPPED)]
+        dropped = target(items.STEPS, "drop")
+        moved = [item for item in which if tx.run(q.DROP_ITEM, job=ident, id=item, after=dropped, reason=_DROPPED)]
         tx.note(job=ident, items=moved)
         return {"job": ident, "items": moved}
 

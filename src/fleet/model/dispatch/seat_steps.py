@@ -1,0 +1,30 @@
+"""The life of a seat: empty or held, and during a change of coordinators with a candidate beside the holder."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+STATES = ("empty", "held", "empty_with_candidate", "held_with_candidate")
+EVENTS = ("take", "nominate", "prove", "withdraw", "vacate")
+
+STEPS = {
+    ("empty", "take"): "held",
+    ("held", "take"): "held",  # its holder has ended
+    ("empty", "nominate"): "empty_with_candidate",
+    ("held", "nominate"): "held_with_candidate",
+    ("empty_with_candidate", "prove"): "held",
+    ("held_with_candidate", "prove"): "held",
+    ("empty_with_candidate", "withdraw"): "empty",
+    ("held_with_candidate", "withdraw"): "held",
+    ("held", "vacate"): "empty",
+    ("held_with_candidate", "vacate"): "empty_with_candidate",
+}
+
+
+def state(seat: Mapping[str, Any]) -> str:
+    """The state that a seat's row is in."""
+    held = "empty" if seat["holder"] is None else "held"
+    return held if seat["candidate"] is None else f"{held}_with_candidate"

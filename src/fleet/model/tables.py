@@ -1,0 +1,33 @@
+"""Tables of steps: which state follows from a state and an event. The code takes every new state from its table."""
+
+from __future__ import annotations
+
+from fleet.errors.store import InvariantBroken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeVar
+
+    S = TypeVar("S", bound=str)
+
+
+def step(table: Mapping[tuple[str, str], S], state: str, event: str) -> S:
+    """The state after the event. InvariantBroken when the table has no such step."""
+    after = table.get((state, event))
+    if after is None:
+        raise InvariantBroken(doing=event, why=f"no such step from the state {state}")
+    return after
+
+
+def target(table: Mapping[tuple[str, str], S], event: str) -> S:
+    """The state that an event leads to, for a query whose WHERE compares the states that it may come from."""
+    found = {after for (_, each), after in table.items() if each == event}
+    if len(found) != 1:
+        raise InvariantBroken(doing=event, why=f"it leads to {len(found)} states")
+    return found.pop()
+
+
+def change(table: Mapping[tuple[str, str], str], state: str, event: str) -> dict[str, str]:
+    """Before and after of a step, as a compare-and-set query takes them."""
+    return {"before": state, "after": step(table, state, event)}

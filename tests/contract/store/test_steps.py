@@ -1,0 +1,349 @@
+"""Every state and every event of every table, driven through the code on a store: the code takes exactly the steps of its table."""
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+from fleet.errors.families import FleetError
+from fleet.model.dispatch import claim_steps, seat_steps
+from fleet.model.dispatch import steps as dispatches
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.settling import Outcome
+from fleet.model.jobs import items as jobs
+from fleet.model.tasks import steps as tasks
+from fleet.store import bundles, seating
+from fleet.store import queries as q
+from fleet.store import tasks as task_store
+from fleet.store.query import Query
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch import acquire, dispatch, launch, prompts, reclaim, settle
+from fleet.verbs.jobs import cancel, records
+from fleet.verbs.jobs.items import dead_letters
+from fleet.verbs.tasks import claim, reopen, report
+
+ID, OLD, NEW = "00000001", "0000000a", "0000000b"
+P = {"project": "p", "slug": "a"}
+
+
+@pytest.fixture
+def table(fleet):
+    """A task with a dispatch, and ways to set and to read a state and to try a change."""
+    fleet.add(project="p", title="A", slug="a")
+    return Bench(fleet)
+
+
+class Bench:
+    def __init__(self, fleet):
+        self.fleet = fleet
+
+    def do(self, *statements: str) -> None:
+        self.tx(lambda tx: [tx.run(Query("raw", sql, sql)) for sql in statements])
+
+    def tx(self, work) -> None:
+        def run(tx):
+            work(tx)
+            return {}
+
+        self.fleet.commit(Change("try", run))
+
+    def one(self, sql: str):
+        return self.fleet.store.read(lambda rows: rows.one(Query("raw", sql, sql)))
+
+    def add_dispatch(self, ident: str = ID, *, kind: str = "worker", slug: str | None = "a") -> None:
+        def work(tx):
+            tx.run(q.RESERVE_ID, id=ident, at=1)
+            tx.run(
+                q.ADD_DISPATCH, id=ident, kind=kind, project="p", slug=slug, owner="o", host="h", home=None, tmux_socket="/s",
+                at=1, predecessor=None, engine="shell", autonomy=None, model=None, command=None, base=None, spawner="", server=None,
+            )  # fmt: skip
+
+        self.tx(work)
+
+    def compare(self, table, states, drivers, *, put, now) -> None:
+        """Try each event from each state: the state is what the table says, and stays where it has no step."""
+        wrong = {}
+        for state, event in itertools.product(states, drivers):
+            put(state)
+            try:
+                drivers[event]()
+            except FleetError:
+                assert now() == state, "a refused step changes nothing"
+            # What an event falls back to when it has no step of its own is named after it: "resume/claim".
+            expected = next((table[state, name] for name in event.split("/") if (state, name) in table), state)
+            if now() != expected:
+                wrong[state, event] = (now(), expected)
+        assert wrong == {}
+
+
+def test_tasks(table):
+    def put(status):
+        assignee = "NULL" if status == "open" else "'tester'"
+        archived = f"archived = 0, merged = NULL, stage = '{'fix' if status == 'blocked' else 'worker'}'"
+        table.do(f"UPDATE tasks SET status = '{status}', assignee = {assignee}, {archived} WHERE slug = 'a'")
+
+    def agent(resumes):
+        order = SimpleNamespace(**P, kind="fix", dispatch=NEW)
+        limits = {"agents": 9, "project_agents": 9}
+        table.tx(lambda tx: dispatch._claim_task(tx, order, limits, {"resumes": resumes, "predecessor": "tester"}))
+
+    def settled(status):
+        row = P | {
+            "id": "tester",
+            "kind": "worker",
+            "exec_state": "in_flight",
+            "handoffs": 0,
+            "asked_for": None,
+            "resumes": None,
+        }
+        found = Outcome(exec_state=status, reason="so")
+        table.tx(lambda tx: settle.settle_task(tx, row, found, (3, 1000, None), None))
+
+    def parked():
+        was = table.one("SELECT status FROM tasks WHERE slug = 'a'")["status"]
+        table.tx(lambda tx: task_store.park(tx, **P, was=was, stage="fix", reason="so", message="so"))
+
+    job = {"id": "j", "project": "p"}
+    table.do("UPDATE tasks SET job = 'j' WHERE slug = 'a'")
+    drivers = {
+        "claim": lambda: table.fleet.commit(claim.claim(**P)),
+        "unclaim": lambda: table.fleet.commit(claim.unclaim(**P, override=True)),
+        "done": lambda: table.fleet.commit(report.done(**P, override=True)),
+        "fail": lambda: table.fleet.commit(report.fail(**P, reason="so", override=True)),
+        "block": lambda: table.fleet.commit(report.block(**P, reason="so", override=True)),
+        "abandon": lambda: table.fleet.commit(report.abandon(**P, reason="so", override=True)),
+        "retry": lambda: table.fleet.commit(reopen.retry(**P)),
+        "go_on/claim": lambda: agent(None),
+        "resume/claim/go_on": lambda: agent("again"),
+        "park": parked,
+        "merge": lambda: table.tx(lambda tx: task_store.merge(tx, "p", "a", "c0ffee")),
+        "item_started": lambda: table.tx(
+            lambda tx: tx.run(q.OPEN_JOB_TASK, **P, job="j", after=tasks.STEPS["done", "item_started"], at=1)
+        ),
+        **{
+            f"item_{status}": lambda status=status: table.fleet.commit(records.close_task(job, "a", status, None))
+            for status in ("done", "failed", "abandoned")
+        },
+    }
+    now = lambda: table.one("SELECT status FROM tasks WHERE slug = 'a'")["status"]  # noqa: E731
+    assert {name.split("/")[0] for name in drivers} == {*tasks.EVENTS, *tasks.OWN_EVENTS}
+    table.compare(tasks.STEPS, tasks.STATUSES, drivers, put=put, now=now)
+    # A settled attempt moves only a task that is in progress with it.
+    only_in_progress = {key: after for key, after in tasks.STEPS.items() if key[0] == "in_progress"}
+    ends = {"fail": lambda: settled("failed"), "block": lambda: settled("blocked"), "go_on": lambda: settled("done")}
+    table.compare(only_in_progress, tasks.STATUSES, ends, put=put, now=now)
+
+
+@pytest.mark.req("STORE-4")
+def test_dispatches_go_pending_in_flight_and_then_end(table):
+    table.add_dispatch()
+    row = lambda: table.one(f"SELECT * FROM dispatches WHERE id = '{ID}'")  # noqa: E731
+    ground = SimpleNamespace(
+        setting=lambda name, _project=None: {"spawn_cooldown": "1m", "review": "none"}.get(name, 3)
+    )
+
+    def ended(state):
+        table.fleet.commit(settle._end(row(), Outcome(exec_state=state, reason="so"), None, ground, None))
+
+    drivers = {
+        "launched": lambda: table.fleet.commit(launch._take_off(row(), "me", "hash")),
+        "settled_done": lambda: ended("done"),
+        "settled_blocked": lambda: ended("blocked"),
+        "settled_failed": lambda: ended("failed"),
+    }
+    assert set(drivers) == set(dispatches.EXEC_EVENTS)
+
+    def put(state):
+        table.do(f"UPDATE dispatches SET exec_state = '{state}', process = NULL, launched_at = NULL WHERE id = '{ID}'")
+
+    table.compare(dispatches.EXEC_STEPS, dispatches.EXEC_STATES, drivers, put=put, now=lambda: row()["exec_state"])
+
+
+@pytest.mark.req("STORE-5")
+def test_reclamation_follows_from_the_claims_and_ends_only_in_complete(table):
+    table.add_dispatch()
+    table.do(f"UPDATE dispatches SET exec_state = 'failed' WHERE id = '{ID}'")
+
+    def judged(state, *, bundle=False):
+        table.do("DELETE FROM claims", "DELETE FROM bundles")
+        if state:
+            add_claim(table, state)
+        if bundle:
+            table.do(f"INSERT INTO bundles (project, slug, host, owner, generation) VALUES ('p', 'a', 'h', '{ID}', 1)")
+            add_claim(table, "live", bundle=True)
+        table.fleet.commit(reclaim._judge(ID))
+
+    drivers = {
+        "all_released": lambda: judged("released"),
+        "bundle_left": lambda: judged(None, bundle=True),
+        "release_failed": lambda: judged("releasing"),
+        "release_blocked": lambda: judged("releasing_blocked"),
+    }
+    assert set(drivers) == set(dispatches.RECL_EVENTS)
+    put = lambda state: table.do(f"UPDATE dispatches SET recl_state = '{state}' WHERE id = '{ID}'")  # noqa: E731
+    now = lambda: table.one(f"SELECT recl_state FROM dispatches WHERE id = '{ID}'")["recl_state"]  # noqa: E731
+    table.compare(dispatches.RECL_STEPS, dispatches.RECL_STATES, drivers, put=put, now=now)
+
+
+def add_claim(table, state: str, *, bundle: bool = False) -> None:
+    whose = "NULL, 'p', 'a'" if bundle else f"'{ID}', NULL, NULL"
+    columns = "id, dispatch, project, slug, host, kind, name, state, actor, created_at, updated_at"
+    kind = "worktree" if bundle else "tmux_session"
+    table.do(f"INSERT INTO claims ({columns}) VALUES ('c', {whose}, 'h', '{kind}', 'n', '{state}', 'x', 1, 1)")
+
+
+@pytest.mark.req("STORE-6")
+def test_claims(table):
+    table.add_dispatch()
+    read = lambda: Claim.of(table.one("SELECT * FROM claims WHERE id = 'c'"))  # noqa: E731
+    me = SimpleNamespace(processes=SimpleNamespace(me=lambda: "me"))
+    step = lambda event: table.fleet.commit(acquire.step(read(), event))  # noqa: E731
+
+    def failed(failures):
+        claim = read()
+        late = Claim.of(table.one("SELECT * FROM claims WHERE id = 'c'") | {"failures": failures, "failed_at": 2**50})
+        table.fleet.commit(acquire._failed(late if failures else claim))
+
+    def adopted(look):
+        wanted = Claim(id="d", kind="worktree", name="n", host="h", project="p", slug="a")
+        existing = read()
+        table.tx(lambda tx: bundles.adopt(tx, wanted, existing, bundles.Seen(free=True, look=look)))
+
+    drivers = {
+        "made": lambda: table.tx(lambda tx: launch._note_made(tx, {"id": ID, "project": "p", "slug": "a"})),
+        "let_go": lambda: table.fleet.commit(acquire._let_go(SimpleNamespace(world=me), read())),
+        "not_gone": lambda: failed(0),
+        "stuck": lambda: failed(acquire.TRIES),
+        **{event: lambda event=event: step(event) for event in ("not_made", "found_absent", "found_gone", "gone")},
+        "given_up": lambda: prompts.disown(table.fleet.ground, ID, "tmux_session", "so"),
+    }
+    now = lambda: table.one("SELECT state FROM claims WHERE id = 'c'")["state"]  # noqa: E731
+
+    def put(state, *, bundle=False):
+        table.do("DELETE FROM claims")
+        add_claim(table, state, bundle=bundle)
+
+    table.compare(claim_steps.STEPS, claim_steps.STATES, drivers, put=put, now=now)
+    # A successor adopts what is there: it goes on with what was being made, takes over what was being released, else makes it anew.
+    of_bundle = [state for state in claim_steps.STATES if state not in {"released", "live"}]
+    adopt = {"retaken/taken_over": lambda: adopted("ours"), "retaken/gone/found_absent": lambda: adopted("absent")}
+    table.compare(claim_steps.STEPS, of_bundle, adopt, put=lambda state: put(state, bundle=True), now=now)
+    known = {name for each in (*drivers, *adopt) for name in each.split("/")}
+    assert known == set(claim_steps.EVENTS)
+
+
+def test_seats(table):
+    for ident in (OLD, NEW):
+        table.add_dispatch(ident, kind="coord", slug=None)
+    table.do(
+        f"UPDATE dispatches SET exec_state = 'failed' WHERE id = '{OLD}'",
+        f"UPDATE dispatches SET exec_state = 'in_flight' WHERE id = '{NEW}'",
+        f"INSERT INTO nonces (dispatch, project, hash, minted_at) VALUES ('{NEW}', 'p', 'hash', 1)",
+        "INSERT INTO seats (project) VALUES ('p')",
+    )
+    seat = lambda: table.fleet.store.read(lambda rows: seating.seat(rows, "p"))  # noqa: E731
+
+    def put(state):
+        holder = f"'{OLD}'" if state.startswith("held") else "NULL"
+        candidate = f"'{NEW}'" if state.endswith("candidate") else "NULL"
+        table.do(f"UPDATE seats SET holder = {holder}, candidate = {candidate}", "UPDATE nonces SET spent_at = NULL")
+
+    drivers = {
+        "take": lambda: table.tx(lambda tx: seating.take(tx, "p", NEW, None, None)),
+        "nominate": lambda: table.tx(lambda tx: seating.take(tx, "p", NEW, seating.seat(tx, "p")["holder"], 30.0)),
+        "prove": lambda: table.tx(lambda tx: seating.prove(tx, "p", NEW, "hash")),
+        "withdraw": lambda: table.tx(lambda tx: seating.withdraw(tx, "p", NEW)),
+        "vacate": lambda: table.tx(lambda tx: seating.vacate(tx, "p", OLD)),
+    }
+    assert set(drivers) == set(seat_steps.EVENTS)
+    table.compare(seat_steps.STEPS, seat_steps.STATES, drivers, put=put, now=lambda: seat_steps.state(seat()))
+
+
+@pytest.fixture
+def job(table):
+    new = records.NewJob(id="0000000c", project="p", name="j", source="s", folder="f", parameters={}, home="h")
+    table.fleet.commit(records.create(new, ["setup"]))
+    table.do("INSERT INTO items (job, id, part, number, data) VALUES ('0000000c', 'i', 'map', 1, '{}')")
+    return {"id": "0000000c", "project": "p", "name": "j"}, new
+
+
+def test_items(table, job, monkeypatch):
+    mine, _new = job
+    one = "SELECT * FROM items WHERE id = 'i'"
+    commit = table.fleet.commit
+    monkeypatch.setattr(dead_letters, "_chosen", lambda *_given, **_how: [{"id": "i"}])
+    monkeypatch.setattr(dead_letters, "refuse_foreign", lambda *_given: None)
+    monkeypatch.setattr(dead_letters.merge_item, "let_go", lambda *_given, **_how: [])
+    ground = SimpleNamespace(store=table.fleet.store, commit=commit)
+
+    def failed(state):
+        failure = records.Failure(item=table.one(one), state=state, reason="so", signature="s", where="w")
+        commit(records.outcomes(mine, [], [failure], [], merge=True))
+
+    def listed(found, number):
+        table.do(f"UPDATE items SET number = {number}, reason = '{records.GONE}' WHERE id = 'i'")
+        commit(records.add_items(mine["id"], found))
+
+    drivers = {
+        "start": lambda: commit(records.start(mine, [{"id": "i"}], tasks=False)),
+        "put_back": lambda: commit(records.put_back(mine, ["i"], began=True)),
+        "pass": lambda: commit(records.outcomes(mine, [{"id": "i"}], [], [], merge=True)),
+        "finish": lambda: commit(records.finish(mine, "i", None)),
+        "retry": lambda: failed("waiting"),
+        "give_up": lambda: failed("dead"),
+        "park": lambda: failed("parked"),
+        "skip": lambda: failed("skipped"),
+        "revive": lambda: dead_letters.retry(ground, mine["id"], (), everything=True),
+        "drop": lambda: dead_letters.drop(ground, mine["id"], (), everything=True),
+        "reset": lambda: commit(records.again(mine, "i")),
+        "go_missing": lambda: listed([], 1),
+        "come_back": lambda: table.tx(lambda tx: records.bring_back(tx, mine["id"])),
+    }
+    assert set(drivers) == set(jobs.EVENTS)
+
+    def put(state):
+        gone = f"number = 1, reason = '{records.GONE}', verdict = NULL"
+        table.do(
+            f"UPDATE items SET state = '{state}', {gone} WHERE id = 'i'",
+            "UPDATE jobs SET state = 'running', phase = 'map'",
+        )
+
+    table.compare(jobs.STEPS, jobs.STATES, drivers, put=put, now=lambda: table.one(one)["state"])
+
+
+def test_jobs(table, job, monkeypatch):
+    mine, new = job
+    ident, commit = mine["id"], table.fleet.commit
+    monkeypatch.setattr(dead_letters, "_chosen", lambda *_given, **_how: [{"id": "i"}])
+    monkeypatch.setattr(dead_letters, "refuse_foreign", lambda *_given: None)
+    ground = SimpleNamespace(store=table.fleet.store, commit=commit)
+    drivers = {
+        "begin": lambda: commit(records.begin(ident)),
+        "renew": lambda: commit(records.renew(new, [])),
+        "finish": lambda: commit(records.end(ident, "done", None)),
+        "pause": lambda: commit(records.end(ident, "paused", None)),
+        "fail": lambda: commit(records.end(ident, "failed", None)),
+        "cancel": lambda: commit(cancel._cancelled(ident, "so")),
+        "reopen": lambda: dead_letters.retry(ground, ident, (), everything=True),
+    }
+    assert set(drivers) == set(jobs.JOB_EVENTS)
+
+    def put(state):
+        table.do(f"UPDATE jobs SET state = '{state}', phase = 'map'", "UPDATE items SET state = 'dead' WHERE id = 'i'")
+
+    now = lambda: table.one("SELECT state FROM jobs")["state"]  # noqa: E731
+    table.compare(jobs.JOB_STEPS, jobs.JOB_STATES, drivers, put=put, now=now)
+
+
+def test_the_tables_speak_only_of_states_and_events_that_exist():
+    for steps, states, events in (
+        (tasks.STEPS, tasks.STATUSES, (*tasks.EVENTS, *tasks.OWN_EVENTS)),
+        (dispatches.EXEC_STEPS, dispatches.EXEC_STATES, dispatches.EXEC_EVENTS),
+        (dispatches.RECL_STEPS, dispatches.RECL_STATES, dispatches.RECL_EVENTS),
+        (claim_steps.STEPS, claim_steps.STATES, claim_steps.EVENTS),
+        (seat_steps.STEPS, seat_steps.STATES, seat_steps.EVENTS),
+        (jobs.STEPS, jobs.STATES, jobs.EVENTS),
+        (jobs.JOB_STEPS, jobs.JOB_STATES, jobs.JOB_EVENTS),
+    ):
+        assert {state for state, _ in steps} | set(steps.values()) <= set(states)
+        assert {event for _, event in steps} == set(events)
