@@ -176,7 +176,6 @@ _MODULES = {
         'STALE_NONCES',
         'SUCCESSOR_OF',
         'StaleNonce',
-        'Successor',
         'TROUBLE_OF',
         'TRY_HANDOFF',
         'UnansweredQuestion',

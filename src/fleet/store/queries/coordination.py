@@ -127,21 +127,6 @@ class RemoteControlOf(Row):
         self.remote_control = remote_control
 
 
-class Successor(Row):
-    __slots__ = (
-        'id',
-        'launched_at',
-    )
-
-    def __init__(
-        self,
-        id: str,
-        launched_at: int | None,
-    ) -> None:
-        self.id = id
-        self.launched_at = launched_at
-
-
 class UnansweredQuestion(Row):
     __slots__ = (
         'id',
@@ -504,15 +489,15 @@ def remote_control_of(rows: Rows, /, *, project: str) -> RemoteControlOf | None:
 
 SUCCESSOR_OF = Query(
     'successor_of',
-    "SELECT id, launched_at FROM dispatches WHERE project = :project AND predecessor = :predecessor AND kind = :kind AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1",
-    "SELECT id, launched_at FROM dispatches WHERE project = %(project)s AND predecessor = %(predecessor)s AND kind = %(kind)s AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1",
-    Successor,
+    "SELECT * FROM dispatches WHERE project = :project AND predecessor = :predecessor AND kind = :kind AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1",
+    "SELECT * FROM dispatches WHERE project = %(project)s AND predecessor = %(predecessor)s AND kind = %(kind)s AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1",
+    Dispatch,
 )
 
 
-def successor_of(rows: Rows, /, *, project: str, predecessor: str, kind: DispatchKind) -> Successor | None:
+def successor_of(rows: Rows, /, *, project: str, predecessor: str, kind: DispatchKind) -> Dispatch | None:
     """The dispatch that followed another as the same kind; one that could not be started does not count."""
-    return rows.select_one(SUCCESSOR_OF, Successor, {'project': project, 'predecessor': predecessor, 'kind': kind})
+    return rows.select_one(SUCCESSOR_OF, Dispatch, {'project': project, 'predecessor': predecessor, 'kind': kind})
 
 
 COUNT_HANDOFFS = Query(

@@ -102,8 +102,8 @@ SELECT remote_control FROM projects WHERE name = :project;
 
 -- name: successor_of
 -- The dispatch that followed another as the same kind; one that could not be started does not count.
--- returns: Successor?
-SELECT id, launched_at FROM dispatches WHERE project = :project AND predecessor = :predecessor AND kind = :kind
+-- returns: Dispatch?
+SELECT * FROM dispatches WHERE project = :project AND predecessor = :predecessor AND kind = :kind
   AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1;
 
 -- name: count_handoffs

@@ -14,7 +14,7 @@ from fleet.errors.contested import GateHeld
 from fleet.errors.families import Absent, FleetError, Refused
 from fleet.errors.store import StoreReplaced
 from fleet.errors.superseded import NotSeated
-from fleet.model.dispatch.remedies import Leave, Press, remedy_for
+from fleet.model.dispatch.remedies import Leave, Press, may_settle, remedy_for
 from fleet.model.dispatch.settling import HANDED_OFF
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text.times import iso, iso_or_none
@@ -26,6 +26,7 @@ from fleet.verbs.coord.handoff_document import compose
 from fleet.verbs.coord.seat import spawn_gate
 from fleet.verbs.dispatch.apply_remedy import apply, treat
 from fleet.verbs.dispatch.dispatch import dispatch
+from fleet.verbs.dispatch.end import ask
 from fleet.verbs.dispatch.find import archived
 from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.plan import Wanted
@@ -144,7 +145,7 @@ def _worker(ground: Ground, entry: Row) -> str:
     """End the old one, then start the new one in its bundle. Says what it waits for; empty when the entry is finished."""
     row = _journal(ground, entry["dispatch"])
     if row is not None and is_unfinished(row):
-        waits = _end_old(ground, row)
+        waits = _end_old(ground, row, entry)
         if waits:
             return waits
         row = _journal(ground, entry["dispatch"])
@@ -184,9 +185,13 @@ def _command(row: Row) -> tuple[str, ...]:
     return tuple(json.loads(row["command"] or "[]"))
 
 
-def _end_old(ground: Ground, row: Row) -> str:
+def _end_old(ground: Ground, row: Row, entry: Row) -> str:
     """End the old one as far as it can be now. Says what it waits for; empty when it has ended."""
-    remedy = remedy_for("handoff", look(ground, row, "handoff"))
+    seen = look(ground, row, "handoff")
+    remedy = remedy_for("handoff", seen)
+    if seen.condition == "dead" and not may_settle(seen) and row["asked_for"] is None:
+        # It died while it was to hand over, and cannot be settled at once: when it can, it counts as handed off.
+        ask(ground, row, asked_for="handoff", reason=entry["reason"])
     if isinstance(remedy, Leave):
         return f"{row['id']}: {remedy.why}"
     done = apply(ground, row, remedy)

@@ -35,7 +35,7 @@ def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str,
     if not is_unfinished(row):
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
     refuse_foreign(ground, f"dispatch {ident}", row)
-    ground.commit(_ask(row, asked_for, reason))
+    ask(ground, row, asked_for=asked_for, reason=reason)
     row = _journal(ground, ident)  # it may have been launched meanwhile
     _end_processes(ground, row)
     for _ in range(_LOOKS):
@@ -62,7 +62,7 @@ def press(ground: Ground, row: Row, remedy: Press) -> str:
     remaining.record(ground, row)
     match remedy.stage:
         case "ask":
-            ground.commit(_ask(row, remedy.asked_for, remedy.reason))
+            ask(ground, row, asked_for=remedy.asked_for, reason=remedy.reason)
             process = Identity.parse(row["process"] or "")
             if process is not None:
                 ground.world.processes.signal(process, _exit_signal(ground, row))
@@ -76,6 +76,11 @@ def press(ground: Ground, row: Row, remedy: Press) -> str:
             return "ended" if done["settled"] else f"still there: {done['why']}"
         case _:
             assert_never(remedy.stage)
+
+
+def ask(ground: Ground, row: Row, *, asked_for: str, reason: str) -> None:
+    """Write down what an agent is asked to exit for. Nothing is sent to it."""
+    ground.commit(_ask(row, asked_for, reason))
 
 
 def _ask(row: Row, asked_for: str, reason: str) -> Change:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors.refused import NotExcused
-from fleet.model.dispatch.steps import UNFINISHED
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch import remaining
 from fleet.verbs.homes.ownership import refuse_foreign
@@ -40,7 +40,7 @@ def excuse(ground: Ground, ident: str, pids: Sequence[int]) -> dict[str, Any]:
 
 def _why_not(row: Row, pid: int, found: remaining.Remains, census: Census) -> str:
     """Why a person's word does not count; empty when it does."""
-    if row["exec_state"] not in UNFINISHED:
+    if not is_unfinished(row):
         return f"{row['id']} has ended already: {row['exec_state']}"
     if pid not in census.entries:
         return "no such process is alive"
