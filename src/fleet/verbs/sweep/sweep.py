@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from fleet.world.process.census import Census
     from fleet.world.tmux import Listing
 
+_UNSEATED = "another coordinator is in the seat, or nobody"
 _STANDING = {
     "foreign": "another home's or host's",
     "strangers": "its agent is dead, and its worktree is not handed on",
@@ -112,17 +113,18 @@ def _one_unfinished(ground: Ground, row: Row, listing: Listing, census: Census |
         remaining.record(ground, row, census)
     remedy = remedy_for("sweep", seen)
     if isinstance(remedy, Leave):
-        return _left_alone(row, remedy)
+        return _left_alone(row, seen, remedy)
     if isinstance(remedy, Withdraw):
         return None
     why, proof, action = _words(row, seen, remedy)
     return acted(about(row), why, proof, action, kill, lambda: _apply(ground, row, remedy, listing))
 
 
-def _left_alone(row: Row, left: Leave) -> Finding | None:
+def _left_alone(row: Row, seen: Seen, left: Leave) -> Finding | None:
     if not left.is_standing:
         return None
-    return Finding(what=about(row), why=_STANDING[left.cause], proof=left.why, action="left alone", standing=True)
+    why = _UNSEATED if seen.place in {"out", "withdrawn"} else _STANDING[left.cause]
+    return Finding(what=about(row), why=why, proof=left.why, action="left alone", standing=True)
 
 
 def _words(row: Row, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str, str, str]:
@@ -135,8 +137,7 @@ def _words(row: Row, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str
         case KillRest():
             return "its agent is dead but left processes behind", seen.why, "kill them and settle it"
         case Press(act="retire"):
-            why = "another coordinator is in the seat, or nobody"
-            return why, "the seat says so", "ask it to exit, then kill its tree"
+            return _UNSEATED, "the seat says so", "ask it to exit, then kill its tree"
         case Press(asked_for="report"):
             return "it lives on after its report", seen.proof, "ask it to exit, then kill its tree"
         case Press(stage="ask"):
