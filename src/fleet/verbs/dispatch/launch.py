@@ -20,7 +20,7 @@ from fleet.errors.tools import TmuxRefused
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.one_time_proof import VARIABLE, hashed
-from fleet.model.dispatch.steps import EXEC_STEPS
+from fleet.model.dispatch.steps import EXEC_STEPS, is_pending
 from fleet.model.identity import Identity
 from fleet.model.tables import change, target
 from fleet.model.text import escapes, jsontext
@@ -106,7 +106,7 @@ def _join_cgroup(ground: Ground, row: Row, me: str) -> dict[str, dict[str, str]]
 
     Returns what is to be recorded of each claim whose group this process is in, as the kernel says.
     """
-    if row["exec_state"] != "pending":
+    if not is_pending(row):
         return {}
     held = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
     groups = [each for each in held if each["kind"] == "cgroup" and each["state"] in {"allocating", "live"}]
