@@ -64,7 +64,7 @@ class Bare:
         """What `claim` commits."""
         here, at, key = {"project": PROJECT, "slug": task}, int(time() * 1000), os.urandom(12).hex()
         seq = self._begin(key)
-        self.db.execute(q.CLAIM_TASK.sqlite, here | {"actor": ACTOR, "at": at})
+        self.db.execute(q.CLAIM_TASK.sqlite, here | {"actor": ACTOR, "at": at, "after": "in_progress"})
         self.db.execute(q.TASK_STATE.sqlite, here).fetchone()
         what = f'{{"status": "in_progress", "assignee": "{ACTOR}"}}'
         self._commit(here, seq=seq, key=key, at=at, why=f"claim {PROJECT}/{task}", what=what)

@@ -22,7 +22,7 @@ def free_task(rows) -> str:
 
 def take(tx, slug: str) -> bool:
     actor = f"racer-{os.getpid()}"
-    return tx.run(q.CLAIM_TASK, project="p", slug=slug, actor=actor, at=tx.at) == 1
+    return tx.run(q.CLAIM_TASK, project="p", slug=slug, after="in_progress", actor=actor, at=tx.at) == 1
 
 
 def limited(fleet: Fleet, most: str) -> dict:

@@ -8,7 +8,7 @@ from fleet.store import queries as q
 
 HOT_QUERIES = (
     (q.TASK_STATE, {"project": "p", "slug": "t1"}),
-    (q.CLAIM_TASK, {"project": "p", "slug": "t1", "actor": "a", "at": 1}),
+    (q.CLAIM_TASK, {"project": "p", "slug": "t1", "after": "in_progress", "actor": "a", "at": 1}),
     (q.END_TASK, {"project": "p", "slug": "t1", "status": "done", "assignee": "a", "reason": None, "at": 1,
                   "work": None, "was": "open", "was_assignee": None}),
     (q.SHIFT_BLOCKERS, {"project": "p", "slug": "t1", "change": -1}),
