@@ -63,7 +63,6 @@ JOB_STEPS = {
     ("failed", "reopen"): "paused",
     ("done", "reopen"): "paused",
 }
-PHASES = ("setup", "map", "reduce", "over")
 # The parts of a job that are worked on as items are, besides its items.
 PARTS = ("setup", "reduce")
 # What an attempt has in common with others that a usage limit ended: it is no failure of its item.
