@@ -58,7 +58,7 @@ def decided() -> list[tuple[Seen, object]]:
 
 
 def test_the_facts_of_the_test_are_all_that_decide():
-    words = {"why", "strangers", "unreadable", "asked_reason", "handoff_reason", "proof"}
+    words = {"why", "strangers", "way", "unreadable", "asked_reason", "handoff_reason", "proof"}
     assert set(Seen.__dataclass_fields__) == set(FACTS) | words
 
 
