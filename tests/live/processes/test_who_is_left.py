@@ -7,7 +7,6 @@ import os
 import pty
 import signal
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,7 +117,8 @@ def test_what_a_sweep_saw_below_the_agent_is_ended_with_it(scene, no_cgroup, tmp
         assert acted(fleet.sweep(kill=True)) == []
         noted = fleet.ground.dispatch(left.ident)["descendants"]
         assert f"/{left.pid}/" in noted
-        silent = replace(fleet.ground, commit=lambda change: pytest.fail(str(change)))
+        silent = fleet.ground
+        silent.commit = lambda change: pytest.fail(str(change))
         remaining.record(silent, fleet.ground.dispatch(left.ident))  # nothing new, nothing written
         left.die(fleet)
         assert fleet.settle(left.ident)["why"] == f"it left processes behind: {left.pid}"

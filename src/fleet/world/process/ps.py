@@ -104,7 +104,7 @@ def status(pid: int) -> Status | None:
         return _status_of_linux(pid)
     try:
         found = _library.status(pid)
-    except _library.Refused as error:
+    except _library.Unknown as error:
         raise Unreadable(str(error)) from error
     return found and Status(*found)
 

@@ -19,7 +19,7 @@ _MICROSECONDS = 1_000_000
 Found = tuple[int, int, int, bool, str]
 
 
-class Refused(Exception):
+class Unknown(Exception):
     """The kernel would not say."""
 
 
@@ -37,7 +37,7 @@ def _refusing() -> Iterator[None]:
     except psutil.NoSuchProcess:  # a zombie, too: psutil derives it from this one
         raise
     except (psutil.Error, OSError) as error:
-        raise Refused(str(error)) from error
+        raise Unknown(str(error)) from error
 
 
 def status(pid: int) -> tuple[str, bool] | None:
