@@ -64,7 +64,7 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
     except (MissingDatabase, OldDatabase) as error:
         if had and isinstance(error, MissingDatabase):
             raise StoreGone(home=home, database=had, store=f"{home}/{FILE}") from None
-        from fleet.store.making import make_or_migrate
+        from fleet.store.sqlite_setup import make_or_migrate
 
         make_or_migrate(home, funnel, wait=wait)
     return SqliteStore(home, funnel, wait=wait)
@@ -79,9 +79,10 @@ def _chosen(home: str) -> tuple[str, float]:
     path = f"{home}/config.toml"
     if not os.path.lexists(path) or _is_without_store(path):
         return "sqlite", WAIT
-    from fleet.store.chosen import chosen_store
+    from fleet.world.home.settings import settings_of
 
-    return chosen_store(home)
+    values = settings_of(home, None)
+    return values["store"].value, float(values["store_wait"].value)
 
 
 def _is_without_store(path: str) -> bool:

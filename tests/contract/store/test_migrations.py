@@ -8,9 +8,9 @@ from fleet.fast import sqlite
 from fleet.model.agents.actors import Caller
 from fleet.model.version import VERSION
 from fleet.store import queries as q
-from fleet.store.making import make_or_migrate
 from fleet.store.migrations import MIGRATIONS, Migration
 from fleet.store.postgres import open_postgres
+from fleet.store.sqlite_setup import make_or_migrate
 from fleet.world.funnel import Funnel
 
 NEXT = Migration(

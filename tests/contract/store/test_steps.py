@@ -12,7 +12,7 @@ from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import Outcome
 from fleet.model.jobs import items as jobs
 from fleet.model.tasks import steps as tasks
-from fleet.store import bundles, seating
+from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store import tasks as task_store
 from fleet.store.query import Query
@@ -241,7 +241,7 @@ def test_seats(table):
         f"INSERT INTO nonces (dispatch, project, hash, minted_at) VALUES ('{NEW}', 'p', 'hash', 1)",
         "INSERT INTO seats (project) VALUES ('p')",
     )
-    seat = lambda: table.fleet.store.read(lambda rows: seating.seat(rows, "p"))  # noqa: E731
+    seat = lambda: table.fleet.store.read(lambda rows: seats.seat(rows, "p"))  # noqa: E731
 
     def put(state):
         holder = f"'{OLD}'" if state.startswith("held") else "NULL"
@@ -249,11 +249,11 @@ def test_seats(table):
         table.do(f"UPDATE seats SET holder = {holder}, candidate = {candidate}", "UPDATE nonces SET spent_at = NULL")
 
     drivers = {
-        "take": lambda: table.tx(lambda tx: seating.take(tx, "p", NEW, None, None)),
-        "nominate": lambda: table.tx(lambda tx: seating.take(tx, "p", NEW, seating.seat(tx, "p")["holder"], 30.0)),
-        "prove": lambda: table.tx(lambda tx: seating.prove(tx, "p", NEW, "hash")),
-        "withdraw": lambda: table.tx(lambda tx: seating.withdraw(tx, "p", NEW)),
-        "vacate": lambda: table.tx(lambda tx: seating.vacate(tx, "p", OLD)),
+        "take": lambda: table.tx(lambda tx: seats.take(tx, "p", NEW, None, None)),
+        "nominate": lambda: table.tx(lambda tx: seats.take(tx, "p", NEW, seats.seat(tx, "p")["holder"], 30.0)),
+        "prove": lambda: table.tx(lambda tx: seats.prove(tx, "p", NEW, "hash")),
+        "withdraw": lambda: table.tx(lambda tx: seats.withdraw(tx, "p", NEW)),
+        "vacate": lambda: table.tx(lambda tx: seats.vacate(tx, "p", OLD)),
     }
     assert set(drivers) == set(seat_steps.EVENTS)
     table.compare(seat_steps.STEPS, seat_steps.STATES, drivers, put=put, now=lambda: seat_steps.state(seat()))

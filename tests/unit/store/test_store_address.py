@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fleet.errors.given import BadSetting
 from fleet.model.settings.table import HOME_FILE, SETTINGS
 from fleet.store import registry
-from fleet.store.chosen import chosen_store
+from fleet.world.home.settings import settings_of
 
 OF_STORE = {"store", "store_wait"}
 OTHERS = [each for each in SETTINGS if each.file == HOME_FILE and each.name not in OF_STORE]
@@ -50,6 +50,12 @@ VALUES += [
     '["a", "b"]',
     '"x" # store = 3',
 ]
+
+
+def read_whole(home: str) -> tuple[str, float]:
+    """The address as the reader of TOML finds it."""
+    values = settings_of(home, None)
+    return values["store"].value, float(values["store_wait"].value)
 
 
 def written(setting):
@@ -100,7 +106,7 @@ def home(tmp_path_factory):
 @example(text="limits = { agents = 3 }\nstore_wait = 5\n")
 def test_the_address_is_the_one_that_the_reader_of_toml_finds(text, home):
     (home / HOME_FILE).write_text(text, newline="")
-    quick, exact = answer(registry._chosen, home), answer(chosen_store, home)
+    quick, exact = answer(registry._chosen, home), answer(read_whole, home)
     if quick == exact:
         return
     # A mistake elsewhere is told by whoever reads that setting; here the file sets no store and no unknown name.
@@ -149,7 +155,7 @@ def test_no_setting_but_those_of_the_store_is_a_reason_to_read_toml(layout, tmp_
     (tmp_path / HOME_FILE).write_text(f"# mine, not of the store\n\n{layout()}")
     assert tomllib.loads(layout())
     assert registry._is_without_store(str(tmp_path / HOME_FILE))
-    assert chosen_store(str(tmp_path)) == registry._chosen(str(tmp_path)) == ("sqlite", registry.WAIT)
+    assert read_whole(str(tmp_path)) == registry._chosen(str(tmp_path)) == ("sqlite", registry.WAIT)
 
 
 @pytest.mark.req("CONF-1")

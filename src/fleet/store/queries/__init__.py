@@ -6,19 +6,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.queries.agents import *
     from fleet.store.queries.claims import *
-    from fleet.store.queries.coordination import *
-    from fleet.store.queries.day import *
+    from fleet.store.queries.coord import *
     from fleet.store.queries.dispatches import *
     from fleet.store.queries.homes import *
     from fleet.store.queries.jobs import *
     from fleet.store.queries.listing import *
-    from fleet.store.queries.merges import *
+    from fleet.store.queries.merge import *
     from fleet.store.queries.messages import *
     from fleet.store.queries.operations import *
     from fleet.store.queries.projects import *
     from fleet.store.queries.shared import *
     from fleet.store.queries.tasks import *
     from fleet.store.queries.trash import *
+    from fleet.store.queries.views import *
 
 _MODULES = {
     'agents': (
@@ -144,7 +144,7 @@ _MODULES = {
         'unfinished_rewrites',
         'unmade_of_bundle',
     ),
-    'coordination': (
+    'coord': (
         'ADD_HANDOFF',
         'ADD_NONCE',
         'AgentContext',
@@ -208,61 +208,6 @@ _MODULES = {
         'trouble_of',
         'try_handoff',
         'withdraw_candidate',
-    ),
-    'day': (
-        'ACCEPTED_WORK',
-        'ADD_VERDICT',
-        'ALL_HOLDS',
-        'ARCHIVED_SINCE',
-        'ArchivedDispatch',
-        'CLAIMS_ELSEWHERE',
-        'ClaimsElsewhere',
-        'EngineHold',
-        'FAILED_TASKS',
-        'FailedTask',
-        'JUDGE_TASK',
-        'MERGED_SINCE',
-        'MergedTask',
-        'PARKED_TASKS',
-        'PULL_REQUEST_OF',
-        'ParkedTask',
-        'PullRequest',
-        'QueuedReview',
-        'REVIEW_QUEUE',
-        'SETTLED_SINCE',
-        'SET_PULL_REQUEST',
-        'SPENDING',
-        'SettledDispatch',
-        'Spending',
-        'TASKS_ON_HAND',
-        'TASKS_TO_PULL',
-        'TaskOnHand',
-        'TaskToPull',
-        'UNMERGED_TASKS',
-        'UnmergedTask',
-        'VERDICTS_OF',
-        'Verdict',
-        'WAITING_QUESTIONS',
-        'WaitingQuestion',
-        'accepted_work',
-        'add_verdict',
-        'all_holds',
-        'archived_since',
-        'claims_elsewhere',
-        'failed_tasks',
-        'judge_task',
-        'merged_since',
-        'parked_tasks',
-        'pull_request_of',
-        'review_queue',
-        'set_pull_request',
-        'settled_since',
-        'spending',
-        'tasks_on_hand',
-        'tasks_to_pull',
-        'unmerged_tasks',
-        'verdicts_of',
-        'waiting_questions',
     ),
     'dispatches': (
         'ADD_AGENT',
@@ -517,7 +462,7 @@ _MODULES = {
         'tags_from',
         'task_whole',
     ),
-    'merges': (
+    'merge': (
         'ACKNOWLEDGE_MERGE',
         'ADD_MERGE',
         'ALL_MERGES',
@@ -742,6 +687,61 @@ _MODULES = {
         'trash_of_claim',
         'trash_of_task',
         'trash_size',
+    ),
+    'views': (
+        'ACCEPTED_WORK',
+        'ADD_VERDICT',
+        'ALL_HOLDS',
+        'ARCHIVED_SINCE',
+        'ArchivedDispatch',
+        'CLAIMS_ELSEWHERE',
+        'ClaimsElsewhere',
+        'EngineHold',
+        'FAILED_TASKS',
+        'FailedTask',
+        'JUDGE_TASK',
+        'MERGED_SINCE',
+        'MergedTask',
+        'PARKED_TASKS',
+        'PULL_REQUEST_OF',
+        'ParkedTask',
+        'PullRequest',
+        'QueuedReview',
+        'REVIEW_QUEUE',
+        'SETTLED_SINCE',
+        'SET_PULL_REQUEST',
+        'SPENDING',
+        'SettledDispatch',
+        'Spending',
+        'TASKS_ON_HAND',
+        'TASKS_TO_PULL',
+        'TaskOnHand',
+        'TaskToPull',
+        'UNMERGED_TASKS',
+        'UnmergedTask',
+        'VERDICTS_OF',
+        'Verdict',
+        'WAITING_QUESTIONS',
+        'WaitingQuestion',
+        'accepted_work',
+        'add_verdict',
+        'all_holds',
+        'archived_since',
+        'claims_elsewhere',
+        'failed_tasks',
+        'judge_task',
+        'merged_since',
+        'parked_tasks',
+        'pull_request_of',
+        'review_queue',
+        'set_pull_request',
+        'settled_since',
+        'spending',
+        'tasks_on_hand',
+        'tasks_to_pull',
+        'unmerged_tasks',
+        'verdicts_of',
+        'waiting_questions',
     ),
 }
 

@@ -19,7 +19,7 @@ from fleet.model.dispatch.settling import HANDED_OFF
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
-from fleet.store import seating, tasks
+from fleet.store import seats, tasks
 from fleet.store.transaction import Change
 from fleet.verbs.coord import replace
 from fleet.verbs.coord.handoff_document import compose
@@ -66,7 +66,7 @@ def _refuse_pointless(ground: Ground, row: Row) -> None:
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}; `fleet resume {ident}` starts a successor")
     if row["kind"] == "finisher":
         raise Refused(what=f"{ident} is a merge of fleet's own: nothing to hand off")
-    holder = ground.store.read(lambda rows: seating.seat(rows, project))["holder"]
+    holder = ground.store.read(lambda rows: seats.seat(rows, project))["holder"]
     if row["kind"] == "coord" and holder != ident:
         raise NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
 
@@ -223,7 +223,7 @@ def _is_left(rows: Rows, entry: Row) -> bool:
 def _coordinator(ground: Ground, entry: Row) -> str:
     """A Replace, behind the coord-spawn gate like any other spawn of a coordinator. One that never comes off is given up."""
     project = entry["project"]
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    seat = ground.store.read(lambda rows: seats.seat(rows, project))
     if seat["holder"] != entry["dispatch"]:
         return _finish(ground, entry, "done" if seat["holder"] else "dropped", seat["holder"])
     if seat["candidate"] is not None and not replace.tend(ground, project):

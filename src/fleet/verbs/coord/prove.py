@@ -8,7 +8,7 @@ from __future__ import annotations
 from fleet.model.agents.actors import Caller
 from fleet.model.dispatch import one_time_proof
 from fleet.store import queries as q
-from fleet.store import seating
+from fleet.store import seats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, clock: Clock, ids: Ids) -> bool:
     """Take the seat, and prepare what the new holder is to read first. False when there was nothing to prove any more."""
-    before = store.read(lambda rows: seating.seat(rows, project))
+    before = store.read(lambda rows: seats.seat(rows, project))
     if before["candidate"] != ident:
         return False
     resume, message = _welcome(store, home, project, before["holder"]), ids.dispatch()
@@ -27,7 +27,7 @@ def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, cloc
     def work(tx: Tx) -> Row:
         tx.about(project)
         tx.dispatch = ident
-        seated = seating.prove(tx, project, ident, one_time_proof.hashed(nonce))
+        seated = seats.prove(tx, project, ident, one_time_proof.hashed(nonce))
         if seated:
             tx.run(q.ADD_MESSAGE, id=message, dispatch=ident, kind="resume", sender="fleet", text=resume, at=tx.at)
         return {"seated": seated}

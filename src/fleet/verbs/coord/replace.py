@@ -19,7 +19,7 @@ from fleet.model.dispatch.remedies import Leave, Press, Withdraw, remedy_for
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
-from fleet.store import seating
+from fleet.store import seats
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import end
@@ -47,7 +47,7 @@ def begin(ground: Ground, wanted: Wanted) -> dict[str, Any]:
     gate.take()
     try:
         tend(ground, project)
-        seat = ground.store.read(lambda rows: seating.seat(rows, project))
+        seat = ground.store.read(lambda rows: seats.seat(rows, project))
         if seat["candidate"] is not None:
             raise ReplaceInProgress(project=project, candidate=seat["candidate"])
         warned = remote_control.mark(ground, project)
@@ -71,7 +71,7 @@ def proof_limit(ground: Ground, wanted: Wanted) -> float:
 def await_proof(ground: Ground, project: str, ident: str) -> dict[str, Any]:
     """Wait for the commit; at the deadline, or when the candidate has died, withdraw it."""
     while True:
-        seat = ground.store.read(lambda rows: seating.seat(rows, project))
+        seat = ground.store.read(lambda rows: seats.seat(rows, project))
         if seat["holder"] == ident:
             return {"epoch": seat["epoch"]}
         why = "it was withdrawn" if seat["candidate"] != ident else _why_hopeless(ground, seat)
@@ -106,7 +106,7 @@ def tend(ground: Ground, project: str) -> list[str]:
 
 def hopeless(ground: Ground, project: str) -> tuple[Row, str]:
     """The seat, and why its candidate will not prove itself any more; empty while it may, or when there is none."""
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    seat = ground.store.read(lambda rows: seats.seat(rows, project))
     return seat, _why_hopeless(ground, seat) if seat["candidate"] else ""
 
 

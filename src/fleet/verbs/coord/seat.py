@@ -12,7 +12,7 @@ from fleet.model.dispatch.remedies import Leave, remedy_for
 from fleet.model.dispatch.steps import is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.store import queries as q
-from fleet.store import seating
+from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.coord.replace import end_withdrawn, replace, tend
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw
@@ -60,7 +60,7 @@ def spawn_gate(ground: Ground, project: str) -> Gate:
 
 def _settle_or_veto(ground: Ground, project: str) -> bool:
     """Whether somebody dead is in the seat, to be replaced; one that was never launched only keeps it warm."""
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    seat = ground.store.read(lambda rows: seats.seat(rows, project))
     holder = holder_of(ground, project)
     if holder is None:
         return seat["holder"] is not None
@@ -90,7 +90,7 @@ def _veto(ground: Ground, project: str, holder: Row) -> CoordinatorLives:
 
 def holder_of(ground: Ground, project: str) -> Row | None:
     """The journal of the coordinator in the seat, while it is in the tables."""
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    seat = ground.store.read(lambda rows: seats.seat(rows, project))
     return ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"] or ""))
 
 
@@ -98,10 +98,10 @@ def stop(ground: Ground, project: str, reason: str) -> dict[str, Any]:
     """End the coordinator and empty the seat. Only this empties it. Whoever was to be next is withdrawn first."""
     ground.project(project)
     _refuse_foreign_seat(ground, project)
-    candidate = ground.store.read(lambda rows: seating.seat(rows, project))["candidate"]
+    candidate = ground.store.read(lambda rows: seats.seat(rows, project))["candidate"]
     if candidate is not None and withdraw(ground, project, candidate, reason):
         end_withdrawn(ground, candidate, reason)
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    seat = ground.store.read(lambda rows: seats.seat(rows, project))
     if seat["holder"] is None:
         raise NoCoordinator(project=project)
     ident, row = seat["holder"], holder_of(ground, project)
@@ -115,7 +115,7 @@ def stop(ground: Ground, project: str, reason: str) -> dict[str, Any]:
 
 def _refuse_foreign_seat(ground: Ground, project: str) -> None:
     """Raise OtherHost when the holder or the candidate is an unfinished coordinator of another home."""
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    seat = ground.store.read(lambda rows: seats.seat(rows, project))
     for ident in filter(None, (seat["holder"], seat["candidate"])):
         row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
         if row is not None and is_unfinished(row):
@@ -125,7 +125,7 @@ def _refuse_foreign_seat(ground: Ground, project: str) -> None:
 def _empty(project: str, ident: str, reason: str) -> Change:
     def work(tx: Tx) -> Row:
         tx.about(project)
-        gone = seating.vacate(tx, project, ident)
+        gone = seats.vacate(tx, project, ident)
         tx.note(seat="empty", was=ident, reason=reason)
         return {"emptied": gone}
 

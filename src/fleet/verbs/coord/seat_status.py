@@ -6,7 +6,7 @@ from fleet.model.dispatch.steps import is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.text.times import iso_or_none
 from fleet.store import queries as q
-from fleet.store import seating
+from fleet.store import seats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def seat_status(ground: Ground, project: str) -> dict[str, Any]:
     """Who sits in the seat, who is to be next, and what is left of changes that did not come off."""
     ground.project(project)
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    seat = ground.store.read(lambda rows: seats.seat(rows, project))
     stale = ground.store.read(lambda rows: rows.all(q.STALE_NONCES))
     return {
         "project": project,

@@ -14,7 +14,7 @@ from fleet.errors.families import FleetError
 from fleet.errors.store import StoreReplaced
 from fleet.errors.superseded import NotSeated
 from fleet.model.identity import Identity
-from fleet.store import seating
+from fleet.store import seats
 from fleet.verbs.agents import failed_turns, screens
 from fleet.verbs.coord import handoff, replace
 from fleet.verbs.coord.context_guard import guard
@@ -52,7 +52,7 @@ def tick(ground: Ground, project: str, ident: str, *, nonce: str | None = None) 
     ground.project(project)
     if nonce:
         _take_seat(ground, project, ident, nonce)
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    seat = ground.store.read(lambda rows: seats.seat(rows, project))
     if seat["holder"] != ident:
         raise NotSeated(project=project, dispatch=ident, holder=seat["holder"] or "nobody")
     gate = ground.world.project_gate(project, "coordinator")
@@ -69,7 +69,7 @@ def tick(ground: Ground, project: str, ident: str, *, nonce: str | None = None) 
 
 def _take_seat(ground: Ground, project: str, ident: str, nonce: str) -> None:
     """Present the proof, once. A coordinator whose own process is gone proves nothing: what it left behind may still be ticking."""
-    seat = ground.store.read(lambda rows: seating.seat(rows, project))
+    seat = ground.store.read(lambda rows: seats.seat(rows, project))
     if seat["candidate"] != ident:
         return
     if ground.world.processes.life(Identity.parse(ground.dispatch(ident)["process"] or "")) != "alive":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from fleet.errors.contested import WorktreeBusy
 from fleet.model.dispatch.remedies import KillRest, Leave, Press, Settle, Withdraw, remedy_for
 from fleet.store import queries as q
-from fleet.store import seating
+from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.end import end, kill_processes, press
 from fleet.verbs.dispatch.looking import look
@@ -86,7 +86,7 @@ def withdraw(ground: Ground, project: str, ident: str, why: str) -> bool:
 
     def work(tx: Tx) -> Row:
         tx.about(project)
-        gone = seating.withdraw(tx, project, ident)
+        gone = seats.withdraw(tx, project, ident)
         tx.note(withdrawn=ident if gone else None, why=why)
         return {"withdrawn": gone}
 

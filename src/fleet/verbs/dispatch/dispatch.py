@@ -24,7 +24,7 @@ from fleet.resources.worktree import half_removed
 from fleet.resources.worktree.branch_ownership import mark_late
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.worktree import GATE_WAIT
-from fleet.store import bundles, seating, tasks
+from fleet.store import bundles, seats, tasks
 from fleet.store import queries as q
 from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
@@ -145,7 +145,7 @@ def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, 
         _claim_task(tx, order, limits, journal)
         _write_journal(tx, ground, order, journal)
         if order.slug is None:
-            seating.take(tx, order.project, order.dispatch, journal["predecessor"], wanted.proof)
+            seats.take(tx, order.project, order.dispatch, journal["predecessor"], wanted.proof)
         if order.slug is not None:
             made.extend(_adopt(tx, ground, order, fresh, before))
         taken = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None

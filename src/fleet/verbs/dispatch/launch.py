@@ -26,7 +26,7 @@ from fleet.model.tables import change, target
 from fleet.model.text import escapes, jsontext
 from fleet.resources.worktree.verdict import copies_file
 from fleet.store import queries as q
-from fleet.store import seating
+from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.agents import inject_hooks
 from fleet.verbs.homes.ownership import refuse_foreign
@@ -137,7 +137,7 @@ def _take_off(row: Row, me: str, proof: str, joined: dict[str, dict[str, str]]) 
             learnt = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
             if learnt and launched:
                 tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps({**claim.data, **learnt}), at=tx.at)
-        candidate = bool(launched) and seating.seat(tx, row["project"])["candidate"] == row["id"]
+        candidate = bool(launched) and seats.seat(tx, row["project"])["candidate"] == row["id"]
         if candidate:
             tx.run(q.ADD_NONCE, dispatch=row["id"], project=row["project"], hash=proof, at=tx.at)
         tx.note(process=me)

@@ -13,7 +13,7 @@ from fleet.model.identity import Identity
 from fleet.model.text.times import SECOND, duration
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
-from fleet.store import seating
+from fleet.store import seats
 from fleet.verbs.dispatch import remaining
 from fleet.verbs.homes.ownership import is_own, offer, why_foreign
 
@@ -95,7 +95,7 @@ def _look_at_dead(ground: Ground, row: Row, kind: Kind, listing: Listing | None,
 # the seat, the task, and what was asked -----------------------------------------------------------------------------------
 def _place(ground: Ground, rows: Rows, row: Row) -> Place:
     """Its place in the seat. Out of it with a proof that was never spent, it was withdrawn."""
-    seat = seating.seat(rows, row["project"])
+    seat = seats.seat(rows, row["project"])
     if seat["holder"] == row["id"]:
         return "holder"
     if seat["candidate"] == row["id"]:

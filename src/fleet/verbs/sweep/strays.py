@@ -11,8 +11,8 @@ from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text.times import HOUR
 from fleet.resources import KINDS
-from fleet.store import making
 from fleet.store import queries as q
+from fleet.store import sqlite_setup
 from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.find import archived
 from fleet.verbs.dispatch.prompts import finish_rewrite
@@ -124,7 +124,7 @@ def _forget_litter(ground: Ground) -> None:
             ground.world.forget_effect_lock(ident)
     for path in files.abandoned():
         files.discard_abandoned(path)
-    making.sweep(ground.world.home, ground.world.funnel)
+    sqlite_setup.sweep(ground.world.home, ground.world.funnel)
     _forget_links(ground)
 
 

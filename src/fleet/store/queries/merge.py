@@ -1,4 +1,4 @@
-"""The queries of sql/merges.sql, compiled by `make sql`. Do not edit."""
+"""The queries of sql/merge.sql, compiled by `make sql`. Do not edit."""
 
 from __future__ import annotations
 

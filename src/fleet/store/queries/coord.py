@@ -1,4 +1,4 @@
-"""The queries of sql/coordination.sql, compiled by `make sql`. Do not edit."""
+"""The queries of sql/coord.sql, compiled by `make sql`. Do not edit."""
 
 from __future__ import annotations
 
