@@ -14,7 +14,7 @@ from fleet.store import queries as q
 from fleet.store.registry import open_store
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
-from fleet.world.home import home_record
+from fleet.world.home import home_record, paths
 from fleet.world.home.location import checkout_of, here, home_path, ready_home, worktree_at
 from fleet.world.ids import Ids
 
@@ -67,7 +67,7 @@ class Acts:
         acts.record = known
         if acts.record.path != where:
             acts.moved = _why_elsewhere(acts.record, where)
-        if acts.moved is None and (acts.record.is_copy or not os.path.exists(f"{where}/{home_record.COPY}")):
+        if acts.moved is None and (acts.record.is_copy or not os.path.exists(f"{where}/{paths.RECORD_COPY}")):
             _save(acts.record, where, funnel)
         return acts
 
@@ -138,7 +138,7 @@ class Acts:
         """Return the commit that a task's worktree is at; None when it has none."""
         from fleet.world.git.refs import head_commit
 
-        return head_commit(f"{self.home}/projects/{names.project(project)}/worktrees/{names.slug(slug)}")
+        return head_commit(f"{self.home}/{paths.worktree(names.project(project), names.slug(slug))}")
 
     def project_here(self, named: str | None = None) -> str:
         """The project that is meant: named, told by the environment, or that of the current directory."""

@@ -10,6 +10,7 @@ from fleet.api.resuming import Resuming
 from fleet.errors.given import BadSetting
 from fleet.errors.refused import CoordinatorLives, NotTrusted
 from fleet.model.agents.dialect import clean
+from fleet.model.branches import task_ref
 from fleet.model.tasks.comments import with_lines
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.dispatch.plan import Wanted
@@ -103,7 +104,7 @@ class Day(Resuming):
     def _line_of(self, project: str, slug: str, file: str, line: int) -> str | None:
         """One line of the work."""
         repository = self.ground.project(project)["path"]
-        text = self.world.git.file_at(repository, f"refs/heads/worker/{slug}", file)
+        text = self.world.git.file_at(repository, task_ref(slug), file)
         lines = (text or "").splitlines()
         return lines[line - 1] if 0 < line <= len(lines) else None
 

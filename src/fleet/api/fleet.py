@@ -11,6 +11,7 @@ from fleet.api.homes import Homes
 from fleet.errors.given import BadSetting
 from fleet.errors.refused import BranchBlocked
 from fleet.model import names
+from fleet.model.branches import job_branch, task_branch
 from fleet.model.tasks.slugs import slug_from
 from fleet.model.text.times import duration
 from fleet.store import queries as q
@@ -21,6 +22,7 @@ from fleet.verbs.tasks import export, ingest
 from fleet.verbs.views import doctor as examine
 from fleet.verbs.views import operations
 from fleet.world.git.checkout import main_checkout
+from fleet.world.home import paths
 from fleet.world.home.settings import settings_of
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class Fleet(Homes):
             integration = str(settings_of(self.home, repository)["integration"].value)
         except BadSetting:  # whoever needs a setting says so
             integration = ""
-        for branch in filter(None, (integration, "worker/x", "fleet/job-x")):
+        for branch in filter(None, (integration, task_branch("x"), job_branch("x"))):
             why = self.world.git.why_not_made(repository, branch)
             if why:
                 raise BranchBlocked(branch=branch, path=repository, why=why)
@@ -94,7 +96,7 @@ class Fleet(Homes):
         lines = [json.dumps(node, ensure_ascii=False) + "\n" for node in export.nodes(self.store, name)]
         if not lines:
             return None
-        return self.files.publish(f"removed/{name}-{self.clock.now()}.jsonl", "".join(lines).encode())
+        return self.files.publish(paths.removed(name, self.clock.now()), "".join(lines).encode())
 
     def ingest(
         self,

@@ -13,7 +13,8 @@ from fleet.store.registry import open_store
 from fleet.verbs.agents import hook, hook_answer, messages
 from fleet.verbs.coord.prove import prove
 from fleet.world.clock import Clock
-from fleet.world.home import home_record
+from fleet.world.funnel import Funnel
+from fleet.world.home import home_record, paths
 from fleet.world.home.location import home_path, ready_home
 from fleet.world.ids import Ids
 
@@ -106,6 +107,6 @@ class Hooking:
 
 def dialect_of(engine: str) -> Dialect:
     """The dialect that the launch of an agent wrote down for its hooks."""
-    with open(f"{home_path()}/hooks/{engine}.dialect.json", encoding="utf-8") as file:
+    with open(f"{home_path()}/{paths.hook_dialect(engine)}", encoding="utf-8") as file:
         told: Any = jsontext.loads(file.read().strip())
     return Dialect(told)

@@ -14,6 +14,7 @@ from fleet.api.viewing import Viewing
 from fleet.engines import reader
 from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.families import Absent, FleetError
+from fleet.model.branches import task_branch
 from fleet.model.dispatch.claim import Claim
 from fleet.model.text.times import iso_or_none
 from fleet.resources import KINDS, class_of
@@ -26,6 +27,7 @@ from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.merge import branches, land, merge, recorded
 from fleet.verbs.merge import restore as restore_merges
 from fleet.verbs.sweep import journal_archive, sweep
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,7 +152,7 @@ class Running(Planning, Session, Viewing):
 
     def output(self, ident: str) -> str:
         """What was kept of an ended agent's output."""
-        for name in (f"logs/{ident}.log", f"logs/{ident}.verify.log"):
+        for name in (paths.log(ident), paths.log(ident, "verify")):
             with suppress(FileNotFoundError):
                 return self.files_of_home(name)
         raise Absent(what=f"output of {ident}: its session is gone and nothing was kept")
@@ -175,7 +177,7 @@ class Running(Planning, Session, Viewing):
         self.store.read(lambda rows: tasks.state(rows, project, slug))
         repository = self.ground.project(project)["path"]
         integration, _tip = branches.integration_branch(self.ground, project, repository)
-        return self.world.git.diff(repository, integration, f"worker/{slug}", stat=stat)
+        return self.world.git.diff(repository, integration, task_branch(slug), stat=stat)
 
     def why(self, *, project: str, slug: str) -> Document:
         """Why a task is not being worked on; of one whose agent is dead, who keeps its worktree."""

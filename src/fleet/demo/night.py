@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.api.fleet import Fleet
 from fleet.demo.show import leftovers
 from fleet.errors.families import FleetError
+from fleet.model.branches import INTEGRATION
 from fleet.model.identity import Identity
 from fleet.testing.scene import make_repository
 from fleet.verbs.dispatch.plan import Wanted
@@ -162,7 +163,7 @@ class Night:
 
     def _merged_otherwise(self) -> list[str]:
         """Tasks that git does not say to be merged exactly once."""
-        words = ["git", "log", "--merges", "--format=%s", "fleet/main"]
+        words = ["git", "log", "--merges", "--format=%s", INTEGRATION]
         said = subprocess.run(
             words, cwd=self._repository, check=True, capture_output=True, text=True
         ).stdout.splitlines()

@@ -18,6 +18,7 @@ from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.tasks.edit import Edit
 from fleet.verbs.tasks.show import Filters
 from fleet.world.clock import Clock
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -205,6 +206,6 @@ def leftovers(fleet: Fleet) -> list[str]:
     """Whatever is there that nobody needs any more."""
     found = [f"session {pane.session}" for pane in fleet.world.tmux.listing().panes]
     found += [f"{claim['kind']} {claim['name']}" for claim in fleet.claims() if claim["kind"] != "coord_spawn_marker"]
-    found += [f"prompt {name}" for name in fleet.files.names("inbox") if name != "archive"]
-    found += [f"worktree {name}" for name in fleet.files.names(f"projects/{PROJECT}/worktrees")]
+    found += [f"prompt {name}" for name in fleet.files.names(paths.INBOX) if name != "archive"]
+    found += [f"worktree {name}" for name in fleet.files.names(paths.project_folder(PROJECT, paths.WORKTREES))]
     return found

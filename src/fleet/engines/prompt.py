@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from fleet.world.home import paths
+
 BUILT_IN = Path(__file__).parent / "prompts"
 
 
@@ -14,7 +16,7 @@ def prompt(home: str, kind: str, facts: dict[str, str]) -> str:
 
 
 def _template(home: str, kind: str) -> str:
-    for folder in (Path(home, "prompts"), BUILT_IN):
+    for folder in (Path(home, paths.PROMPTS), BUILT_IN):
         for name in (kind, "worker"):
             path = folder / f"{name}.md"
             if path.exists() and (name == kind or folder == BUILT_IN):

@@ -20,6 +20,7 @@ from fleet.engines.status_file import read as read_status_file
 from fleet.errors.families import Absent
 from fleet.errors.given import BadSetting
 from fleet.model import names
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,7 +139,7 @@ class Engine:
 def all_engines(home: str) -> dict[str, Engine]:
     """Every engine by name; the user's own file wins over a built-in one of the same name."""
     found: dict[str, Engine] = {}
-    for folder in (BUILT_IN, Path(home, "engines")):
+    for folder in (BUILT_IN, Path(home, paths.ENGINES)):
         for path in sorted(folder.glob("*.toml")):
             found[path.stem] = read(path)
     return found
@@ -147,11 +148,11 @@ def all_engines(home: str) -> dict[str, Engine]:
 def engine(home: str, name: str) -> Engine:
     """One engine. Only its own file is read, so another broken one does not matter."""
     names.engine(name)
-    for folder in (Path(home, "engines"), BUILT_IN):
+    for folder in (Path(home, paths.ENGINES), BUILT_IN):
         path = folder / f"{name}.toml"
         if path.exists():
             return read(path)
-    known = sorted({path.stem for folder in (Path(home, "engines"), BUILT_IN) for path in folder.glob("*.toml")})
+    known = sorted({path.stem for folder in (Path(home, paths.ENGINES), BUILT_IN) for path in folder.glob("*.toml")})
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f" (did you mean {near[0]!r}?)" if near else f" (there are {', '.join(known)})"
     raise Absent(what=f"engine {name!r}{hint}")

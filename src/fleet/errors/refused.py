@@ -162,7 +162,7 @@ class NotMergeable(Refused):
 class WorkMoved(Refused):
     """The branch is not at the commit that was reported or reviewed."""
 
-    says = "worker/{slug} of {project} moved since it was {named}: it was at {then}, and is at {now}"
+    says = "{branch} of {project} moved since it was {named}: it was at {then}, and is at {now}"
     hint = (
         "see what is new with `fleet review {slug} -p {project}`, then accept what you saw: "
         "`fleet review {slug} -p {project} --accept --commit {now}`"

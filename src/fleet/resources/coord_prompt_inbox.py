@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from fleet.world.home import paths
+
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim, Look
     from fleet.resources.kind import Order
@@ -20,7 +22,7 @@ class CoordPromptInbox:
 
     def name_for(self, order: Order, _world: World) -> str:
         """In the home's inbox."""
-        return f"inbox/{order.dispatch}.md"
+        return paths.prompt(order.dispatch)
 
     def data_for(self, _order: Order, _world: World) -> dict[str, Any]:
         """Nothing more."""
@@ -44,6 +46,6 @@ class CoordPromptInbox:
     def release(self, claim: Claim, world: World, _lock: int) -> None:
         """Unlink it, or keep it in the archive where that was asked for."""
         if claim.data.get("preserve"):
-            world.files.move(claim.name, f"inbox/archive/{os.path.basename(claim.name)}")
+            world.files.move(claim.name, f"{paths.INBOX_ARCHIVE}/{os.path.basename(claim.name)}")
         else:
             world.files.unlink(claim.name)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors.families import Contested
 from fleet.model.identity import Identity
+from fleet.world.home import paths
 from fleet.world.process.programs import EffectLock
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class JobProcess:
 
     def name_for(self, order: Order, _world: World) -> str:
         """The lock that the processes inherit, below the home."""
-        return lock_name(order.job)
+        return paths.job_lock(order.job)
 
     def data_for(self, _order: Order, world: World) -> dict[str, Any]:
         """Who the runner is, and who is known to have been started, by item."""
@@ -64,14 +65,9 @@ class JobProcess:
         end_processes(claim, world)
 
 
-def lock_name(job: str) -> str:
-    """The lock that a runner of the job holds, and that its children inherit."""
-    return f"jobs/{job}/children.lock"
-
-
 def lock_of(job: str, world: World) -> EffectLock:
     """The lock itself. While it is held, the runner or something that it started lives."""
-    return EffectLock(f"{world.home}/{lock_name(job)}")
+    return EffectLock(f"{world.home}/{paths.job_lock(job)}")
 
 
 def runner_of(claim: Claim) -> Identity | None:

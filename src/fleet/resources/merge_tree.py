@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors.refused import WorktreeRefused
 from fleet.errors.tools import GitRefused
 from fleet.resources.worktree import half_made, half_removed
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim, Look
@@ -26,7 +27,7 @@ class MergeTree:
 
     def name_for(self, order: Order, world: World) -> str:
         """One a finisher."""
-        return f"{world.home}/projects/{order.project}/merges/{order.dispatch}"
+        return f"{world.home}/{paths.merge_tree(order.project, order.dispatch)}"
 
     def data_for(self, order: Order, _world: World) -> dict[str, Any]:
         """Where it belongs."""

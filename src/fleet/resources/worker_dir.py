@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from fleet.world.files import folders
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim, Look
@@ -23,7 +24,7 @@ class WorkerDir:
 
     def name_for(self, order: Order, world: World) -> str:
         """Keyed by task, not by dispatch."""
-        return f"{world.home}/projects/{order.project}/workers/{order.slug}"
+        return f"{world.home}/{paths.worker_dir(order.project, order.slug or '')}"
 
     def data_for(self, order: Order, world: World) -> dict[str, Any]:
         """Whether it was there before, with something in it: of a database that was lost, or a person's."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from fleet.errors.store import DriverMissing, StoreGone
-from fleet.store.sqlite import FILE, MissingDatabase, OldDatabase, SqliteStore
+from fleet.store.sqlite import MissingDatabase, OldDatabase, SqliteStore
+from fleet.world.home import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
         return SqliteStore(home, funnel, wait=wait)
     except (MissingDatabase, OldDatabase) as error:
         if had and isinstance(error, MissingDatabase):
-            raise StoreGone(home=home, database=had, store=f"{home}/{FILE}") from None
+            raise StoreGone(home=home, database=had, store=f"{home}/{paths.DATABASE}") from None
         from fleet.store.sqlite_setup import make_or_migrate
 
         make_or_migrate(home, funnel, wait=wait)

@@ -25,6 +25,7 @@ from fleet.fast import sqlite
 from fleet.model.version import VERSION
 from fleet.store.transaction import Rows, Store, Tx
 from fleet.world.files.locks import FileLock, noted_in
+from fleet.world.home import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-FILE = "fleet.db"
-LOCK = "fleet.db.writer"
 _LOG = "-wal"  # behind the name of the database: its recent changes
 MARK = 0x666C6565  # "flee", in the header of every database of ours
 SCHEMA = 4
@@ -119,7 +118,7 @@ class SqliteStore(Store):
 
     def __init__(self, home: str, funnel: Funnel, *, wait: float) -> None:
         super().__init__(funnel)
-        self.path = f"{home}/{FILE}"
+        self.path = f"{home}/{paths.DATABASE}"
         self._home = home
         self._wait = wait
         self._lock: FileLock | None = None
@@ -205,7 +204,7 @@ class SqliteStore(Store):
         try:
             taken = self._lock.take(self._wait)
         except OSError as error:  # its file was removed, and cannot be made anew
-            raise HomeUnusable(path=self._home, why=f"{LOCK}: {error.strerror}".lower()) from None
+            raise HomeUnusable(path=self._home, why=f"{paths.WRITERS_LOCK}: {error.strerror}".lower()) from None
         if not taken:
             raise StoreBusy(holder=self._lock.holder(), seconds=self._wait)
         try:
@@ -253,7 +252,7 @@ class SqliteStore(Store):
             log = os.stat(self._log())
         except OSError:
             return
-        noted = noted_in(f"{self._home}/{LOCK}") if log.st_size else []
+        noted = noted_in(f"{self._home}/{paths.WRITERS_LOCK}") if log.st_size else []
         if noted[2:] == [log.st_dev, log.st_ino] and tuple(noted[:2]) != self._file:
             raise StoreMixed(path=self.path)
 
@@ -263,9 +262,9 @@ class SqliteStore(Store):
 
     def _open_lock(self) -> FileLock:
         try:
-            return FileLock(f"{self._home}/{LOCK}")
+            return FileLock(f"{self._home}/{paths.WRITERS_LOCK}")
         except OSError as error:
-            raise HomeUnusable(path=self._home, why=f"{LOCK}: {error.strerror}".lower()) from None
+            raise HomeUnusable(path=self._home, why=f"{paths.WRITERS_LOCK}: {error.strerror}".lower()) from None
 
     def _commit(self) -> None:
         self._refuse_replaced()
@@ -296,7 +295,7 @@ class SqliteStore(Store):
         return self._unreadable(str(error))
 
     def _unreadable(self, why: str) -> FleetError:
-        return StoreUnreadable(path=self.path, why=why, backups=f"{self._home}/backups")
+        return StoreUnreadable(path=self.path, why=why, backups=f"{self._home}/{paths.BACKUPS}")
 
 
 def _file_at(path: str) -> tuple[int, int]:

@@ -11,10 +11,11 @@ from fleet.errors.store import HomeUnusable, StoreNewer, StoreUnreadable, WriteF
 from fleet.fast import sqlite
 from fleet.model.version import VERSION
 from fleet.store.migrations import MIGRATIONS, Migration
-from fleet.store.sqlite import BUSY, FILE, LOCK, MARK, connected, patiently
+from fleet.store.sqlite import BUSY, MARK, connected, patiently
 from fleet.world.clock import Clock
 from fleet.world.files.files import move_into_place
 from fleet.world.files.locks import FileLock
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.errors.families import FleetError
@@ -27,9 +28,9 @@ _A_MOMENT = 0.1
 def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
     """Make the database if it is missing, migrate it if it is old. One does it, the others wait."""
     try:
-        lock = FileLock(f"{home}/{LOCK}")
+        lock = FileLock(f"{home}/{paths.WRITERS_LOCK}")
     except OSError as error:
-        raise HomeUnusable(path=home, why=f"{LOCK}: {error.strerror}".lower()) from None
+        raise HomeUnusable(path=home, why=f"{paths.WRITERS_LOCK}: {error.strerror}".lower()) from None
     try:
         if not lock.take(wait):
             raise StoreBusy(holder=lock.holder(), seconds=wait)
@@ -41,7 +42,7 @@ def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple
 
 
 def _make_or_migrate(home: str, wait: float, migrations: tuple[Migration, ...]) -> None:
-    path = f"{home}/{FILE}"
+    path = f"{home}/{paths.DATABASE}"
     if not os.path.lexists(path):
         _make(path, wait, migrations)
         return
@@ -79,7 +80,7 @@ def _migrate(home: str, db: sqlite.Connection, wait: float, migrations: tuple[Mi
     found: int = db.execute("PRAGMA user_version").fetchone()[0]
     known = migrations[-1].number
     if found > known:
-        raise StoreNewer(path=f"{home}/{FILE}", found=found, known=known, program=VERSION)
+        raise StoreNewer(path=f"{home}/{paths.DATABASE}", found=found, known=known, program=VERSION)
     due = tuple(each for each in migrations if each.number > found)
     if not due:
         return
@@ -99,7 +100,7 @@ def _apply(db: sqlite.Connection, wait: float, due: tuple[Migration, ...]) -> No
 
 
 def _backup(home: str, db: sqlite.Connection, version: int) -> None:
-    folder = Path(home, "backups")
+    folder = Path(home, paths.BACKUPS)
     folder.mkdir(mode=0o700, exist_ok=True)
     discard_unfinished(home)
     target = folder / f"fleet-schema{version}-{Clock().now()}.db"
@@ -111,15 +112,15 @@ def _backup(home: str, db: sqlite.Connection, version: int) -> None:
 
 def discard_unfinished(home: str) -> None:
     """Remove copies that somebody who was killed has left half made. For whoever holds the lock of making."""
-    for left in Path(home, "backups").glob("*.db.making*"):
+    for left in Path(home, paths.BACKUPS).glob("*.db.making*"):
         left.unlink(missing_ok=True)
 
 
 def sweep(home: str, funnel: Funnel) -> None:
     """The same, unless somebody is at it."""
-    if not any(Path(home, "backups").glob("*.db.making*")):
+    if not any(Path(home, paths.BACKUPS).glob("*.db.making*")):
         return
-    lock = FileLock(f"{home}/{LOCK}")
+    lock = FileLock(f"{home}/{paths.WRITERS_LOCK}")
     try:
         if lock.take(_A_MOMENT):
             funnel.through("discard unfinished backups", lambda: discard_unfinished(home))
@@ -128,12 +129,12 @@ def sweep(home: str, funnel: Funnel) -> None:
 
 
 def _translated(home: str, error: Exception) -> FleetError:
-    path = f"{home}/{FILE}"
+    path = f"{home}/{paths.DATABASE}"
     if isinstance(error, OSError):
         return WriteFailed(path=path, why=str(error.strerror or error).lower())
     name: str = getattr(error, "sqlite_errorname", "")
     if name in {"SQLITE_NOTADB", "SQLITE_CORRUPT"}:
-        return StoreUnreadable(path=path, why=str(error), backups=f"{home}/backups")
+        return StoreUnreadable(path=path, why=str(error), backups=f"{home}/{paths.BACKUPS}")
     if name.startswith(BUSY):
         return StoreBusy(holder="another program", seconds=0)
     return WriteFailed(path=path, why=str(error))

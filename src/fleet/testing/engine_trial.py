@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
 from fleet.errors.families import FleetError, Refused
+from fleet.model.branches import INTEGRATION, head_ref, task_ref
 from fleet.testing.scene import make_repository
 from fleet.testing.stub_model import SPEAKERS, StubModel
+from fleet.world.home import paths
 from fleet.world.process import ps
 from fleet.world.process.programs import EffectLock
 from fleet.world.world import fleet_program
@@ -140,10 +142,10 @@ class _Trial:
             return self._judge(fleet, started["id"], self._watch(fleet, started["id"], patience))
 
     def _furnish(self) -> None:
-        for folder in (f"{self._home}/engines", self._person):
+        for folder in (f"{self._home}/{paths.ENGINES}", self._person):
             os.makedirs(folder, mode=0o700)
         Path(self._home, "config.toml").write_text('exit_grace = "2s"\n', encoding="utf-8")
-        shutil.copyfile(self._engine.source, f"{self._home}/engines/{self._engine.name}.toml")
+        shutil.copyfile(self._engine.source, f"{self._home}/{paths.ENGINES}/{self._engine.name}.toml")
         make_repository(self._repository)
         for name, text in self._check.files.items():
             path = Path(self._person, name)
@@ -200,7 +202,7 @@ class _Trial:
         return self._verdict("broken", seen or self._trouble() or _last_line(fleet, ident), **done)
 
     def _arrived(self, fleet: Fleet, ident: str) -> dict[str, bool]:
-        found = fleet.world.git.titles(self._repository, "refs/heads/fleet/main", f"refs/heads/worker/{TASK}")
+        found = fleet.world.git.titles(self._repository, head_ref(INTEGRATION), task_ref(TASK))
         task = fleet.task(project=PROJECT, slug=TASK)
         return {
             "committed": any(title.endswith(MESSAGE) for title in found),

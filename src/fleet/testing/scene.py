@@ -19,7 +19,7 @@ from fleet.errors.families import FleetError
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
-from fleet.world.home import home_record
+from fleet.world.home import home_record, paths
 from fleet.world.process.cgroups import Cgroups
 from fleet.world.process.programs import Programs
 
@@ -92,15 +92,15 @@ class Scene:
             found += [
                 f"worktree {tree.path}" for tree in world.git.worktrees(self.repository) or () if self.home in tree.path
             ]
-            found += [f"inbox {name}" for name in world.files.names("inbox") if name != "archive"]
+            found += [f"inbox {name}" for name in world.files.names(paths.INBOX) if name != "archive"]
             found += [
                 f"claim {claim['kind']} {claim['state']}" for claim in fleet.claims() if claim["kind"] in _OUTSIDE
             ]
             found += [f"journal {each['id']} {each['exec_state']}" for each in fleet.dispatches()]
             found += [f"cgroup {path}" for path in world.cgroups.all_of_home(os.getpid())]
-            found += [f"lock {name}" for name in world.files.names("locks/effects")]
-            for folder in ("workers", "worktrees", "merges"):
-                found += [f"{folder}/{name}" for name in world.files.names(f"projects/{PROJECT}/{folder}")]
+            found += [f"lock {name}" for name in world.files.names(paths.EFFECT_LOCKS)]
+            for folder in (paths.WORKERS, paths.WORKTREES, paths.MERGES):
+                found += [f"{folder}/{name}" for name in world.files.names(paths.project_folder(PROJECT, folder))]
         return found
 
     def _is_ours(self, pid: int) -> bool:
@@ -111,7 +111,9 @@ class Scene:
 
     def close(self) -> None:
         """End everything that was started here, and remove it."""
-        subprocess.run(["tmux", "-S", f"{self.home}/tmux.sock", "kill-server"], capture_output=True, check=False)
+        subprocess.run(
+            ["tmux", "-S", f"{self.home}/{paths.TMUX_SOCKET}", "kill-server"], capture_output=True, check=False
+        )
         for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
             if name.isdigit() and int(name) != os.getpid() and self._is_ours(int(name)):
                 try:

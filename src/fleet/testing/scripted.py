@@ -39,6 +39,7 @@ import sys
 import time
 from pathlib import Path
 
+from fleet.model.branches import INTEGRATION
 from fleet.testing.speaking import STEPS, Voice
 
 # What it does at a later stage when the task's text has no block for it.
@@ -102,7 +103,7 @@ def _do_verdict_once(rest: str) -> None:
 
 def _do_catch_up(_rest: str) -> None:
     identity = ["-c", "user.name=scripted", "-c", "user.email=scripted@localhost"]
-    _run("git", *identity, "merge", "--quiet", "--no-edit", "--strategy-option=ours", "fleet/main")
+    _run("git", *identity, "merge", "--quiet", "--no-edit", "--strategy-option=ours", INTEGRATION)
 
 
 def _do_log(rest: str) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.errors.tools import TmuxRefused
+from fleet.world.home import paths
 from fleet.world.tmux_socket import socket_of
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ class Tmux:
 
     def _start(self) -> None:
         hook = HOOK.replace("{fleet}", _quoted(self._fleet))
-        path = self._files.publish("tmux.conf", (CONFIGURATION + hook).encode())
+        path = self._files.publish(paths.TMUX_SETTINGS, (CONFIGURATION + hook).encode())
         env = {name: value for name, value in os.environ.items() if not _is_scrubbed(name)}
         words = self._cgroups.outside(["tmux", "-S", self.socket, "-f", path, "start-server"], must=True)
         done = self._programs.run("tmux start-server", words, limit=LIMIT, env=env | {"FLEET_HOME": self.home}, cwd="/")

@@ -6,6 +6,7 @@ import os
 
 from fleet.errors.tools import TmuxRefused
 from fleet.world.files import folders
+from fleet.world.home import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def socket_of(home: str, funnel: Funnel) -> str:
 
 def socket_path(home: str) -> str:
     """The same, without making that directory."""
-    path = f"{home}/tmux.sock"
+    path = f"{home}/{paths.TMUX_SOCKET}"
     if len(path.encode()) <= _LONGEST_SOCKET:
         return path
     from fleet.world.home.home_change import id_of_path

@@ -6,7 +6,7 @@ import os
 import sys
 
 from fleet.world.clock import Clock
-from fleet.world.home import home_record
+from fleet.world.home import home_record, paths
 from fleet.world.host import Host
 from fleet.world.ids import Ids
 from fleet.world.made_once import made_once
@@ -150,19 +150,19 @@ class World:
         """A named exclusive lock of this home."""
         from fleet.world.files.gates import Gate
 
-        return Gate(f"{self.home}/locks/{name}.lock", clock=self.clock, host=self.host)
+        return Gate(f"{self.home}/{paths.lock(name)}", clock=self.clock, host=self.host)
 
     def project_gate(self, project: str, name: str) -> Gate:
         """A named exclusive lock of one project."""
         from fleet.world.files.gates import Gate
 
-        return Gate(f"{self.home}/projects/{project}/.locks/{name}.lock", clock=self.clock, host=self.host)
+        return Gate(f"{self.home}/{paths.project_lock(project, name)}", clock=self.clock, host=self.host)
 
     def work_gate(self, name: str, subject: str) -> Gate:
         """The lock of one piece of work: whoever starts or resumes it holds it. Its text says who, exactly."""
         from fleet.world.files.gates import Gate
 
-        path, me = f"{self.home}/locks/{name}.lock", self.processes.me()
+        path, me = f"{self.home}/{paths.lock(name)}", self.processes.me()
         return Gate(path, clock=self.clock, host=self.host, subject=subject, who=me)
 
     def git_gate(self, repository: str) -> Gate:
@@ -175,11 +175,11 @@ class World:
         """The lock that whoever performs a claim's effect holds, their children included."""
         from fleet.world.process.programs import EffectLock
 
-        return EffectLock(f"{self.home}/locks/effects/{claim}.lock")
+        return EffectLock(f"{self.home}/{paths.effect_lock(claim)}")
 
     def forget_effect_lock(self, claim: str) -> None:
         """The claim is history; nobody will look at its lock again."""
-        path = f"{self.home}/locks/effects/{claim}.lock"
+        path = f"{self.home}/{paths.effect_lock(claim)}"
         if os.path.lexists(path):
             self.funnel.through("forget effect lock", lambda: _unlink(path))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fleet.errors.given import BadName, BadTime
 from fleet.model import names
+from fleet.model.branches import INTEGRATION
 from fleet.model.text.sizes import size
 from fleet.model.text.times import duration
 
@@ -357,7 +358,7 @@ SETTINGS = (
         name="integration",
         file=PROJECT_FILE,
         guard="frees",
-        default="fleet/main",
+        default=INTEGRATION,
         expects="a branch",
         accepts=_is_line,
         help="the branch that work is merged into, and that agents start from",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from fleet.model.branches import head_ref
 from fleet.model.dispatch.branch_marks import base_in, birth_in
 from fleet.resources.worktree.half_made import mark as lock_of
 
@@ -34,7 +35,7 @@ def is_made_by(claim: Claim, repository: str, branch: str, world: World) -> bool
 
 def is_ordered(order: Order, world: World) -> bool:
     """Whether the branch bears the mark of the order's project, and still contains the commit that the mark says it began at."""
-    ref, found = f"refs/heads/{order.branch}", world.proofs.branch_mark(order.repository, order.branch)
+    ref, found = head_ref(order.branch), world.proofs.branch_mark(order.repository, order.branch)
     base = base_in(found)
     if not order.branch_mark or not found.startswith(order.branch_mark) or not base:
         return False

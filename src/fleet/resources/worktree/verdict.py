@@ -17,6 +17,7 @@ from fleet.world.git import leftovers, nested_repositories
 from fleet.world.git.git import shown
 from fleet.world.git.ignored import Remains, digest
 from fleet.world.git.worktree_status import repositories_among
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,15 +104,10 @@ def _judge_ignored(claim: Claim, world: World, found: Status, disposable: Sequen
     return Aside(paths=tuple(left.paths), files=left.files, size=left.size) if left.paths else Go()
 
 
-def copies_file(project: str, slug: str) -> str:
-    """Where it is written which files fleet copied into a task's worktree, below the home."""
-    return f"projects/{project}/workers/{slug}/copied.json"
-
-
 def copied_files(world: World, claim: Claim) -> dict[str, str]:
     """The files that fleet copied into a worktree, each with the digest of what it copied; none when that is not known."""
     try:
-        found = json.loads(world.files.read(copies_file(claim.project or "", claim.slug or "")))
+        found = json.loads(world.files.read(paths.copied_files(claim.project or "", claim.slug or "")))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

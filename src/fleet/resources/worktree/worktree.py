@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors.refused import WorktreeRefused
 from fleet.errors.tools import GitRefused
+from fleet.model.branches import head_ref
 from fleet.model.dispatch.worktree_verdict import Aside, Keep
 from fleet.resources.worktree import half_made, half_removed
 from fleet.resources.worktree.branch_ownership import is_made_by, is_ordered, maker_of, mark_late, may_drop
 from fleet.resources.worktree.half_made import UNMADE, mark
 from fleet.resources.worktree.verdict import may_go
 from fleet.world.git.branch_in_use import branch_in_hand
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim, Look
@@ -37,7 +39,7 @@ class Worktree:
 
     def name_for(self, order: Order, world: World) -> str:
         """Keyed by task, not by dispatch."""
-        return f"{world.home}/projects/{order.project}/worktrees/{order.slug}"
+        return f"{world.home}/{paths.worktree(order.project, order.slug or '')}"
 
     def data_for(self, order: Order, _world: World) -> dict[str, Any]:
         """Where it belongs."""
@@ -167,7 +169,7 @@ class Worktree:
     def _drop_branch(self, claim: Claim, world: World, *, held: bool) -> None:
         """Delete the branch if it is provably this project's, merged, and nobody has it in hand. One that stays is remembered."""
         repository, branch, integration = (claim.data.get(each, "") for each in ("repository", "branch", "integration"))
-        commit = world.git.resolve(repository, f"refs/heads/{branch}")
+        commit = world.git.resolve(repository, head_ref(branch))
         if commit is None or not may_drop(claim, repository, branch, world, held=held):
             return
         if not (integration and world.git.contains(repository, integration, commit)):

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from fleet.errors.families import FleetError
 from fleet.errors.refused import NotResumable
+from fleet.model.branches import INTEGRATION, task_branch
 from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,8 +197,8 @@ def _check_done(scene: Scene) -> list[str]:
         faults = [] if over else [f"the task is {task['status']}"]
         if len(task["log"]) != 1:
             faults.append("its log was lost")
-        tree = f"{scene.home}/projects/{PROJECT}/worktrees/s/a.txt"
-        merged = task["archived"] and scene.git("show", "fleet/main:a.txt") == "hello"
+        tree = f"{scene.home}/{paths.worktree(PROJECT, 's')}/a.txt"
+        merged = task["archived"] and scene.git("show", f"{INTEGRATION}:a.txt") == "hello"
         if not (os.path.exists(tree) or merged):
             faults.append("its work was lost")
     return faults
@@ -233,7 +235,7 @@ def _check_merge(scene: Scene) -> list[str]:
         task = fleet.task(project=PROJECT, slug="s")
         if not task["archived"]:
             fleet.merge(project=PROJECT, slug="s")
-    merges = scene.git("log", "--merges", "--format=%s", "fleet/main").splitlines()
+    merges = scene.git("log", "--merges", "--format=%s", INTEGRATION).splitlines()
     if merges != ["Merge s"]:
         faults.append(f"merges on the integration branch: {merges}")
     if scene.git("status", "--porcelain") or scene.git("rev-parse", "--abbrev-ref", "HEAD") != "main":
@@ -282,7 +284,7 @@ def _check_resume(scene: Scene) -> list[str]:
         task = fleet.task(project=PROJECT, slug="t")
         if [task["assignee"]] != working or task["status"] != "in_progress":
             faults.append(f"the task is {task['status']}, with {task['assignee']}")
-    return faults if scene.git("show", "worker/t:a.txt") == "hello" else [*faults, "its work was lost"]
+    return faults if scene.git("show", f"{task_branch('t')}:a.txt") == "hello" else [*faults, "its work was lost"]
 
 
 def _sweep(fleet: Fleet) -> None:

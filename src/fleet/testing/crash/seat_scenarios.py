@@ -11,6 +11,7 @@ from fleet.api.fleet import Fleet
 from fleet.errors.contested import GateHeld
 from fleet.errors.families import FleetError
 from fleet.errors.refused import CoordinatorLives
+from fleet.model.branches import task_branch
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.identity import Identity
 from fleet.store import queries as q
@@ -18,6 +19,7 @@ from fleet.testing.crash.scenarios import COMMIT, Scenario, add_bystander, until
 from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs.coord import replace
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from typing import Any
@@ -148,7 +150,7 @@ def _handed_off(scene: Scene) -> None:
     add_bystander(scene)
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", *HALF)
-        until(lambda: "Add a" in scene.git("log", "--format=%s", "worker/t"))
+        until(lambda: "Add a" in scene.git("log", "--format=%s", task_branch("t")))
         fleet.hand_off(ident, reason="full", written="mind the gap")
     Path(scene.root, "old").write_text(ident, encoding="utf-8")
 
@@ -174,14 +176,14 @@ def _check_drain(scene: Scene) -> list[str]:
     with scene.fleet() as fleet:
         [entry], task = fleet.handoffs(PROJECT), fleet.task(project=PROJECT, slug="t")
         living = [agent["id"] for agent in fleet.agents()]
-        prompts = [fleet.files_of_home(f"inbox/{name}") for name in fleet.files.names("inbox")]
+        prompts = [fleet.files_of_home(f"{paths.INBOX}/{name}") for name in fleet.files.names(paths.INBOX)]
         lineage = [fleet.journal(ident)["predecessor"] for ident in living]
     faults = [] if (entry["state"], [entry["successor"]]) == ("done", living) else [f"{entry}, and {living} live"]
     if ([task["assignee"]], lineage) != (living, [old]):
         faults.append(f"the task is with {task['assignee']}, after {lineage}")
     if len(prompts) != 1 or "mind the gap" not in prompts[0]:
         faults.append(f"{len(prompts)} prompts")
-    return faults if scene.git("show", "worker/t:a.txt") == "hello" else [*faults, "its work was lost"]
+    return faults if scene.git("show", f"{task_branch('t')}:a.txt") == "hello" else [*faults, "its work was lost"]
 
 
 SEAT_SCENARIOS = {

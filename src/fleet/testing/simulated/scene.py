@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet.api.fleet import Fleet
+from fleet.model.branches import HEADS, head_ref
 from fleet.model.identity import Identity
 from fleet.model.text.times import SECOND
 from fleet.testing.simulated.clock import NEW_YEAR
 from fleet.testing.simulated.machine import SimulatedMachine
 from fleet.testing.simulated.world import SimulatedWorld
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +115,7 @@ class SimulatedScene:
 
     def commit(self, slug: str, name: str = "work", text: str = "work\n") -> str:
         """Commit a file in a task's worktree. The commit."""
-        tree = f"{self.home}/projects/{PROJECT}/worktrees/{slug}"
+        tree = f"{self.home}/{paths.worktree(PROJECT, slug)}"
         Path(tree, name).write_text(text, encoding="utf-8")
         self.git("add", name, cwd=tree)
         self.git("commit", "--quiet", f"--message={name}", cwd=tree)
@@ -173,14 +175,14 @@ class SimulatedScene:
 
 def _make_repository(path: str) -> None:
     """Write a repository with one empty commit, as `git init` and `git commit` would; it costs no process."""
-    for folder in ("objects", "refs/heads"):
+    for folder in ("objects", HEADS):
         os.makedirs(f"{path}/.git/{folder}")
-    Path(path, ".git/HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
+    Path(path, ".git/HEAD").write_text(f"ref: {head_ref('main')}\n", encoding="ascii")
     Path(path, ".git/config").write_text(_GIT_CONFIG, encoding="ascii")
     tree = _write_object(path, "tree", b"")
     who = f"scene <scene@localhost> {NEW_YEAR // SECOND} +0000"
     commit = _write_object(path, "commit", f"tree {tree}\nauthor {who}\ncommitter {who}\n\nfirst\n".encode())
-    Path(path, ".git/refs/heads/main").write_text(f"{commit}\n", encoding="ascii")
+    Path(path, ".git", head_ref("main")).write_text(f"{commit}\n", encoding="ascii")
 
 
 def _write_object(path: str, kind: str, content: bytes) -> str:

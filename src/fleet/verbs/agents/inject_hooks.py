@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.engines import hooks
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -22,7 +23,7 @@ def inject(ground: Ground, engine: Engine, autonomy: str | None) -> tuple[tuple[
     keep_dialect(ground, engine)
     path = _keep(
         ground,
-        f"hooks/{engine.name}-{autonomy or 'any'}.json",
+        paths.hook_settings(engine.name, autonomy),
         hooks.settings(engine, autonomy, ground.world.fleet_program),
     )
     each = hooks.said_for_each(engine, ground.world.fleet_program)
@@ -33,7 +34,7 @@ def inject(ground: Ground, engine: Engine, autonomy: str | None) -> tuple[tuple[
 
 def keep_dialect(ground: Ground, engine: Engine) -> None:
     """Write down what `fleet hook` has to know of the engine."""
-    _keep(ground, f"hooks/{engine.name}.dialect.json", hooks.dialect(engine))
+    _keep(ground, paths.hook_dialect(engine.name), hooks.dialect(engine))
 
 
 def _keep(ground: Ground, name: str, text: str) -> str:

@@ -33,6 +33,7 @@ from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.reclaim import reclaim
 from fleet.verbs.homes.ownership import is_own, offer, refuse_foreign, why_foreign
 from fleet.verbs.projects import remote_control
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.query import Query
@@ -54,7 +55,7 @@ def hand_off(ground: Ground, ident: str, *, reason: str, written: str = "", by: 
             ground.commit(_step(held, f"hand off {ident} after all", q.RENEW_HANDOFF))
         return document(held) | {"changed": False, "warnings": warned}
     entry = ground.world.ids.dispatch()
-    name = f"handoffs/{ident}-{entry}.md"
+    name = paths.handoff(ident, entry)
     ground.world.files.publish(name, compose(ground, row, reason=reason, written=written).encode())
     added = ground.commit(_queue(row, entry, name, reason, by))
     return document(added["entry"]) | {"changed": added["added"], "warnings": warned}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from fleet.model.branches import task_ref
 from fleet.model.text.times import iso
 from fleet.store import queries as q
 
@@ -76,7 +77,7 @@ def _work(ground: Ground, row: Row) -> tuple[list[str], list[str]]:
     if row["slug"] is None or not row["base"]:
         return [], []
     repository = ground.project(row["project"])["path"]
-    branch = f"refs/heads/worker/{row['slug']}"
+    branch = task_ref(row["slug"])
     commits = [f"commit: {title}" for title in ground.world.git.titles(repository, row["base"], branch)]
     files = ground.world.git.changed_files(repository, row["base"], branch)
     more = [f"and {len(files) - _FILES} more"] if len(files) > _FILES else []

@@ -11,6 +11,7 @@ from fleet.errors.given import Ambiguous
 from fleet.model import names
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.store import queries as q
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows
@@ -72,9 +73,9 @@ def archived(ground: Ground, ident: str) -> dict[str, Any] | None:
 
 def _journals(ground: Ground) -> list[str]:
     """The files of the archive; what is just being written, or was when somebody was killed, is none."""
-    return [name for name in ground.world.files.names("dispatches/archive") if _JOURNAL.fullmatch(name)]
+    return [name for name in ground.world.files.names(paths.JOURNALS) if _JOURNAL.fullmatch(name)]
 
 
 def _read(ground: Ground, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(ground.world.files.read(f"dispatches/archive/{name}"))
+    found: dict[str, Any] = json.loads(ground.world.files.read(f"{paths.JOURNALS}/{name}"))
     return found

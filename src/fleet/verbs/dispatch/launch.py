@@ -24,7 +24,6 @@ from fleet.model.dispatch.steps import EXEC_STEPS, is_pending
 from fleet.model.identity import Identity
 from fleet.model.tables import change, target
 from fleet.model.text import escapes, jsontext
-from fleet.resources.worktree.verdict import copies_file
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
@@ -33,6 +32,7 @@ from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.resume import conversation
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.git.ignored import digest
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -82,7 +82,7 @@ def launch(ground: Ground, ident: str) -> Launched:
             who=f"session fleet-{ident}", project=row["project"], slug=row["slug"] or "", now=f"its dispatch is {now}"
         )
     repository = ground.project(row["project"])["path"]
-    cwd = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}" if row["slug"] else repository
+    cwd = f"{ground.world.home}/{paths.worktree(row['project'], row['slug'])}" if row["slug"] else repository
     if row["slug"]:
         _set_up(ground, row, repository, cwd)
     made = replace(_words(ground, row, prompt_file, cwd), lease=ground.world.rooms.handed_on())
@@ -118,7 +118,7 @@ def _inbox(ground: Ground, ident: str) -> str:
     """The file with its prompt: its own, or the one that its predecessor handed over."""
     rows = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
     held = [row["name"] for row in rows if row["kind"] == "coord_prompt_inbox" and row["state"] == "live"]
-    return held[-1] if held else f"inbox/{ident}.md"
+    return held[-1] if held else paths.prompt(ident)
 
 
 def _take_off(row: Row, me: str, proof: str, joined: dict[str, dict[str, str]]) -> Change:
@@ -202,12 +202,13 @@ def _is_remote(ground: Ground, row: Row) -> bool:
 
 def _bin(ground: Ground) -> str:
     """A directory with nothing but fleet in it: what agents call is this fleet, and nothing else of ours is on their PATH."""
-    folder, link = f"{ground.world.home}/bin", f"{ground.world.home}/bin/fleet"
+    link = f"{ground.world.home}/{paths.FLEET_LINK}"
+    folder = os.path.dirname(link)
     if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(ground.world.fleet_program):
         gate = ground.world.gate("bin")
         gate.take(wait=_LINK_WAIT)
         try:
-            ground.world.files.link("bin/fleet", to=ground.world.fleet_program)
+            ground.world.files.link(paths.FLEET_LINK, to=ground.world.fleet_program)
         finally:
             gate.give()
     return folder
@@ -234,7 +235,7 @@ def _set_up(ground: Ground, row: Row, repository: str, cwd: str) -> None:
 
 def _comfort(ground: Ground, row: Row, repository: str, cwd: str) -> None:
     """Once in a worktree's life: copy the files that .worktreeinclude names, and run the project's setup command."""
-    marker = f"projects/{row['project']}/workers/{row['slug']}/set-up"
+    marker = paths.setup_mark(row["project"], row["slug"])
     if os.path.exists(f"{ground.world.home}/{marker}"):
         return
     names = [name for name in included(ground, repository) if not os.path.lexists(os.path.join(cwd, name))]
@@ -256,7 +257,7 @@ def _note_copies(ground: Ground, row: Row, repository: str, names: list[str]) ->
     """Write down what is about to be copied: a copy that nobody changes is reproducible, and goes with its worktree."""
     if not names:
         return
-    path = copies_file(row["project"], row["slug"])
+    path = paths.copied_files(row["project"], row["slug"])
     before = json.loads(ground.world.files.read(path)) if os.path.exists(f"{ground.world.home}/{path}") else {}
     copies = before | {name: digest(os.path.join(repository, name)) for name in names}
     ground.world.files.publish(path, json.dumps(copies).encode())
@@ -293,7 +294,7 @@ def run_hook(ground: Ground, row: Row, setting: str, cwd: str) -> None:
     told = ground.setting(setting, row["project"])
     if not told:
         return
-    log = f"{ground.world.home}/logs/{row['id']}.{setting.rpartition('.')[2]}.log"
+    log = f"{ground.world.home}/{paths.log(row['id'], setting.rpartition('.')[2])}"
     done = ground.world.programs.record(setting, ["/bin/sh", "-c", told], path=log, limit=_SETUP_LIMIT, cwd=cwd)
     if not done.ok:
         said = escapes.tail(" ".join(f"{done.out} {done.err}".split()), _REASON, more=log)

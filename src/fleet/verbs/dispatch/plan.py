@@ -15,6 +15,7 @@ from fleet.engines.reader import engine as read_engine
 from fleet.errors.absent import NoSuchTask
 from fleet.errors.families import BadInput
 from fleet.errors.refused import NotReady, NotTrusted
+from fleet.model.branches import task_branch
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
 from fleet.model.tasks.pipeline import KIND_AT
@@ -151,7 +152,7 @@ def _branches(ground: Ground, wanted: Wanted, repository: str) -> tuple[str, str
 def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str, base: str | None, task: Row) -> Order:
     world = ground.world
     ident = world.ids.dispatch()
-    branch = f"worker/{wanted.slug}" if wanted.slug else ""
+    branch = task_branch(wanted.slug) if wanted.slug else ""
     order = Order(
         dispatch=ident,
         kind=wanted.kind,

@@ -26,6 +26,7 @@ from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.homes.ownership import why_foreign
 from fleet.verbs.resume.work_lock import gate_to_let_go
 from fleet.verbs.sweep import trash
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.worktree_verdict import Verdict
@@ -188,7 +189,7 @@ def _tear_down(ground: Ground, claim: Claim) -> None:
     """
     told = _teardown(ground, claim.project)
     if told and claim.state == "live" and os.path.isdir(claim.name):
-        ground.world.files.unlink(f"projects/{claim.project}/workers/{claim.slug}/set-up")
+        ground.world.files.unlink(paths.setup_mark(claim.project or "", claim.slug or ""))
         ground.world.programs.record("worktree.teardown", ["/bin/sh", "-c", told], limit=TEARDOWN_LIMIT, cwd=claim.name)
 
 
@@ -274,7 +275,7 @@ def archive(ground: Ground, ident: str) -> str:
     row, document = ground.store.read(lambda rows: (rows.one(q.DISPATCH_BY_ID, id=ident), journal(rows, ident)))
     if row is None:
         return ""
-    name = f"dispatches/archive/{ident}-{row['updated_at']}.json"
+    name = f"{paths.JOURNALS}/{ident}-{row['updated_at']}.json"
     ground.world.files.publish(name, json.dumps(document, indent=2, ensure_ascii=False).encode())
     ground.commit(_forget(ident))
     return name

@@ -18,6 +18,7 @@ from fleet.model.dispatch.claim import Claim
 from fleet.model.identity import Identity
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,7 +71,7 @@ def _look(ground: Ground, row: Row, groups: list[Claim], census: Census) -> Rema
     alive = [who for who in ours if ground.world.processes.life(who) == "alive"]
     if process is None or row["slug"] is None or row["kind"] == "finisher" or _is_confined(ground, process, groups):
         return Remains(ours=alive, strangers=[], unreadable=[])
-    tree = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}"
+    tree = f"{ground.world.home}/{paths.worktree(row['project'], row['slug'])}"
     found, closed = census.working_in(tree, since=process, server=Identity.parse(row["server"] or ""))
     known = {*pids, *(excused(ground, row, census) if found else ())}
     return Remains(ours=alive, strangers=[pid for pid in found if pid not in known], unreadable=closed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.contested import WorktreeBusy
 from fleet.errors.tools import GitRefused
+from fleet.model.branches import task_branch
 from fleet.model.dispatch.remedies import may_settle
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED, Evidence, Outcome, outcome
 from fleet.model.dispatch.steps import EXEC_STEPS, is_in_flight, is_pending, is_unfinished
@@ -23,6 +24,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.dispatch.find import archived
 from fleet.verbs.dispatch.looking import look_at_end
 from fleet.verbs.dispatch.reclaim import reclaim
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -125,7 +127,7 @@ def _work(ground: Ground, row: Row) -> str | None:
     """Return the commit that the task's branch is at now that its agent is dead; None when there is none, or git does not say."""
     if row["slug"] is None:
         return None
-    branch = f"worker/{row['slug']}"
+    branch = task_branch(row["slug"])
     try:
         return ground.world.git.branches(ground.project(row["project"])["path"], branch).get(branch)
     except GitRefused:
@@ -151,7 +153,7 @@ def _keep_output(ground: Ground, row: Row, pane: Pane | None) -> None:
     if text is not None:
         kept = "\n".join(line.rstrip() for line in text.rstrip().splitlines())
         text = escapes.tail(f"{kept}\n", LOG_BYTES) if kept else ""
-        ground.world.files.publish(f"logs/{row['id']}.log", text.encode())
+        ground.world.files.publish(paths.log(row["id"]), text.encode())
 
 
 def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground, work: str | None) -> Change:

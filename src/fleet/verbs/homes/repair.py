@@ -20,7 +20,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.homes.ownership import offer
 from fleet.verbs.jobs.abandoned import has_runner
-from fleet.world.home import home_change
+from fleet.world.home import home_change, paths
 from fleet.world.tmux_socket import socket_path
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Ground
 
-_FOLDERS = ("worktrees", "merges")
+_FOLDERS = (paths.WORKTREES, paths.MERGES)
 _MOST = 1_000
 
 
@@ -88,7 +88,7 @@ def _living(ground: Ground) -> list[str]:
     jobs = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=None, most=_MOST))
     mine = [row for row in jobs if row["home"] in {None, world.record.id} and row["state"] == "running"]
     found += [f"the runner of job {row['id']}" for row in mine if has_runner(ground, row["id"])]
-    locks = [name.removesuffix(".lock") for name in world.files.names("locks/effects")]
+    locks = [name.removesuffix(".lock") for name in world.files.names(paths.EFFECT_LOCKS)]
     return found + [f"whoever is at claim {each}" for each in locks if not world.effect_lock(each).is_free()]
 
 
@@ -112,10 +112,10 @@ def _trees(ground: Ground) -> tuple[list[tuple[str, str]], list[str]]:
     """The worktrees in the home with their repositories; and those of which none is known, in words."""
     known = {row["name"]: row["path"] for row in ground.store.read(lambda rows: rows.all(q.ALL_PROJECTS))}
     files, found, lost = ground.world.files, [], []
-    for project in files.names("projects"):
+    for project in files.names(paths.PROJECTS):
         for folder in _FOLDERS:
-            for name in files.names(f"projects/{project}/{folder}"):
-                path = f"{_here(ground)}/projects/{project}/{folder}/{name}"
+            for name in files.names(paths.project_folder(project, folder)):
+                path = f"{_here(ground)}/{paths.project_folder(project, folder)}/{name}"
                 if project in known:
                     found.append((path, known[project]))
                 else:

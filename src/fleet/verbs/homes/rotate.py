@@ -16,6 +16,7 @@ from fleet.errors.families import Refused
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.views.operations import FOREVER
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from fleet.world.files.files import Files
 
 STEP = 5_000
-FOLDER = "operations"
 _NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
 
 
@@ -37,7 +37,7 @@ def rotate(store: Store, files: Files, *, before: int, commit: Callable[[Change]
         if not rows:
             return {"moved": moved, "files": made}
         name = f"{rows[0]['seq']:012d}-{rows[-1]['seq']:012d}.jsonl.gz"
-        files.publish(f"{FOLDER}/{name}", _compressed(rows))
+        files.publish(f"{paths.OPERATIONS}/{name}", _compressed(rows))
         made.append(name)
         moved += commit(_forget(rows[0]["seq"], rows[-1]["seq"]))["forgotten"]
 
@@ -50,7 +50,7 @@ def archived(files: Files) -> Iterator[Row]:
 
 
 def _rows_of(files: Files, name: str) -> Iterator[Row]:
-    text = gzip.decompress(files.read(f"{FOLDER}/{name}")).decode()
+    text = gzip.decompress(files.read(f"{paths.OPERATIONS}/{name}")).decode()
     return map(json.loads, text.split("\n")[:-1])
 
 
@@ -73,12 +73,14 @@ def _is_kept(store: Store, files: Files, name: str, span: tuple[int, int]) -> bo
         why = (
             "was written before an older backup was restored, and has the numbers of other operations than the database"
         )
-        raise Refused(what=f"{files.root}/{FOLDER}/{name} {why}; move it to another folder, then rotate again")
+        raise Refused(
+            what=f"{files.root}/{paths.OPERATIONS}/{name} {why}; move it to another folder, then rotate again"
+        )
     return bool(there)
 
 
 def _archives(files: Files) -> list[str]:
-    return [name for name in files.names(FOLDER) if _NAME.fullmatch(name)]
+    return [name for name in files.names(paths.OPERATIONS) if _NAME.fullmatch(name)]
 
 
 def _forget(first: int, last: int) -> Change:

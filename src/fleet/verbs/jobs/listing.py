@@ -19,6 +19,7 @@ from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.abandoned import has_runner
 from fleet.verbs.jobs.items.own_processes import open_claims
 from fleet.verbs.jobs.run import summary
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +70,7 @@ def jobs(ground: Ground, project: str | None) -> list[dict[str, Any]]:
 def job(ground: Ground, ident: str) -> dict[str, Any]:
     """One job: how it stands, and where its report is."""
     row = ground.store.read(lambda rows: records.job_of(rows, ident))
-    folder = f"{ground.world.home}/jobs/{ident}"
+    folder = f"{ground.world.home}/{paths.job(ident)}"
     reports = {kind: f"{folder}/report.{kind}" for kind in ("html", "md")}
     there = {kind: path if os.path.exists(path) else None for kind, path in reports.items()}
     more = {
@@ -151,10 +152,10 @@ def _with_times(each: dict[str, Any]) -> dict[str, Any]:
 def logs(ground: Ground, ident: str, given: str | None) -> Iterator[tuple[str, str]]:
     """What steps printed: of one item, or of all that were tried."""
     wanted = find_item(ground, ident, given)["id"] if given else None
-    for name in sorted(ground.world.files.names(f"jobs/{ident}/steps"), key=_order):
+    for name in sorted(ground.world.files.names(paths.job_step(ident)), key=_order):
         mine = name.partition(".")[0]
         if name.endswith((".log", ".out")) and wanted in {None, mine}:
-            path = f"jobs/{ident}/steps/{name}"
+            path = paths.job_step(ident, name)
             yield name.rpartition(".")[0], ground.world.files.read(path).decode("utf-8", "replace")
 
 

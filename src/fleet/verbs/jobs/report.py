@@ -11,6 +11,7 @@ from fleet.model.text import escapes
 from fleet.model.text.times import SECOND, age, iso
 from fleet.store import queries as q
 from fleet.verbs.jobs import progress, results
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,9 @@ def write_report(ground: Ground, job: Row) -> dict[str, str]:
         "html": escapes.text("".join(_page(ground, job, counts))).encode(),
         "md": escapes.text("".join(_markdown(ground, job, counts))).encode(),
     }
-    return {kind: ground.world.files.publish(f"jobs/{job['id']}/report.{kind}", text) for kind, text in made.items()}
+    return {
+        kind: ground.world.files.publish(paths.job(job["id"], f"report.{kind}"), text) for kind, text in made.items()
+    }
 
 
 def _line(job: Row, counts: dict[str, int]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.model.text.times import iso_or_none
 from fleet.store import queries as q
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ def pages(ground: Ground, job: str, state: str | None = None) -> Iterator[Row]:
 
 def of_map(ground: Ground, job: Row) -> dict[str, Any]:
     """What {map.…} stands for: two files, and two counts."""
-    folder = f"{ground.world.home}/jobs/{job['id']}"
+    folder = f"{ground.world.home}/{paths.job(job['id'])}"
     counts = {row["state"]: row["n"] for row in ground.store.read(lambda rows: rows.all(q.COUNT_ITEMS, job=job["id"]))}
     files = {"results": f"{folder}/results.json", "failed": f"{folder}/failed.json"}
     return files | {"total": sum(counts.values()), "done": counts.get("done", 0)}
@@ -45,7 +46,9 @@ def write(ground: Ground, job: Row) -> None:
             json.dumps(_told(row), ensure_ascii=False) for row in pages(ground, job["id"]) if row["state"] in wanted
         )
         text = ",\n".join(lines)
-        ground.world.files.publish(f"jobs/{job['id']}/{name}.json", f"[\n{text}\n]\n".encode(errors="backslashreplace"))
+        ground.world.files.publish(
+            paths.job(job["id"], f"{name}.json"), f"[\n{text}\n]\n".encode(errors="backslashreplace")
+        )
 
 
 def _told(row: Row) -> dict[str, Any]:

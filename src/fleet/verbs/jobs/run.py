@@ -12,6 +12,7 @@ from fleet.errors.contested import StoreBusy
 from fleet.errors.families import FleetError, JobFailed, Refused, StoreError
 from fleet.errors.refused import NotMergeable
 from fleet.errors.tools import GitRefused
+from fleet.model.branches import job_branch
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import read
 from fleet.model.text.times import SECOND
@@ -23,6 +24,7 @@ from fleet.verbs.jobs.items.in_place import InPlace
 from fleet.verbs.jobs.items.own_processes import OwnProcesses, end_left
 from fleet.verbs.jobs.progress import Telling
 from fleet.verbs.jobs.report import write_report
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +80,7 @@ def summary(ground: Ground, job: Row) -> dict[str, Any]:
     """How a job stands, in few words."""
     counts = Telling(ground, job, lambda _event: None).counted()
     head = {name: job[name] for name in ("id", "name", "project", "state", "phase", "reason")}
-    return head | {"items": {name: counts[name] for name in (*items.STATES, "total")}, "branch": attempts.branch(job)}
+    return head | {"items": {name: counts[name] for name in (*items.STATES, "total")}, "branch": job_branch(job["id"])}
 
 
 class Runner:
@@ -149,7 +151,7 @@ class Runner:
         self.telling.progress(now=True)
 
     def _tree(self) -> str:
-        return f"{self._ground.world.home}/projects/{self._job['project']}/worktrees/{items.slug(self._job['id'], 'setup')}"
+        return f"{self._ground.world.home}/{paths.worktree(self._job['project'], items.slug(self._job['id'], 'setup'))}"
 
     def _map(self) -> None:
         if self._workflow.map.isolation == "none":

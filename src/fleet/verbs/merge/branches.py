@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fleet.errors.contested import GateHeld
 from fleet.errors.families import Refused
 from fleet.errors.tools import GitRefused
+from fleet.model.branches import head_ref, task_branch
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.world.git.branch_in_use import branch_in_hand
 
@@ -24,21 +25,21 @@ def integration_branch(ground: Ground, project: str, repository: str) -> tuple[s
     MergesMissing: it was deleted, and work that was merged into it is nowhere else.
     """
     name = ground.setting("integration", project)
-    commit = ground.world.git.resolve(repository, f"refs/heads/{name}")
+    commit = ground.world.git.resolve(repository, head_ref(name))
     if commit is not None:
         return name, commit
     refuse_missing(ground, project)
     target = _target_before(ground, project, repository) or target_branch(ground, project, repository)
-    start = ground.world.git.resolve(repository, f"refs/heads/{target}")
+    start = ground.world.git.resolve(repository, head_ref(target))
     if start is None:
         raise GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
     gate = ground.world.git_gate(repository)
     gate.take(wait=60)
     try:
-        if ground.world.git.resolve(repository, f"refs/heads/{name}") is None:
+        if ground.world.git.resolve(repository, head_ref(name)) is None:
             ground.world.git.note_followed(repository, target)
             ground.world.git.set_branch(repository, name, new=start, old="")
-        made = ground.world.git.resolve(repository, f"refs/heads/{name}")
+        made = ground.world.git.resolve(repository, head_ref(name))
     finally:
         gate.give()
     if made is None:
@@ -51,11 +52,6 @@ def _target_before(ground: Ground, project: str, repository: str) -> str:
     """Return the branch that the integration branch was made from before, if it is still there; else empty."""
     known = _followed(ground, project, repository)
     return known if known and known in ground.world.git.branches(repository, known) else ""
-
-
-def branch_of(slug: str) -> str:
-    """Return the name of a task's own branch."""
-    return f"worker/{slug}"
 
 
 def refuse_checked_out(ground: Ground, repository: str, branch: str) -> None:
@@ -79,7 +75,7 @@ def of_task(
     ground: Ground, project: str, slug: str, repository: str, *, onto: str | None = None
 ) -> tuple[str, str | None, bool]:
     """The branch that a task begins at, its commit, and whether the task's own is there already; git is asked once."""
-    name, mine = onto or ground.setting("integration", project), f"worker/{slug}"
+    name, mine = onto or ground.setting("integration", project), task_branch(slug)
     target = "" if onto else _followed(ground, project, repository)
     found = ground.world.git.branches(repository, name, mine, *filter(None, [target]))
     if not onto:

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors.families import Refused
+from fleet.model.branches import head_ref
 from fleet.verbs.merge.branches import integration_branch, target_branch
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.world.git.branch_in_use import holders
@@ -29,7 +30,7 @@ def land(ground: Ground, project: str, *, dry: bool = False, here: str | None = 
     refuse_missing(ground, project)
     integration, tip = integration_branch(ground, project, repository)
     target = target_branch(ground, project, repository)
-    old = git.resolve(repository, f"refs/heads/{target}")
+    old = git.resolve(repository, head_ref(target))
     commits = git.commits(repository, old, tip) if old else None
     if old is None or commits is None:
         raise Refused(what=f"git does not say what {target} has; is there a branch {target} in {repository}?")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors.families import Contested, FleetError, Refused
 from fleet.errors.refused import IllegalStep, NotMergeable, NotTrusted, WorkMoved
 from fleet.errors.tools import GitRefused
+from fleet.model.branches import head_ref, task_branch, task_ref
 from fleet.model.dispatch.steps import EXEC_STEPS, owner
 from fleet.model.tables import change
 from fleet.model.text.times import HOUR, SECOND, duration
@@ -23,11 +24,12 @@ from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import acquire, intent
 from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
 from fleet.verbs.homes.ownership import note_home, refuse_foreign_bundle
-from fleet.verbs.merge.branches import branch_of, follow, integration_branch, refuse_checked_out
+from fleet.verbs.merge.branches import follow, integration_branch, refuse_checked_out
 from fleet.verbs.merge.merge_tree import merge_commit, refuse_changed_tree, tree_state
 from fleet.verbs.merge.named_commit import refuse_moved
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.verbs.sweep import trash
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
@@ -46,7 +48,7 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
         integration, _tip = integration_branch(ground, project, repository)
         base = follow(ground, project, repository)
         state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-        tip = ground.world.git.resolve(repository, f"refs/heads/{branch_of(slug)}")
+        tip = ground.world.git.resolve(repository, task_ref(slug))
         _refuse_unfinished(project, slug, state)
         if state["merged"] and state["archived"]:
             known = {"project": project, "task": slug, "commit": state["merged"]}
@@ -61,7 +63,7 @@ def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
             if tip is None and (state["archived"] or (state["status"] == "done" and not elsewhere)):
                 raise _without_branch(project, slug)
             if elsewhere or tip is None:
-                why = elsewhere or f"there is no branch {branch_of(slug)}"
+                why = elsewhere or f"there is no branch {task_branch(slug)}"
                 park_task(ground, project, slug, state, why)
                 raise _unmergeable(project, slug, why)
             order = order_for(ground, project, slug, repository, (integration, base, tip))
@@ -75,7 +77,7 @@ def _branch_gone(slug: str, state: Row) -> str:
     if state["work"] is None or state["archived"]:
         return ""
     work = state["work"][:12]
-    return f"{branch_of(slug)} is gone; its work is at {work}: `git branch {branch_of(slug)} {work}` puts it back"
+    return f"{task_branch(slug)} is gone; its work is at {work}: `git branch {task_branch(slug)} {work}` puts it back"
 
 
 def _found_merged(ground: Ground, order: Order, tip: str) -> dict[str, Any]:
@@ -95,25 +97,25 @@ def park_moved(ground: Ground, project: str, slug: str, state: Row, tip: str | N
 
 def astray(ground: Ground, project: str, slug: str, repository: str, integration: str) -> str:
     """Why a task whose branch has nothing new is not just called merged: its agent has committed elsewhere. Empty: it has not."""
-    path = f"{ground.world.home}/projects/{project}/worktrees/{slug}"
+    path = f"{ground.world.home}/{paths.worktree(project, slug)}"
     trees = ground.world.git.worktrees(repository)
     if trees is None:
         raise GitRefused(what=f"say what the worktree of {slug} has", why="it does not list the worktrees")
     for tree in trees:
-        if os.path.realpath(tree.path) != os.path.realpath(path) or tree.branch == branch_of(slug):
+        if os.path.realpath(tree.path) != os.path.realpath(path) or tree.branch == task_branch(slug):
             continue
-        commits = ground.world.git.commits(repository, f"refs/heads/{integration}", tree.head)
+        commits = ground.world.git.commits(repository, head_ref(integration), tree.head)
         if commits is None:
             return "git does not say what its worktree has"
         if commits:
             where = f"the branch {tree.branch}" if tree.branch else "no branch"
-            return f"its worktree is on {where}, with work that worker/{slug} does not have"
+            return f"its worktree is on {where}, with work that {task_branch(slug)} does not have"
     return ""
 
 
 def _unsaved(ground: Ground, project: str, slug: str) -> str:
     """The same for an agent that has committed nothing at all."""
-    path = f"{ground.world.home}/projects/{project}/worktrees/{slug}"
+    path = f"{ground.world.home}/{paths.worktree(project, slug)}"
     if not os.path.isdir(path):
         return ""
     if ground.world.git.is_dirty(path) is None:
@@ -122,19 +124,21 @@ def _unsaved(ground: Ground, project: str, slug: str) -> str:
     more = f" and {len(files) - _LISTED} more" if len(files) > _LISTED else ""
     listed = ", ".join(line[3:] for line in files[:_LISTED]) + more
     return (
-        f"nothing new is committed on worker/{slug}, but its worktree has uncommitted work: {listed}" if files else ""
+        f"nothing new is committed on {task_branch(slug)}, but its worktree has uncommitted work: {listed}"
+        if files
+        else ""
     )
 
 
 def _without_branch(project: str, slug: str) -> NotMergeable:
     """It is done, and stays so."""
     advice = f"it was done without an agent, or its branch is gone: `fleet task show {slug} -p {project}`"
-    why = f"there is no branch worker/{slug}"
+    why = f"there is no branch {task_branch(slug)}"
     return NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
 def _unmergeable(project: str, slug: str, why: str) -> NotMergeable:
-    advice = f"bring its work onto {branch_of(slug)}, then `fleet task retry {slug} -p {project}`"
+    advice = f"bring its work onto {task_branch(slug)}, then `fleet task retry {slug} -p {project}`"
     return NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
@@ -212,7 +216,7 @@ def order_for(ground: Ground, project: str, slug: str, repository: str, refs: tu
         project=project,
         slug=slug,
         repository=repository,
-        branch=branch_of(slug),
+        branch=task_branch(slug),
         base=base,
         work=work,
         integration=integration,
@@ -290,7 +294,7 @@ def _verify(ground: Ground, order: Order, path: str) -> bool:
     limit = duration(ground.setting("verify_limit", order.project)) / SECOND
     # It carries the finisher's mark: if that one is killed, a sweep finds what it left at work.
     env = {**os.environ, "FLEET_HOME": ground.world.home, "FLEET_DISPATCH_ID": order.dispatch}
-    log = f"{ground.world.home}/logs/{order.dispatch}.verify.log"
+    log = f"{ground.world.home}/{paths.log(order.dispatch, 'verify')}"
     done = ground.world.programs.record("verify", ["/bin/sh", "-c", told], path=log, limit=limit, cwd=path, env=env)
     if not done.ok:
         output = f"{done.out}\n{done.err}".replace("\0", "").strip()
@@ -397,7 +401,7 @@ def carry_on(ground: Ground, row: Row) -> None:
     project, slug = row["project"], row["slug"]
     state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
     repository, integration = ground.project(project)["path"], ground.setting("integration", project)
-    work = state["work"] or ground.world.git.resolve(repository, f"refs/heads/{branch_of(slug)}")
+    work = state["work"] or ground.world.git.resolve(repository, task_ref(slug))
     if not (_is_finished(state) and _is_merged_by_git(ground, row, work)):
         return
     if astray(ground, project, slug, repository, integration):

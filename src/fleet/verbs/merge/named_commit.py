@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors.families import BadInput
 from fleet.errors.refused import WorkMoved
 from fleet.model import names
+from fleet.model.branches import head_ref, task_branch, task_ref
 from fleet.store import queries as q
 from fleet.store import tasks
-from fleet.verbs.merge.branches import branch_of, integration_branch
+from fleet.verbs.merge.branches import integration_branch
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row
@@ -22,7 +23,9 @@ def refuse_moved(ground: Ground, project: str, slug: str, state: Row, tip: str |
         return
     accepted = ground.store.read(lambda rows: rows.one(q.ACCEPTED_WORK, project=project, slug=slug, work=state["work"]))
     named = "reported" if accepted is None else "reviewed"
-    raise WorkMoved(project=project, slug=slug, named=named, then=state["work"][:12], now=tip[:12])
+    raise WorkMoved(
+        project=project, slug=slug, branch=task_branch(slug), named=named, then=state["work"][:12], now=tip[:12]
+    )
 
 
 def judged_commit(ground: Ground, project: str, slug: str, *, accept: bool, seen: str | None) -> str | None:
@@ -32,14 +35,16 @@ def judged_commit(ground: Ground, project: str, slug: str, *, accept: bool, seen
     """
     repository = ground.project(project)["path"]
     state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-    tip = ground.world.git.resolve(repository, f"refs/heads/{branch_of(slug)}")
+    tip = ground.world.git.resolve(repository, task_ref(slug))
     if seen is not None:
         full = ground.world.git.resolve(repository, seen) if names.is_commit(seen) else None
         if full is None:
             raise BadInput(what=f"--commit {seen!r} is no commit of {repository}")
         if full != tip:
             now = tip[:12] if tip else "nothing"
-            raise WorkMoved(project=project, slug=slug, named="looked at", then=full[:12], now=now)
+            raise WorkMoved(
+                project=project, slug=slug, branch=task_branch(slug), named="looked at", then=full[:12], now=now
+            )
     elif accept:
         refuse_moved(ground, project, slug, state, tip)
     return tip
@@ -52,13 +57,13 @@ def reviewed_work(ground: Ground, project: str, slug: str) -> dict[str, Any]:
     """
     repository = ground.project(project)["path"]
     integration, onto = integration_branch(ground, project, repository)
-    tip = ground.world.git.resolve(repository, f"refs/heads/{branch_of(slug)}")
+    tip = ground.world.git.resolve(repository, task_ref(slug))
     state, said = ground.store.read(
         lambda rows: (tasks.state(rows, project, slug), rows.all(q.VERDICTS_OF, project=project, slug=slug))
     )
     moved = tip is not None and state["work"] not in {None, tip}
     before = state["work"] if moved else next((row["work"] for row in reversed(said) if row["work"]), None)
-    proofs, ref = ground.world.proofs, f"refs/heads/{integration}"
+    proofs, ref = ground.world.proofs, head_ref(integration)
     return {
         "commit": tip,
         "reported": state["work"],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors.families import Contested, FleetError
 from fleet.errors.refused import IllegalStep, NotPulled, WorkMoved
+from fleet.model.branches import head_ref, remote_ref, task_branch, task_ref
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store import tasks
@@ -19,6 +20,7 @@ from fleet.verbs.merge.branches import integration_branch, target_branch
 from fleet.verbs.merge.merge import astray, is_as, note_merged, park_moved
 from fleet.world.forge import LIMIT, forge
 from fleet.world.git.branch_in_use import branch_in_hand
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -38,7 +40,7 @@ def pull(ground: Ground, project: str, slug: str) -> dict[str, Any]:
             return _told(project, slug, task["pull_request"], "open", changed=False)
         target = target_branch(ground, project, repository)
         body = task["description"] or task["title"]
-        address = there.opened(branch=f"worker/{slug}", target=target, title=task["title"], body=body)
+        address = there.opened(branch=task_branch(slug), target=target, title=task["title"], body=body)
         if address is None:
             raise _refused(project, slug, f"{there.name} did not open it: {there.said}", "mend that, then say it again")
         ground.commit(_note(project, slug, address, was=None))
@@ -109,7 +111,7 @@ def _tended(ground: Ground, project: str, slug: str, *, opened: bool) -> dict[st
 def _seen(ground: Ground, project: str) -> dict[str, int]:
     """When each was looked at last. A hint: lost, they are looked at again."""
     try:
-        found = json.loads(ground.world.files.read(_file(project)))
+        found = json.loads(ground.world.files.read(paths.pulls(project)))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -119,11 +121,7 @@ def _remember(ground: Ground, project: str, seen: dict[str, int], slug: str) -> 
     now = ground.world.clock.now()
     seen[slug] = now
     recent = {each: at for each, at in seen.items() if now - at < AGAIN}
-    ground.world.files.publish(_file(project), json.dumps(recent).encode())
-
-
-def _file(project: str) -> str:
-    return f"projects/{project}/pulls.json"
+    ground.world.files.publish(paths.pulls(project), json.dumps(recent).encode())
 
 
 def _ready(ground: Ground, project: str, slug: str) -> Row:
@@ -161,8 +159,8 @@ def _ways(ground: Ground, project: str, slug: str) -> tuple[str, str, Own | GitH
 
 def _push(ground: Ground, project: str, slug: str, repository: str, remote: str) -> None:
     """Bring the branch there. Over there it is fleet's own: what somebody else has put on it is not overwritten."""
-    git, branch = ground.world.git, f"worker/{slug}"
-    tip = git.resolve(repository, f"refs/heads/{branch}")
+    git, branch = ground.world.git, task_branch(slug)
+    tip = git.resolve(repository, head_ref(branch))
     if tip is None:
         raise _refused(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
     state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
@@ -170,7 +168,7 @@ def _push(ground: Ground, project: str, slug: str, repository: str, remote: str)
     elsewhere = astray(ground, project, slug, repository, ground.setting("integration", project))
     if elsewhere:
         raise _refused(project, slug, elsewhere, f"bring its work onto {branch}, then say it again")
-    known = git.resolve(repository, f"refs/fleet/remote/{remote}/{branch}")
+    known = git.resolve(repository, remote_ref(remote, branch))
     if known == tip:
         return
     now = ground.world.remotes.remote_branch(repository, remote, branch, limit=LIMIT)
@@ -193,13 +191,13 @@ def _follow(ground: Ground, project: str, slug: str, repository: str, remote: st
     target = target_branch(ground, project, repository)
     there = ground.world.remotes.fetch(repository, remote, target, limit=LIMIT)
     state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-    work = state["work"] or git.resolve(repository, f"refs/heads/worker/{slug}")  # the branch may have been moved
+    work = state["work"] or git.resolve(repository, task_ref(slug))  # the branch may have been moved
     if not merged and (there is None or work is None or git.is_in(repository, work, there) is not True):
         return False
     if there is not None:
         _move_integration(ground, project, repository, there)
     note_merged(ground, project, slug, commit=there or work or "")
-    ground.world.remotes.forget_pushed(repository, remote, f"worker/{slug}")
+    ground.world.remotes.forget_pushed(repository, remote, task_branch(slug))
     return True
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fleet.errors.families import FleetError
 from fleet.errors.refused import MergesMissing
 from fleet.errors.tools import GitRefused
+from fleet.model.branches import head_ref
 from fleet.model.text import texts
 from fleet.model.text.times import iso
 from fleet.store import queries as q
@@ -37,7 +38,7 @@ def missing_merges(ground: Ground, project: str) -> list[Row]:
     if any(ground.world.git.contains(repository, name, newest["made"]) is True for name in heads):
         return []
     found = ground.store.read(lambda rows: rows.all(q.RECORDED_MERGES, project=project, integration=integration))
-    refs = [f"refs/heads/{name}" for name in heads]
+    refs = [head_ref(name) for name in heads]
     gone = ground.world.proofs.missing_from(repository, [row["made"] for row in found], refs)
     return [row for row in found if row["made"] in gone]
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors.families import FleetError
 from fleet.errors.refused import NotMergeable
+from fleet.model.branches import task_ref
 from fleet.resources import KINDS
 from fleet.verbs.dispatch.acquire import acquire, intent
 from fleet.verbs.dispatch.reclaim import reclaim
-from fleet.verbs.merge.branches import branch_of, integration_branch
+from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.merge.merge import begin, end_finisher, merge_and_verify, order_for
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def rehearse(ground: Ground, project: str, slug: str) -> dict[str, Any]:
     with ground.world.project_gate(project, "merge"):
         repository = ground.project(project)["path"]
         integration, base = integration_branch(ground, project, repository)
-        tip = ground.world.git.resolve(repository, f"refs/heads/{branch_of(slug)}")
+        tip = ground.world.git.resolve(repository, task_ref(slug))
         if tip is None:
             return {"ok": False, "says": "it has no branch", "commit": None}
         order = order_for(ground, project, slug, repository, (integration, base, tip))

@@ -9,8 +9,9 @@ from fleet.model.settings import trust as rules
 from fleet.model.settings.table import PROJECT_FILE
 from fleet.model.text.times import iso
 from fleet.store.transaction import Change
+from fleet.world.home import paths
 from fleet.world.home.settings import settings_of
-from fleet.world.home.trust import file_of, trusted_values
+from fleet.world.home.trust import trusted_values
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
@@ -36,7 +37,7 @@ def trust(ground: Ground, project: str, values: dict[str, Any]) -> dict[str, Any
     if before == values:
         return {"project": project, "hash": mark, "changed": False}
     kept = {"repository": path, "hash": mark, "at": iso(ground.world.clock.now()), "values": values}
-    ground.world.files.publish(file_of(project), json.dumps(kept, indent=1).encode())
+    ground.world.files.publish(paths.trust(project), json.dumps(kept, indent=1).encode())
     ground.commit(
         _note(project, mark, sorted(name for name in {*before, *values} if before.get(name) != values.get(name)))
     )

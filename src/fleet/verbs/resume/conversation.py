@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fleet.engines import conversations
 from fleet.engines.program_files import place
 from fleet.store import queries as q
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -29,7 +30,7 @@ def found(ground: Ground, engine: Engine, row: Row) -> str | None:
     since, until = row["launched_at"], row["ended_at"]
     if engine.kept is None or since is None or until is None:
         return None
-    tree = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}"
+    tree = f"{ground.world.home}/{paths.worktree(row['project'], row['slug'])}"
     return conversations.the_one(engine.kept, tree, since=since, until=until)
 
 

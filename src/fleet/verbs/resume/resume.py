@@ -16,6 +16,7 @@ from fleet.engines.reader import engine as read_engine
 from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.refused import NotResumable
 from fleet.model import names
+from fleet.model.branches import head_ref, task_branch
 from fleet.model.dispatch import resumption
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text import times
@@ -30,6 +31,7 @@ from fleet.verbs.dispatch.settle import CHANGED
 from fleet.verbs.homes.ownership import offer, why_foreign
 from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.resume import conversation, work_lock
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -186,10 +188,10 @@ def _refused(ident: str, why: str, row: Row) -> NotResumable:
 def _told(ground: Ground, row: Row, *, goes_on: bool) -> str:
     """What the successor has to know of the one before."""
     repository = ground.project(row["project"])["path"]
-    branch = f"worker/{row['slug']}"
+    branch = task_branch(row["slug"])
     base = row["base"] or integration_branch(ground, row["project"], repository)[1]
-    tree = f"{ground.world.home}/projects/{row['project']}/worktrees/{row['slug']}"
-    log = f"{ground.world.home}/logs/{row['id']}.log"
+    tree = f"{ground.world.home}/{paths.worktree(row['project'], row['slug'])}"
+    log = f"{ground.world.home}/{paths.log(row['id'])}"
     facts = {
         "predecessor": row["id"],
         "ended": when(row["ended_at"]) or "an unknown time",
@@ -198,7 +200,7 @@ def _told(ground: Ground, row: Row, *, goes_on: bool) -> str:
         if goes_on
         else "Its conversation is not to be had: you begin anew, with what it left.",
         "branch": branch,
-        "commits": _listed(ground.world.git.titles(repository, base, f"refs/heads/{branch}")),
+        "commits": _listed(ground.world.git.titles(repository, base, head_ref(branch))),
         "uncommitted": _listed(ground.world.git.uncommitted(tree)),
         "log": log if os.path.exists(log) else "nothing was kept",
     }

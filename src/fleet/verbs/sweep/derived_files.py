@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fleet.store import queries as q
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Rows
@@ -17,7 +18,7 @@ def reconcile(ground: Ground, *, write: bool) -> dict[str, bool]:
     wanted = ground.store.read(_projections)
     found = {}
     for project, state in wanted.items():
-        name = f"projects/{project}/coord-state.json"
+        name = paths.coord_state(project)
         found[project] = _now(ground, name) != state and (
             bool(state["worker_agent_ids"]) or state["supervisor"] or _exists(ground, name)
         )

@@ -8,11 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from fleet.model.text.times import DAY, duration
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.verbs.context import Ground
 
-FOLDER = "dispatches/archive"
 LARGEST = 100_000_000
 DEFAULT = "90d"
 _NAME = re.compile(r"[0-9a-f]{8}-(\d+)\.json")
@@ -22,10 +22,12 @@ def prune(ground: Ground, *, older_than: str | None) -> dict[str, Any]:
     """Remove journals older than an age. Their ids were given out for all time all the same."""
     before = ground.world.clock.now() - duration(older_than or DEFAULT)
     old = [
-        name for name in ground.world.files.names(FOLDER) if _stamp(name) is not None and (_stamp(name) or 0) < before
+        name
+        for name in ground.world.files.names(paths.JOURNALS)
+        if _stamp(name) is not None and (_stamp(name) or 0) < before
     ]
     remove(ground, old)
-    return {"pruned": len(old), "kept": len(ground.world.files.names(FOLDER))}
+    return {"pruned": len(old), "kept": len(ground.world.files.names(paths.JOURNALS))}
 
 
 def too_many(ground: Ground) -> list[str]:
@@ -43,16 +45,16 @@ def too_many(ground: Ground) -> list[str]:
 def remove(ground: Ground, names: list[str]) -> None:
     """Take journals out of the archive."""
     for name in names:
-        ground.world.files.unlink(f"{FOLDER}/{name}")
+        ground.world.files.unlink(f"{paths.JOURNALS}/{name}")
 
 
 def _sizes(ground: Ground) -> dict[str, int]:
     """The journals that are there and how large they are; another sweep may be removing some."""
     sizes = {}
-    for name in ground.world.files.names(FOLDER):
+    for name in ground.world.files.names(paths.JOURNALS):
         if _stamp(name) is not None:
             with suppress(FileNotFoundError):
-                sizes[name] = os.path.getsize(f"{ground.world.home}/{FOLDER}/{name}")
+                sizes[name] = os.path.getsize(f"{ground.world.home}/{paths.JOURNALS}/{name}")
     return sizes
 
 

@@ -19,6 +19,7 @@ from fleet.verbs.dispatch.prompts import finish_rewrite
 from fleet.verbs.dispatch.remaining import named
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.sweep.finding import Finding, acted
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,15 +99,15 @@ def files(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     if kill:
         _forget_litter(ground)
     held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
-    for name in ground.world.files.names("inbox"):
-        if _INBOX.fullmatch(name) and f"inbox/{name}" not in held:
-            yield Finding(what=f"inbox/{name}", why="no claim speaks of it", proof="looked up in the store",
+    for name in ground.world.files.names(paths.INBOX):
+        if _INBOX.fullmatch(name) and f"{paths.INBOX}/{name}" not in held:
+            yield Finding(what=f"{paths.INBOX}/{name}", why="no claim speaks of it", proof="looked up in the store",
                           action="listed only", standing=True)  # fmt: skip
-    for project in ground.world.files.names("projects"):
+    for project in ground.world.files.names(paths.PROJECTS):
         trees = [
-            f"{ground.world.home}/projects/{project}/{folder}/{name}"
-            for folder in ("worktrees", "merges")
-            for name in ground.world.files.names(f"projects/{project}/{folder}")
+            f"{ground.world.home}/{paths.project_folder(project, folder)}/{name}"
+            for folder in (paths.WORKTREES, paths.MERGES)
+            for name in ground.world.files.names(paths.project_folder(project, folder))
         ]
         for path in trees:
             if path not in held:
@@ -117,7 +118,7 @@ def files(ground: Ground, *, kill: bool) -> Iterator[Finding]:
 def _forget_litter(ground: Ground) -> None:
     """Remove locks of claims that are history, and files that somebody who is dead was writing. First what is there, then whose it is."""
     files = ground.world.files
-    locks = files.names("locks/effects")
+    locks = files.names(paths.EFFECT_LOCKS)
     known = {row["id"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
     for ident in (name.removesuffix(".lock") for name in locks):
         if ident not in known and ground.world.effect_lock(ident).is_free():
@@ -130,14 +131,14 @@ def _forget_litter(ground: Ground) -> None:
 
 def _forget_links(ground: Ground) -> None:
     """Remove links to fleet that were not put into their place, unless somebody is at it."""
-    left = [name for name in ground.world.files.names("locks") if name.startswith("fleet.")]
+    left = [name for name in ground.world.files.names(paths.LOCKS) if name.startswith("fleet.")]
     if not left:
         return
     try:
         with ground.world.gate("bin"):
             for name in left:
-                if os.path.islink(f"{ground.world.home}/locks/{name}"):
-                    ground.world.files.unlink(f"locks/{name}")
+                if os.path.islink(f"{ground.world.home}/{paths.LOCKS}/{name}"):
+                    ground.world.files.unlink(f"{paths.LOCKS}/{name}")
     except GateHeld:
         return
 

@@ -41,6 +41,7 @@ from fleet.verbs.sweep import coordinators, journal_archive, strays, trash
 from fleet.verbs.sweep.derived_files import reconcile
 from fleet.verbs.sweep.finding import Finding, about, acted
 from fleet.verbs.tasks.reopen import archive_long_ended
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -303,7 +304,7 @@ def _why_kept(ground: Ground, claim: Claim, listing: Listing) -> str:
 def _derived(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     for project, stale in reconcile(ground, write=kill).items():
         if stale:
-            yield Finding(what=f"projects/{project}/coord-state.json", why="it does not say what the store says", proof="computed anew",
+            yield Finding(what=paths.coord_state(project), why="it does not say what the store says", proof="computed anew",
                           action="rewritten" if kill else "would rewrite it", done=kill)  # fmt: skip
 
 
@@ -311,7 +312,7 @@ def _archive(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     """Journals that the archive has no room for."""
     names = journal_archive.too_many(ground)
     if names:
-        yield acted(journal_archive.FOLDER, f"it is larger than {journal_archive.LARGEST // 1_000_000} MB", "the sizes of its files",
+        yield acted(paths.JOURNALS, f"it is larger than {journal_archive.LARGEST // 1_000_000} MB", "the sizes of its files",
                     f"remove the {len(names)} oldest journals", kill, lambda: journal_archive.remove(ground, names))  # fmt: skip
 
 

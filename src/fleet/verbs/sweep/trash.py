@@ -20,7 +20,7 @@ from fleet.verbs.dispatch.acquire import is_free
 from fleet.verbs.resume.work_lock import gate_to_let_go
 from fleet.verbs.sweep.finding import Finding, acted
 from fleet.verbs.views.expiring_trash import counted, expiry, home_of
-from fleet.world.home import trash
+from fleet.world.home import paths, trash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def _row(ground: Ground, claim: Claim, found: Aside) -> Row:
         "slug": claim.slug,
         "claim": claim.id,
         "home": home_of(ground),
-        "name": f"{trash.FOLDER}/{claim.project}-{claim.slug}-{stamp}-{key[:4]}",
+        "name": f"{paths.TRASH}/{claim.project}-{claim.slug}-{stamp}-{key[:4]}",
         "path": claim.name,
         "why": _WHY,
         "files": found.files,

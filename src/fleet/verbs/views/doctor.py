@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fleet.errors.given import BadSetting
 from fleet.errors.refused import NotTrusted
 from fleet.store import queries as q
+from fleet.world.home import paths
 from fleet.world.home.settings import trusted_settings
 
 if TYPE_CHECKING:
@@ -83,8 +84,8 @@ def _counts(store: Store) -> Finding:
 def _hooks(store: Store, home: str) -> Finding:
     """Whether hooks could tell what they had to, and whether the agents that have some are heard of."""
     try:
-        with open(f"{home}/hooks/last-error", encoding="utf-8", errors="replace") as file:
-            advice = "mend what it names, then remove hooks/last-error in the fleet home"
+        with open(f"{home}/{paths.LAST_HOOK_ERROR}", encoding="utf-8", errors="replace") as file:
+            advice = f"mend what it names, then remove {paths.LAST_HOOK_ERROR} in the fleet home"
             return Finding(about="hooks", ok=False, says=f"one failed: {file.read().strip()}", advice=advice)
     except FileNotFoundError:
         pass

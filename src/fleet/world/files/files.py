@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from fleet.errors.store import WriteFailed
 from fleet.world.files import folders, unfinished
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 
 # What agents write, and what was thrown away.
-_NOT_OURS = frozenset({"worktrees", "merges", "trash"})
+_NOT_OURS = frozenset({paths.WORKTREES, paths.MERGES, paths.TRASH})
 
 
 class Files:
@@ -50,9 +51,8 @@ class Files:
 
     def link(self, name: str, *, to: str) -> None:
         """Make a symbolic link, in the place of another one if there is one. For whoever holds its gate."""
-        self._funnel.through(
-            f"link {name}", lambda: _link(f"{self.root}/{name}", to, f"{self.root}/locks/{os.path.basename(name)}.new")
-        )
+        new = f"{self.root}/{paths.unfinished_link(os.path.basename(name))}"
+        self._funnel.through(f"link {name}", lambda: _link(f"{self.root}/{name}", to, new))
 
     def abandoned(self) -> list[str]:
         """Files that somebody who is dead was writing, by their paths; worktrees are not looked into."""

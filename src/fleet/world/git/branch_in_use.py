@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.model.branches import head_ref
 from fleet.world.git.git import git_dir
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def operation_in(place: str) -> str:
 def _is_named_in(place: str, branch: str) -> bool:
     """Whether a rebase or a bisect will come back to this branch."""
     named = {line.strip() for name in _NAMED_IN for line in _text(f"{place}/{name}").splitlines()}
-    return bool(named & {branch, f"refs/heads/{branch}"})
+    return bool(named & {branch, head_ref(branch)})
 
 
 def _is_called_bare(git: Git, repository: str, branch: str, *, bare: bool) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fleet.errors.given import BadText
 from fleet.errors.refused import NotARepository
 from fleet.errors.tools import GitRefused
+from fleet.model.branches import HEADS, REFLOGS
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git
@@ -44,7 +45,7 @@ def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
     if found is None or os.path.realpath(found[0]) == os.path.realpath(found[1]):
         return ()
     own, common = found
-    places = [own, *(f"{common}/{name}" for name in ("objects", "refs/heads", "logs/refs/heads", "reftable"))]
+    places = [own, *(f"{common}/{name}" for name in ("objects", HEADS, REFLOGS, "reftable"))]
     return tuple(place for place in places if os.path.isdir(place))
 
 

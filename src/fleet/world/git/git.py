@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.errors.tools import GitRefused
+from fleet.model.branches import FOLLOWED_REF, branch_in, head_ref, kept_ref
 from fleet.model.text.secrets import hidden
 from fleet.world.git import locks, pointers, refs, worktree_status
 from fleet.world.process.programs import Done
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     Meanwhile = Callable[[], None] | None
 
-_FOLLOWED = "refs/fleet/target"
 # By its whole path: PATH may be anything.
 _ENV = "/usr/bin/env"
 _LIMIT = 60.0
@@ -84,12 +84,12 @@ class Git:
         known = refs.branches(git_dir(repository), names)
         if known is not None:
             return known
-        asked = [f"refs/heads/{name}" for name in names]
+        asked = [head_ref(name) for name in names]
         done = self.run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *asked)
         if not done.ok:
             raise GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=said(done))
         pairs = (line.split(" ") for line in done.out.splitlines())
-        return {ref.removeprefix("refs/heads/"): commit for ref, commit in pairs if ref in asked}
+        return {branch_in(ref): commit for ref, commit in pairs if ref in asked}
 
     def resolve_in(self, path: str, name: str) -> str | None:
         """The commit that a name stands for in a worktree of fleet's."""
@@ -111,32 +111,32 @@ class Git:
         """The branch that the main checkout is on. Asked in full: beside a tag of its name git would call main heads/main."""
         done = self.run("symbolic-ref", repository, "symbolic-ref", "--quiet", "HEAD")
         said = _answer(done, f"say which branch of {repository} is checked out")
-        return None if said is None else said.removeprefix("refs/heads/")
+        return None if said is None else branch_in(said)
 
     def why_not_made(self, repository: str, branch: str) -> str:
         """Why git could not make a branch, in git's words: another branch's name is a folder of it, or it of others. Empty: it could."""
         parts = branch.split("/")
         taken = self.branches(repository, *("/".join(parts[:end]) for end in range(1, len(parts))))
-        words = ["for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", f"refs/heads/{branch}/"]
+        words = ["for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", f"{head_ref(branch)}/"]
         inside = self.run("for-each-ref", repository, *words).out.strip()
         other = next(iter(taken), inside)
-        return f"'refs/heads/{other}' exists; cannot create 'refs/heads/{branch}'" if other else ""
+        return f"'{head_ref(other)}' exists; cannot create '{head_ref(branch)}'" if other else ""
 
     def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
         """Compare and set of a branch of fleet's; an empty old means it must not exist, of zeros the same."""
         # Zeros are as many as a hash is long, which differs; git takes an empty text for them.
-        words = ["update-ref", f"refs/heads/{branch}", new, old.strip("0") and old]
+        words = ["update-ref", head_ref(branch), new, old.strip("0") and old]
         return self._past(lambda: self.run("update-ref", repository, *words), repository).ok
 
     def note_followed(self, repository: str, branch: str) -> None:
         """Remember, in a ref of fleet's own, which branch the integration branch is made from."""
-        self.run("symbolic-ref", repository, "symbolic-ref", _FOLLOWED, f"refs/heads/{branch}")
+        self.run("symbolic-ref", repository, "symbolic-ref", FOLLOWED_REF, head_ref(branch))
 
     def followed(self, repository: str) -> str:
         """That branch; empty when nothing is remembered."""
         try:
-            with open(f"{git_dir(repository)}/{_FOLLOWED}", encoding="utf-8") as file:
-                return file.read().removeprefix("ref: refs/heads/").strip()
+            with open(f"{git_dir(repository)}/{FOLLOWED_REF}", encoding="utf-8") as file:
+                return branch_in(file.read().removeprefix("ref: ").strip())
         except (OSError, UnicodeDecodeError):
             return ""
 
@@ -146,12 +146,12 @@ class Git:
 
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
         """Delete a branch, if it still is where it was."""
-        words = ["update-ref", "-d", f"refs/heads/{branch}", old]
+        words = ["update-ref", "-d", head_ref(branch), old]
         return self._past(lambda: self.run("update-ref -d", repository, *words), repository).ok
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
         """Whether a commit is merged into a branch; None when git does not say."""
-        return self.is_in(repository, commit, f"refs/heads/{branch}")
+        return self.is_in(repository, commit, head_ref(branch))
 
     def commits(self, repository: str, since: str, until: str) -> list[str] | None:
         """The commits of one and not of the other, newest first."""
@@ -161,7 +161,7 @@ class Git:
     def diff(self, repository: str, since: str, until: str, *, stat: bool = False) -> str:
         """What one branch has changed since it left the other; nothing when it is not there."""
         flags = ["--no-color", *(["--stat"] if stat else [])]
-        between = f"refs/heads/{since}...refs/heads/{until}"  # in full: a tag of that name would come first
+        between = f"{head_ref(since)}...{head_ref(until)}"
         done = self.run("diff", repository, "diff", *flags, between, "--")
         if not done.ok and until in self.branches(repository, until):
             raise GitRefused(what=f"compare {until} with {since}", why=said(done))
@@ -308,9 +308,9 @@ class Git:
     def keep_dirty(self, repository: str, path: str, slug: str) -> str:
         """Commit everything in a worktree of fleet's to a ref of its own, then make the tree clean. Its branch is not moved."""
         number = 1
-        while self.resolve(repository, f"refs/fleet/kept/{slug}/{number}") is not None:
+        while self.resolve(repository, kept_ref(slug, number)) is not None:
             number += 1
-        ref = f"refs/fleet/kept/{slug}/{number}"
+        ref = kept_ref(slug, number)
         self._refuse_repositories(path)
         hidden = worktree_status.hidden_edits(self._exactly, path, self.funnel)
         if hidden is None or (hidden and not worktree_status.clear_flags(self._exactly, path, hidden)):
@@ -470,7 +470,7 @@ def _worktree(lines: list[str]) -> Worktree:
     branch = fields.get("branch")
     return Worktree(
         path=fields["worktree"],
-        branch=branch.removeprefix("refs/heads/") if branch else None,
+        branch=branch_in(branch) if branch else None,
         head=fields.get("HEAD", ""),
         locked=fields.get("locked"),
         prunable="prunable" in fields,

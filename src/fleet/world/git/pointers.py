@@ -10,6 +10,8 @@ import os
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
+from fleet.world.home import paths
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     Knows = Callable[[str], bool]
 
 REMADE = "its .git was made anew or points elsewhere"
-# `PROJECT/worktrees/SLUG` and `PROJECT/merges/DISPATCH`, below the `projects` of a home.
-_FOLDERS = frozenset({"worktrees", "merges"})
+# Below the folder of the projects: PROJECT, one of these, and a SLUG or a DISPATCH.
+_FOLDERS = frozenset({paths.WORKTREES, paths.MERGES})
 _DEPTH = 3
 _LONGEST = 8_192
 
@@ -34,9 +36,9 @@ class Place(NamedTuple):
 def tree_of(home: str, path: str) -> str:
     """Return the worktree of this home that a path lies in; empty when it lies in none, as a person's checkout does."""
     for top, place in ((home, os.path.abspath(path)), (os.path.realpath(home), os.path.realpath(path))):
-        parts = place.removeprefix(f"{top}/projects/").split("/") if home else []
-        if place.startswith(f"{top}/projects/") and len(parts) >= _DEPTH and parts[1] in _FOLDERS:
-            return "/".join([top, "projects", *parts[:_DEPTH]])
+        parts = place.removeprefix(f"{top}/{paths.PROJECTS}/").split("/") if home else []
+        if place.startswith(f"{top}/{paths.PROJECTS}/") and len(parts) >= _DEPTH and parts[1] in _FOLDERS:
+            return "/".join([top, paths.PROJECTS, *parts[:_DEPTH]])
     return ""
 
 

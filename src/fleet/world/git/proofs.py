@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.errors.tools import GitRefused
+from fleet.model.branches import head_ref, merged_ref
 from fleet.world.git.worktree_status import NOT_INTO
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class GitProofs:
 
     def branch_birth(self, repository: str, branch: str) -> Birth:
         """Return how the branch began, as its reflog says; empty when it does not say so any more. git deletes it with the branch."""
-        words = ["--walk-reflogs", "--date=unix", "--format=%gn%x00%gs%x00%gd%x00%H", f"refs/heads/{branch}", "--"]
+        words = ["--walk-reflogs", "--date=unix", "--format=%gn%x00%gs%x00%gd%x00%H", head_ref(branch), "--"]
         entries = self._git.run("log", repository, "log", *words).out.splitlines()
         maker, what, at, commit = (entries or ["\0\0\0"])[-1].split("\0")
         if not what.startswith(_CREATED):
@@ -113,17 +114,17 @@ class GitProofs:
     # moving and joining -----------------------------------------------------------------------------------------------
     def move_and_keep(self, repository: str, branch: str, *, new: str, old: str) -> bool:
         """Compare and set of the integration branch; in the same step, a ref of fleet's own keeps its new tip from git's gc."""
-        words = f"update refs/heads/{branch} {new} {old}\nupdate {kept_ref(branch)} {new}\n"
+        words = f"update {head_ref(branch)} {new} {old}\nupdate {merged_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
     def create_and_keep(self, repository: str, branch: str, new: str) -> bool:
         """Make the integration branch anew, if it is not there; keep its tip from git's gc."""
-        words = f"create refs/heads/{branch} {new}\nupdate {kept_ref(branch)} {new}\n"
+        words = f"create {head_ref(branch)} {new}\nupdate {merged_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
     def keep(self, repository: str, branch: str, tip: str) -> None:
         """Keep a commit of the integration branch from git's gc."""
-        self._git.write_refs(repository, f"update {kept_ref(branch)} {tip}\n")
+        self._git.write_refs(repository, f"update {merged_ref(branch)} {tip}\n")
 
     def join(self, repository: str, onto: str, other: str, message: str) -> Joined:
         """Merge two commits into a new one, without a worktree. Needs git 2.38."""
@@ -160,11 +161,6 @@ class GitProofs:
         """Return the tree of a merge, with conflicts written into it; empty when this git cannot make one."""
         done = self._git.run("merge-tree", repository, "merge-tree", "--write-tree", "--name-only", onto, commit)
         return done.out.partition("\n")[0] if done.status in {0, 1} else ""
-
-
-def kept_ref(branch: str) -> str:
-    """Return the ref that keeps the newest recorded merge of an integration branch, and so all before it."""
-    return f"refs/fleet/merged/{branch}"
 
 
 def _must(done: Done, what: str) -> None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 
+from fleet.model.branches import HEADS, head_ref
+
 _LENGTHS = frozenset((40, 64))
 _HEX = frozenset("0123456789abcdef")
 
 
 def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
     """Those of the named branches that are there, with their commits; None where only git can tell."""
-    if not os.path.isdir(f"{git_dir}/refs/heads") or os.path.exists(f"{git_dir}/commondir"):
+    if not os.path.isdir(f"{git_dir}/{HEADS}") or os.path.exists(f"{git_dir}/commondir"):
         return None  # its refs are kept in another way, or elsewhere
     try:
-        loose = {name: _text(f"{git_dir}/refs/heads/{name}") for name in names}
+        loose = {name: _text(f"{git_dir}/{head_ref(name)}") for name in names}
         packed = _packed(git_dir) if None in loose.values() else {}  # after the loose ones: packing removes those last
     except (OSError, ValueError):
         return None
-    known = {name: packed.get(f"refs/heads/{name}") if text is None else text for name, text in loose.items()}
+    known = {name: packed.get(head_ref(name)) if text is None else text for name, text in loose.items()}
     there = {name: commit.strip() for name, commit in known.items() if commit is not None}
     return there if all(map(_is_commit, there.values())) else None
 

@@ -16,8 +16,8 @@ from fleet.world.clock import Clock
 from fleet.world.files import folders
 from fleet.world.files.files import Files
 from fleet.world.files.gates import Gate
-from fleet.world.home import home_record
-from fleet.world.home.home_record import COPY, FILE, HomeRecord
+from fleet.world.home import home_record, paths
+from fleet.world.home.home_record import HomeRecord
 from fleet.world.host import Host
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ID_BYTES = 6
 _WAIT = 10.0
 # What only a home that was used has, whatever its store is.
-_TRACES = ("fleet.db", "projects", "inbox", "dispatches", "locks")
+_TRACES = (paths.DATABASE, paths.PROJECTS, paths.INBOX, paths.DISPATCHES, paths.LOCKS)
 
 
 def id_of_path(home: str) -> str:
@@ -53,17 +53,17 @@ def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeR
         new = unsaved(home)
         new.id = new.id if is_old else secrets.token_hex(_ID_BYTES)
         new.database = database
-        _create(home, FILE, new, funnel)
+        _create(home, paths.RECORD, new, funnel)
         found = home_record.read(home)
     if found is None:
-        raise HomeUnusable(path=home, why=f"{FILE} was removed meanwhile")
+        raise HomeUnusable(path=home, why=f"{paths.RECORD} was removed meanwhile")
     return found if found.database == database else change(home, funnel, database=database)
 
 
 def keep_copy(home: str, funnel: Funnel, record: HomeRecord) -> None:
     """Write the copy of a record if there is none. Nothing depends on it today: when it cannot be written, the next one tries."""
     with contextlib.suppress(OSError, WriteFailed):
-        _create(home, COPY, record, funnel)
+        _create(home, paths.RECORD_COPY, record, funnel)
 
 
 def restore(home: str, funnel: Funnel) -> None:
@@ -98,13 +98,13 @@ def _link_new(path: str, record: HomeRecord) -> None:
 def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
     """Change some of what the home remembers."""
     with contextlib.ExitStack() as stack:
-        gate = Gate(f"{home}/locks/home.lock", clock=Clock(), host=Host())
+        gate = Gate(f"{home}/{paths.lock('home')}", clock=Clock(), host=Host())
         gate.take(wait=_WAIT)
         stack.callback(gate.give)
         found = home_record.read(home) or unsaved(home)
         now = HomeRecord(**(found.as_document() | values))
         content = (jsontext.dumps(now.as_document()) + "\n").encode()
-        for name in (FILE, COPY):
+        for name in (paths.RECORD, paths.RECORD_COPY):
             Files(home, funnel).publish(name, content)
     return now
 

@@ -6,9 +6,8 @@ import os
 
 from fleet.errors.store import HomeUnusable
 from fleet.model.text import jsontext
+from fleet.world.home import paths
 
-FILE = "home.json"
-COPY = "locks/home.json"  # read when the first is missing or damaged
 _MOST = 65_536
 _NAMES = ("id", "host", "machine", "path", "database")
 
@@ -37,7 +36,7 @@ def read(home: str) -> HomeRecord | None:
     A file that cannot be understood, without a copy, is an error, never a new home.
     """
     try:
-        found = _read(home, FILE)
+        found = _read(home, paths.RECORD)
     except HomeUnusable:
         copy = _copy(home)
         if copy is None:
@@ -48,7 +47,7 @@ def read(home: str) -> HomeRecord | None:
 
 def _copy(home: str) -> HomeRecord | None:
     try:
-        found = _read(home, COPY)
+        found = _read(home, paths.RECORD_COPY)
     except HomeUnusable:
         return None
     if found is not None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 
 from fleet.errors.store import HomeUnusable
+from fleet.world.home import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 _PRIVATE = 0o700
+_PROJECTS = f"/{paths.PROJECTS}/"
 
 
 def home_path() -> str:
@@ -61,11 +63,12 @@ def checkout_of(path: str) -> str | None:
 
 def worktree_at(path: str) -> tuple[str, str] | None:
     """The project and task of the fleet worktree that a path lies in, whatever home it belongs to."""
-    head, found, tail = path.partition("/projects/")
+    head, found, tail = path.partition(_PROJECTS)
     while found:
         parts = tail.split("/", 3)
-        if len(parts) > 2 and parts[1] == "worktrees" and os.path.isdir(f"{head}/projects/{parts[0]}/workers"):  # noqa: PLR2004
+        in_worktree = len(parts) > 2 and parts[1] == paths.WORKTREES  # noqa: PLR2004
+        if in_worktree and os.path.isdir(f"{head}/{paths.project_folder(parts[0], paths.WORKERS)}"):
             return parts[0], parts[2]
-        more, found, tail = tail.partition("/projects/")
-        head = f"{head}/projects/{more}"
+        more, found, tail = tail.partition(_PROJECTS)
+        head = f"{head}{_PROJECTS}{more}"
     return None

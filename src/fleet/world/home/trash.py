@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from fleet.errors.families import Refused
 from fleet.world.files import folders
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fleet.world.world import World
-
-FOLDER = "trash"
 
 
 def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> None:
@@ -53,7 +52,7 @@ def count(world: World, folder: str) -> tuple[int, int]:
 def delete(world: World, folder: str) -> None:
     """Delete a folder of the trash for good. Safe when it is gone; refused when it is not directly below the home's trash."""
     path = f"{world.home}/{folder}"
-    if os.path.realpath(path) != f"{os.path.realpath(world.home)}/{FOLDER}/{os.path.basename(folder)}":
+    if os.path.realpath(path) != f"{os.path.realpath(world.home)}/{paths.TRASH}/{os.path.basename(folder)}":
         raise Refused(what=f"{path} is not in the trash of this home; it is left alone")
     if os.path.isdir(path):
         world.funnel.through("delete trash", lambda: _delete(path))

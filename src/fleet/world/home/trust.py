@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from fleet.world.home import paths
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-def file_of(project: str) -> str:
-    """The file of a project, below the home."""
-    return f"trust/{project}.json"
-
-
 def trusted_values(home: str, project: str, repository: str) -> dict[str, Any]:
     """What was trusted for this repository under this name; nothing when there is no readable file, or for another one."""
     try:
-        with open(f"{home}/{file_of(project)}", encoding="utf-8") as file:
+        with open(f"{home}/{paths.trust(project)}", encoding="utf-8") as file:
             import json
 
             kept = json.load(file)

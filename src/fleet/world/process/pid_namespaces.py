@@ -14,6 +14,7 @@ import struct
 from functools import partial
 
 from fleet.world.files import folders
+from fleet.world.home import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Rooms:
     """The rooms that use one home, as seen from this one."""
 
     def __init__(self, home: str, boot: str, socket: str) -> None:
-        self._folder = f"{home}/rooms"
+        self._folder = f"{home}/{paths.ROOMS}"
         self._boot = boot
         self._socket = socket
         # Open as long as this process uses the home; whoever inherits it goes on holding the lock.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.demo import crowd, night, show
+from fleet.model.branches import INTEGRATION
 from fleet.surfaces.cli.options import json_option
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.streams import ESCAPE
@@ -139,7 +140,7 @@ def _curtain(result: show.Show, scene: str, *, keep: bool) -> None:
 def _where(scene: str, *, keep: bool) -> None:
     if keep:
         terminal.say(
-            f"look around: export FLEET_HOME={scene}/home; cd {scene}/repository; fleet status; fleet ops; git log --graph fleet/main"
+            f"look around: export FLEET_HOME={scene}/home; cd {scene}/repository; fleet status; fleet ops; git log --graph {INTEGRATION}"
         )
     else:
         terminal.say("look around: fleet demo --keep leaves the home and the repository for you")

@@ -13,6 +13,7 @@ from fleet.model.text import jsontext
 from fleet.model.text.times import iso
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
+from fleet.world.home import paths
 from fleet.world.home.location import home_path
 
 TYPE_CHECKING = False
@@ -116,7 +117,7 @@ def _own_status(dialect: Dialect) -> str:
 def _keep(what: str, error: BaseException, at: int, funnel: Funnel) -> None:
     line = f"{iso(at)} {what} ({os.environ.get('FLEET_DISPATCH_ID')}): {type(error).__name__}: {error}\n"
     try:
-        funnel.through("write last-error", lambda: _write(f"{home_path()}/hooks/last-error", line[:2_000]))
+        funnel.through("write last-error", lambda: _write(f"{home_path()}/{paths.LAST_HOOK_ERROR}", line[:2_000]))
     except (OSError, ValueError):
         return
 

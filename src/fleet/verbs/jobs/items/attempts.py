@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors.families import Contested, FleetError, StoreError
 from fleet.errors.refused import LimitReached
+from fleet.model.branches import job_branch
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED
 from fleet.model.jobs import items
 from fleet.store import queries as q
@@ -27,7 +28,7 @@ ENGINE = "job"
 def start(ground: Ground, job: Row, item: Row) -> Outcome | None:
     """Dispatch an item that is running. What came of it at once: it could not be, or not now."""
     slug = items.slug(job["id"], item["id"])
-    wanted = Wanted(project=job["project"], slug=slug, engine=ENGINE, onto=branch(job))
+    wanted = Wanted(project=job["project"], slug=slug, engine=ENGINE, onto=job_branch(job["id"]))
     try:
         made = dispatch(ground, wanted)
     except (LimitReached, Contested):
@@ -42,11 +43,6 @@ def start(ground: Ground, job: Row, item: Row) -> Outcome | None:
         return Outcome(passed=False, where="dispatch", reason=str(error))
     ground.commit(records.give(job, item["id"], made["id"]))
     return None
-
-
-def branch(job: Row) -> str:
-    """The branch that a job's items begin at and are merged into."""
-    return f"fleet/job-{job['id']}"
 
 
 def look(ground: Ground, job: Row, item: Row) -> Outcome | None:

@@ -11,6 +11,7 @@ from fleet.errors.contested import GateHeld
 from fleet.errors.families import Absent, FleetError, Refused
 from fleet.errors.refused import NotMergeable
 from fleet.errors.tools import GitRefused
+from fleet.model.branches import head_ref, job_branch, task_branch, task_ref
 from fleet.model.jobs import items
 from fleet.resources import KINDS
 from fleet.store import queries as q
@@ -20,8 +21,7 @@ from fleet.verbs.dispatch.apply_remedy import treat
 from fleet.verbs.dispatch.keep_uncommitted import keep
 from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
 from fleet.verbs.jobs import records
-from fleet.verbs.jobs.items.attempts import branch
-from fleet.verbs.merge.branches import branch_of, integration_branch
+from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.merge.merge import astray, begin, end_finisher, order_for
 from fleet.verbs.merge.merge_tree import merge_commit
 from fleet.world.git.branch_in_use import branch_in_hand
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 def ensure_branch(ground: Ground, job: Row) -> None:
     """The job's branch, made from the project's integration branch if it is missing."""
-    repository, name = ground.project(job["project"])["path"], branch(job)
+    repository, name = ground.project(job["project"])["path"], job_branch(job["id"])
     git = ground.world.git
-    if git.resolve(repository, f"refs/heads/{name}") is not None:
+    if git.resolve(repository, head_ref(name)) is not None:
         return
     _integration, start = integration_branch(ground, job["project"], repository)
     gate = ground.world.git_gate(repository)
@@ -46,7 +46,7 @@ def ensure_branch(ground: Ground, job: Row) -> None:
         git.set_branch(repository, name, new=start, old="")
     finally:
         gate.give()
-    if git.resolve(repository, f"refs/heads/{name}") is None:
+    if git.resolve(repository, head_ref(name)) is None:
         raise GitRefused(what=f"make the branch {name}", why=git.why_not_made(repository, name) or "it is not there")
 
 
@@ -55,10 +55,10 @@ def merge(ground: Ground, job: Row, item: str, *, shared: bool = False) -> str |
 
     Shared: the one checkout, whose branch the steps of all items have moved since setup ended.
     """
-    slug, name = items.slug(job["id"], item), branch(job)
+    slug, name = items.slug(job["id"], item), job_branch(job["id"])
     repository, git = ground.project(job["project"])["path"], ground.world.git
     _settle_finisher(ground, job, slug)
-    tip, base = git.resolve(repository, f"refs/heads/{branch_of(slug)}"), git.resolve(repository, f"refs/heads/{name}")
+    tip, base = git.resolve(repository, task_ref(slug)), git.resolve(repository, head_ref(name))
     if not shared:
         _refuse_moved(ground, job, slug, tip)
     if base is None:
@@ -66,7 +66,7 @@ def merge(ground: Ground, job: Row, item: str, *, shared: bool = False) -> str |
     if tip is None or tip == base or git.contains(repository, name, tip):
         elsewhere = astray(ground, job["project"], slug, repository, name)
         if elsewhere:
-            advice = f"bring its work onto {branch_of(slug)}, or try the item again"
+            advice = f"bring its work onto {task_branch(slug)}, or try the item again"
             raise NotMergeable(project=job["project"], slug=slug, why=elsewhere, advice=advice, stage="finisher")
     if tip is None or tip == base:
         return None
@@ -87,7 +87,9 @@ def _refuse_moved(ground: Ground, job: Row, slug: str, tip: str | None) -> None:
     state = ground.store.read(lambda rows: tasks.state(rows, job["project"], slug))
     if tip is None or state["work"] in {None, tip}:
         return
-    why = f"{branch_of(slug)} moved since the item's steps ended: it was at {state['work'][:12]}, and is at {tip[:12]}"
+    why = (
+        f"{task_branch(slug)} moved since the item's steps ended: it was at {state['work'][:12]}, and is at {tip[:12]}"
+    )
     advice = "try the item again: `fleet job dlq` lists it"
     raise NotMergeable(project=job["project"], slug=slug, why=why, advice=advice, stage="finisher")
 
@@ -130,7 +132,7 @@ def _merged(ground: Ground, order: Order, claim: Claim, tip: str) -> str:
         lock.give()
     if conflict is not None:
         why = f"conflict with what was merged before, in {', '.join(conflict)}"
-        advice = f"merge worker/{order.slug} into {order.integration} yourself, or try the item again"
+        advice = f"merge {order.branch} into {order.integration} yourself, or try the item again"
         raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage="rebase")
     return merge_commit(ground, order, claim.name, tip)
 

@@ -17,7 +17,6 @@ from fleet.resources.job_process import (
     end_processes,
     left_processes,
     life_of_runner,
-    lock_name,
     lock_of,
     runner_of,
 )
@@ -27,6 +26,7 @@ from fleet.store.bundles import add_claim
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import acquire, intent, release
 from fleet.verbs.homes.ownership import is_own
+from fleet.world.home import paths
 from fleet.world.process.children import Ended
 
 if TYPE_CHECKING:
@@ -172,4 +172,4 @@ def _refuse_living_runner(ground: Ground, claim: Claim) -> None:
 
 def _unclaimed(ground: Ground, job: Row) -> Claim:
     """A claim that nobody wrote down, to look by."""
-    return Claim(id="", kind=JobProcess.name, name=lock_name(job["id"]), host=ground.world.host.id, job=job["id"])
+    return Claim(id="", kind=JobProcess.name, name=paths.job_lock(job["id"]), host=ground.world.host.id, job=job["id"])

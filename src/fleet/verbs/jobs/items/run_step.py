@@ -17,6 +17,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import engine_holds
 from fleet.world.git.checkout import commit_dirs, committer
+from fleet.world.home import paths
 from fleet.world.process.children import Child, Ended
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Where:
 
     def file(self, number: int, kind: str) -> str:
         """A file of a step, below the home."""
-        return f"jobs/{self.job}/steps/{self.item}.{self.attempt}.{number}.{kind}"
+        return paths.job_step(self.job, f"{self.item}.{self.attempt}.{number}.{kind}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +257,7 @@ def _outputs(ground: Ground, job: Row, workflow: Workflow) -> dict[str, str]:
     attempt = setup["attempts"] if setup else 0
     found = {"output": ""}
     for number, step in enumerate(workflow.setup, 1):
-        path = f"{ground.world.home}/jobs/{job['id']}/steps/setup.{attempt}.{number}.out"
+        path = f"{ground.world.home}/{paths.job_step(job['id'], f'setup.{attempt}.{number}.out')}"
         found["output"] = tail(path, placeholders.LONGEST_VARIABLE).rstrip("\n")
         if step.name:
             found[step.name] = found["output"]

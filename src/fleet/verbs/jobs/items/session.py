@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from fleet.errors.absent import NoSuchItem
 from fleet.errors.families import Superseded
+from fleet.model.branches import head_ref, job_branch, task_ref
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import read
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.jobs import records, results
-from fleet.verbs.jobs.items import attempts, run_step
+from fleet.verbs.jobs.items import run_step
 from fleet.world.process.children import Ended
 
 if TYPE_CHECKING:
@@ -61,10 +62,10 @@ def _taken(ground: Ground, job: Row, item: Row, dispatch: str) -> Row:
 def _start_over(ground: Ground, job: Row, slug: str, where: Where, show: Show) -> None:
     """Each attempt begins afresh, where the job is now. What the one before left is kept in a ref of its own."""
     repository, git = ground.project(job["project"])["path"], ground.world.git
-    tip = git.resolve(repository, f"refs/heads/{attempts.branch(job)}")
+    tip = git.resolve(repository, head_ref(job_branch(job["id"])))
     if tip is None:
         return
-    mine = git.commits(repository, tip, f"refs/heads/worker/{slug}")
+    mine = git.commits(repository, tip, task_ref(slug))
     if git.is_dirty(where.cwd) is not False or mine != []:
         show(f"what the attempt before left is {git.keep_dirty(repository, where.cwd, slug)}\n")
     git.start_over(where.cwd, tip)

@@ -8,10 +8,12 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.model.branches import task_branch
 from fleet.surfaces.cli.commands.reads import COMMANDS as READ
 from fleet.surfaces.cli.options import Slug, json_option, reading
 from fleet.surfaces.cli.ui import drawing, terminal
 from fleet.surfaces.cli.ui.picking import picked
+from fleet.world.home import paths
 from fleet.world.process.programs import become
 
 
@@ -86,7 +88,7 @@ def _show(text: str) -> None:
 
 
 def _is_kept(fleet: Fleet, agent: str) -> bool:
-    return not {f"{agent}.log", f"{agent}.verify.log"}.isdisjoint(fleet.files.names("logs"))
+    return not {f"{agent}.log", f"{agent}.verify.log"}.isdisjoint(fleet.files.names(paths.LOGS))
 
 
 @click.command("diff")
@@ -109,7 +111,7 @@ def diff(slug: str, **given: Any) -> None:
     if given["json"]:
         terminal.say_json({"project": project, "task": slug, "diff": text})
     elif not text and terminal.is_terminal():
-        terminal.say(f"worker/{slug} changes nothing: its work is merged, or there is none yet")
+        terminal.say(f"{task_branch(slug)} changes nothing: its work is merged, or there is none yet")
     else:
         sys.stdout.writelines(drawing.diff(text))
 

@@ -18,6 +18,7 @@ from fleet.errors.refused import AutonomyRefused, EngineNotReady
 from fleet.surfaces.cli.options import json_option
 from fleet.surfaces.cli.ui import terminal
 from fleet.testing import engine_trial
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -138,7 +139,7 @@ class _Answer:
         gate.take(wait=_GATE_WAIT)
         try:
             for autonomy in autonomies:
-                self._add(engine_trial.try_out(self._engine, autonomy, f"{fleet.home}/check"))
+                self._add(engine_trial.try_out(self._engine, autonomy, f"{fleet.home}/{paths.CHECKS}"))
         finally:
             gate.give()
 

@@ -11,6 +11,7 @@ from fleet.errors.refused import NotSettled
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import picked
+from fleet.world.home import paths
 
 _HEADS = ("ID", "KIND", "OWNER", "EXEC", "RECLAIM", "CLAIMS", "CREATED", "REASON")
 
@@ -136,7 +137,7 @@ def disown(ident: str, reason: str, **given: Any) -> None:
 
 
 def _archived(fleet: Fleet, agent: str) -> bool:
-    return any(name.startswith(f"{agent}-") for name in fleet.files.names("dispatches/archive"))
+    return any(name.startswith(f"{agent}-") for name in fleet.files.names(paths.JOURNALS))
 
 
 COMMANDS = {"dispatches": dispatches}

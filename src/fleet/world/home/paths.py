@@ -1,0 +1,140 @@
+"""Where things are in a fleet home, relative to it. No other file spells these names."""
+
+from __future__ import annotations
+
+DATABASE = "fleet.db"
+WRITERS_LOCK = "fleet.db.writer"
+RECORD = "home.json"
+RECORD_COPY = "locks/home.json"  # read when the first is missing or damaged
+TMUX_SOCKET = "tmux.sock"
+TMUX_SETTINGS = "tmux.conf"
+FLEET_LINK = "bin/fleet"
+LAST_HOOK_ERROR = "hooks/last-error"
+
+PROJECTS = "projects"
+INBOX = "inbox"
+INBOX_ARCHIVE = "inbox/archive"
+LOGS = "logs"
+LOCKS = "locks"
+EFFECT_LOCKS = "locks/effects"
+DISPATCHES = "dispatches"
+JOURNALS = "dispatches/archive"
+OPERATIONS = "operations"
+TRASH = "trash"
+ROOMS = "rooms"
+BACKUPS = "backups"
+ENGINES = "engines"
+PROMPTS = "prompts"
+CHECKS = "check"
+# The folders of a project: a task's worktree, a task's notes, a finisher's tree.
+WORKTREES, WORKERS, MERGES = "worktrees", "workers", "merges"
+
+
+def unfinished_link(name: str) -> str:
+    """Return where a link is made before it takes its place: not beside it, because agents have bin/ on their PATH."""
+    return f"locks/{name}.new"
+
+
+def project_folder(project: str, folder: str) -> str:
+    """Return one of the folders of a project."""
+    return f"projects/{project}/{folder}"
+
+
+def worktree(project: str, slug: str) -> str:
+    """Return the worktree of a task."""
+    return f"projects/{project}/worktrees/{slug}"
+
+
+def merge_tree(project: str, dispatch: str) -> str:
+    """Return the worktree in which a finisher merges."""
+    return f"projects/{project}/merges/{dispatch}"
+
+
+def worker_dir(project: str, slug: str) -> str:
+    """Return the folder of what fleet notes beside a task's worktree."""
+    return f"projects/{project}/workers/{slug}"
+
+
+def setup_mark(project: str, slug: str) -> str:
+    """Return the file that says that a worktree was set up."""
+    return f"{worker_dir(project, slug)}/set-up"
+
+
+def copied_files(project: str, slug: str) -> str:
+    """Return the list of the ignored files that were copied into a worktree."""
+    return f"{worker_dir(project, slug)}/copied.json"
+
+
+def coord_state(project: str) -> str:
+    """Return the file that says what a project's coordinator sees."""
+    return f"projects/{project}/coord-state.json"
+
+
+def pulls(project: str) -> str:
+    """Return the file that says what became of a project's pull requests."""
+    return f"projects/{project}/pulls.json"
+
+
+def project_lock(project: str, name: str) -> str:
+    """Return the file of a gate of one project."""
+    return f"projects/{project}/.locks/{name}.lock"
+
+
+def lock(name: str) -> str:
+    """Return the file of a gate of the home."""
+    return f"locks/{name}.lock"
+
+
+def effect_lock(claim: str) -> str:
+    """Return the file of a claim's effect lock."""
+    return f"locks/effects/{claim}.lock"
+
+
+def prompt(dispatch: str) -> str:
+    """Return the file of an agent's prompt."""
+    return f"inbox/{dispatch}.md"
+
+
+def log(dispatch: str, about: str = "") -> str:
+    """Return the file of what an agent showed, or of what a command that ran for it printed."""
+    return f"logs/{dispatch}.{about}.log" if about else f"logs/{dispatch}.log"
+
+
+def handoff(dispatch: str, entry: str) -> str:
+    """Return the document of a handoff."""
+    return f"handoffs/{dispatch}-{entry}.md"
+
+
+def job(ident: str, name: str = "") -> str:
+    """Return the folder of a job, or a file in it."""
+    return f"jobs/{ident}/{name}" if name else f"jobs/{ident}"
+
+
+def job_lock(ident: str) -> str:
+    """Return the lock that the runner of a job holds, and that its children inherit."""
+    return job(ident, "children.lock")
+
+
+def job_step(ident: str, name: str = "") -> str:
+    """Return the folder of what the steps of a job printed, or a file in it."""
+    return job(ident, f"steps/{name}" if name else "steps")
+
+
+def trust(project: str) -> str:
+    """Return the file of the settings of a repository that a person has trusted."""
+    return f"trust/{project}.json"
+
+
+def removed(project: str, at: int) -> str:
+    """Return the file of the tasks of a project that was removed."""
+    return f"removed/{project}-{at}.jsonl"
+
+
+def hook_dialect(engine: str) -> str:
+    """Return the file by which a hook reads what an engine says."""
+    return f"hooks/{engine}.dialect.json"
+
+
+def hook_settings(engine: str, autonomy: str | None) -> str:
+    """Return the settings that tell an engine which hooks to call."""
+    return f"hooks/{engine}-{autonomy or 'any'}.json"
