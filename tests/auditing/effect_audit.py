@@ -19,6 +19,7 @@ SOURCE = os.path.join(os.path.dirname(TESTS), "src", "fleet", "")
 PLAYED = (
     os.path.join(TESTS, ""),
     os.path.join(SOURCE, "testing", ""),
+    os.path.join(SOURCE, "demo", ""),
     os.path.join(SOURCE, "surfaces", "cli", "commands", "demo.py"),
 )
 
@@ -60,6 +61,8 @@ EXEMPT = {
     "pid_namespaces.py:Rooms.enter": "a lock file: says that this process uses the home",
     "pid_namespaces.py:Rooms.is_used": "a lock file: opened to see whether it is locked",
     "pid_namespaces.py:_listener": "a question: connects to learn who listens, and sends nothing",
+    "review.py:_comments": "the person's own editor, at the terminal",
+    "review.py:_page": "the person's own pager, at the terminal",
     "completion.py:completion": "a question: click asks bash for its version",
 }
 

@@ -160,10 +160,10 @@ def _one(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool:
     while True:
         choice = _asked()
         if choice == "d":
-            click.echo_via_pager(streams.sent("".join(drawing.diff(work["diff"]))))
+            _page(work["diff"])
         elif choice == "n":
             since = work["since"]["diff"] if work["since"] else "it was not looked at before\n"
-            click.echo_via_pager(streams.sent("".join(drawing.diff(since))))
+            _page(since)
         elif choice == "v":
             tried = fleet.rehearse(project=project, slug=slug)
             _say_verified(tried)
@@ -171,6 +171,11 @@ def _one(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool:
             continue
         else:
             return choice != "q"
+
+
+def _page(diff: str) -> None:
+    """Show a diff in the person's pager."""
+    click.echo_via_pager(streams.sent("".join(drawing.diff(diff))))
 
 
 def _asked() -> str:
