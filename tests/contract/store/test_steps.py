@@ -4,6 +4,7 @@ import itertools
 from types import SimpleNamespace
 
 import pytest
+from raw import select
 
 from fleet.errors.families import FleetError
 from fleet.model.dispatch import claim_steps, seat_steps
@@ -48,7 +49,7 @@ class Bench:
         self.fleet.commit(Change("try", run))
 
     def one(self, sql: str):
-        return self.fleet.store.read(lambda rows: rows.one(Query("raw", sql, sql)))
+        return next(iter(self.fleet.store.read(lambda rows: select(rows, sql))), None)
 
     def add_dispatch(self, ident: str = ID, *, kind: str = "worker", slug: str | None = "a") -> None:
         def work(tx):
@@ -146,7 +147,7 @@ def test_dispatches_go_pending_in_flight_and_then_end(table):
         table.fleet.commit(settle._end(row(), Outcome(exec_state=state, reason="so"), None, ground, None))
 
     drivers = {
-        "launched": lambda: table.fleet.commit(launch._take_off(row(), "me", "hash")),
+        "launched": lambda: table.fleet.commit(launch._take_off(row(), "me", "hash", {})),
         "settled_done": lambda: ended("done"),
         "settled_blocked": lambda: ended("blocked"),
         "settled_failed": lambda: ended("failed"),
