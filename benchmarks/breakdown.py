@@ -21,13 +21,14 @@ GROUPS = ("errors", "model", "world", "store", "verbs", "api", "surfaces")
 STEPS = """
 from time import perf_counter as now
 marks = [now()]
-from fleet.surfaces.cli import entry, hot
+from fleet.surfaces.cli import entry
+from fleet.surfaces.cli.hot import fast
 marks.append(now())
-acts = hot.Acts.open()
+fleet = fast.Fleet.open()
 marks.append(now())
-acts.log(project=acts.project_here(), slug=acts.task_here("log"), message="parser done, 40 tests green")
+fleet.tasks.log(project=fleet.project_here(), slug=fleet.task_here("log"), message="parser done, 40 tests green")
 marks.append(now())
-acts.close()
+fleet.close()
 marks.append(now())
 print(*marks)
 """

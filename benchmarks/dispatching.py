@@ -54,7 +54,7 @@ def _dispatches(files: int, rounds: int) -> tuple[float, float]:
         ours, bare = [], []
         with scene.fleet() as fleet:
             for number in range(rounds + 1):
-                fleet.add(project=PROJECT, title="T", slug=f"t{number}")
+                fleet.tasks.add(project=PROJECT, title="T", slug=f"t{number}")
                 ours.append(_timed(lambda: _ours(fleet, f"t{number}")))  # noqa: B023
                 _launched(fleet)
                 bare.append(_timed(lambda: _bare(scene, other, number)))  # noqa: B023
@@ -63,12 +63,12 @@ def _dispatches(files: int, rounds: int) -> tuple[float, float]:
 
 
 def _ours(fleet: Fleet, slug: str) -> None:
-    fleet.dispatch(Wanted(project=PROJECT, slug=slug, engine="shell", command=("sleep", "1000")))
+    fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="shell", command=("sleep", "1000")))
 
 
 def _launched(fleet: Fleet) -> None:
     """Once the agents have begun, so that their start does not burden what is measured next."""
-    until(lambda: all(agent["process"] for agent in fleet.agents()))
+    until(lambda: all(agent["process"] for agent in fleet.agents.list()))
 
 
 def _bare(scene: Scene, other: str, number: int) -> None:
@@ -113,7 +113,7 @@ def _fifty() -> Table:
     with Scene(settings="[limits]\nagents = 1000\nproject_agents = 1000\n") as scene:
         with scene.fleet() as fleet:
             for number in range(50):
-                fleet.add(project=PROJECT, title="T", slug=f"t{number}")
+                fleet.tasks.add(project=PROJECT, title="T", slug=f"t{number}")
             program = fleet.world.fleet_program
         env = {"FLEET_HOME": scene.home, "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": scene.root}
 
@@ -157,7 +157,7 @@ def _sweep() -> Table:
         calls: list[str] = []
         fleet.funnel.watcher = _Counter(calls)
         started = perf_counter()
-        fleet.sweep(kill=False)
+        fleet.sweep.run(kill=False)
         seconds = perf_counter() - started
         table.add("seconds", f"{seconds:.2f}", judged=seconds, target=at_most(1))
         table.add("calls of tmux", str(sum(each.startswith("tmux") for each in calls)))
@@ -185,7 +185,7 @@ class _Counter:
 def _journals(fleet: Fleet) -> None:
     """Ended dispatches that own the bundle of a task that is not archived: all that can pile up in the tables."""
     lines = [json.dumps({"slug": f"t{n}", "title": "T", "status": "failed"}).encode() for n in range(JOURNALS)]
-    fleet.ingest(project=PROJECT, lines=lines, name="journals")
+    fleet.graph.ingest(project=PROJECT, lines=lines, name="journals")
 
     def work(tx: Tx) -> Row:
         for number in range(JOURNALS):

@@ -44,7 +44,7 @@ def _home(directory: Path) -> Path:
     subprocess.run(["git", "init", "--quiet", repository], check=True)
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=first"], check=True)
     with fleet.open(str(home)) as opened:
-        opened.register(str(repository), PROJECT)
+        opened.projects.register(str(repository), PROJECT)
     return home
 
 

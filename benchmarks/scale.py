@@ -56,11 +56,13 @@ class Life:
     def once(self) -> float:
         """One task; says how long everything took."""
         task = next(self._tasks)
-        self._take("claim", lambda: self._fleet.claim(project=PROJECT, slug=task))
-        self._take("log", lambda: self._fleet.log(project=PROJECT, slug=task, message="parser done, 40 tests green"))
-        self._take("done", lambda: self._fleet.done(project=PROJECT, slug=task))
-        self._take("ready", lambda: self._fleet.ready(project=PROJECT, limit=10))
-        self._fleet.retry(project=PROJECT, slug=task)
+        self._take("claim", lambda: self._fleet.tasks.claim(project=PROJECT, slug=task))
+        self._take(
+            "log", lambda: self._fleet.tasks.log(project=PROJECT, slug=task, message="parser done, 40 tests green")
+        )
+        self._take("done", lambda: self._fleet.tasks.done(project=PROJECT, slug=task))
+        self._take("ready", lambda: self._fleet.tasks.ready(project=PROJECT, limit=10))
+        self._fleet.tasks.retry(project=PROJECT, slug=task)
         return sum(each[-1] for each in self._times.values())
 
     def samples(self) -> dict[str, Sample]:

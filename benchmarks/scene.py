@@ -27,8 +27,8 @@ def make_home(directory: Path, nodes: Iterable[bytes]) -> Path:
     directory.mkdir(parents=True)
     subprocess.run(["git", "init", "--quiet", repository], check=True)
     with fleet.open(str(home)) as opened:
-        opened.register(str(repository), PROJECT)
-        opened.ingest(project=PROJECT, lines=nodes, name="graph.jsonl")
+        opened.projects.register(str(repository), PROJECT)
+        opened.graph.ingest(project=PROJECT, lines=nodes, name="graph.jsonl")
     return home
 
 
@@ -37,8 +37,8 @@ def add_project(home: Path, name: str, nodes: Iterable[bytes]) -> None:
     repository = home.parent / name
     subprocess.run(["git", "init", "--quiet", repository], check=True)
     with fleet.open(str(home)) as opened:
-        opened.register(str(repository), name)
-        opened.ingest(project=name, lines=nodes, name="graph.jsonl")
+        opened.projects.register(str(repository), name)
+        opened.graph.ingest(project=name, lines=nodes, name="graph.jsonl")
 
 
 def graph(count: int) -> Iterator[bytes]:

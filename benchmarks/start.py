@@ -100,7 +100,7 @@ def _acts(calls: dict[str, Iterator[Call]], measure: Callable[[list[str], dict[s
 
 def _operations(home: Path) -> int:
     with fleet.open(str(home)) as opened:
-        return opened.newest()
+        return opened.operations.newest()
 
 
 def _times(title: str, found: dict[str, Sample], rounds: int, target: Target) -> Table:

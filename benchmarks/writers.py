@@ -9,7 +9,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from benchmarks.scene import PROJECT
-from fleet.api.acts import Acts
+from fleet.api.fleet import Fleet
 from fleet.store import queries as q
 from fleet.store.transaction import fingerprint
 
@@ -23,20 +23,20 @@ class Ours:
     """fleet, in this process."""
 
     def __init__(self, home: Path) -> None:
-        self._acts = Acts.open(str(home), actor=ACTOR)
+        self._acts = Fleet.open(str(home), actor=ACTOR)
         self.db: sqlite3.Connection = vars(self._acts.store)["_db"]  # to hear what is said to it
 
     def log(self, task: str, message: str) -> None:
         """Say something about a task."""
-        self._acts.log(project=PROJECT, slug=task, message=message)
+        self._acts.tasks.log(project=PROJECT, slug=task, message=message)
 
     def claim(self, task: str) -> None:
         """Take it."""
-        self._acts.claim(project=PROJECT, slug=task)
+        self._acts.tasks.claim(project=PROJECT, slug=task)
 
     def done(self, task: str) -> None:
         """End it."""
-        self._acts.done(project=PROJECT, slug=task)
+        self._acts.tasks.done(project=PROJECT, slug=task)
 
     def close(self) -> None:
         """Let go of the database."""

@@ -67,7 +67,7 @@ FAT = (
     "click",
     "logging",
     "sqlite3",
-    "fleet.api.fleet",
+    "fleet.api.agents.dispatches",
     "fleet.surfaces.cli.app",
     "fleet.verbs.dispatch.dispatch",
 )

@@ -48,7 +48,7 @@ def closed(home: Path) -> list[str]:
     """Sweep a home that is about to be deleted, if there is anything to sweep. Whoever survives that is named, and ended."""
     if any((home / trace).exists() for trace in TRACES):
         with contextlib.suppress(FleetError, OSError), Fleet.open(str(home), actor="finisher") as fleet:
-            fleet.sweep(kill=True)
+            fleet.sweep.run(kill=True)
     left = survivors(str(home))
     for pid in processes_of(str(home)) if left else ():
         with contextlib.suppress(ProcessLookupError):

@@ -21,9 +21,9 @@ def work(number: int, mutations: int, start: int, ready: int) -> list[str]:
         for step in range(mutations):
             name = f"{number}.{step}"
             if step % 2:
-                fleet.artifact(project="web", slug="a", path=name)
+                fleet.tasks.artifact(project="web", slug="a", path=name)
             else:
-                fleet.log(project="web", slug="a", message=name)
+                fleet.tasks.log(project="web", slug="a", message=name)
             kept.append(name)
     return kept
 

@@ -23,16 +23,16 @@ def test_a_full_context_is_handed_off_and_the_successor_finishes_and_is_merged(s
     stage.program("coord", "start", "-p", PROJECT).ok()
     with stage.scene.fleet() as fleet:
         until(
-            lambda: [each["state"] for each in fleet.handoffs(PROJECT)] == ["done"],
-            lambda: str(fleet.handoffs(PROJECT)),
+            lambda: [each["state"] for each in fleet.coord.handoffs(PROJECT)] == ["done"],
+            lambda: str(fleet.coord.handoffs(PROJECT)),
         )
-        (entry,) = fleet.handoffs(PROJECT)
+        (entry,) = fleet.coord.handoffs(PROJECT)
         hold.set()
         assert (entry["dispatch"], "context 55 %" in entry["reason"]) == (old, True)
-        assert "commit: " in fleet.handoff(old)["text"]
+        assert "commit: " in fleet.coord.handoff(old)["text"]
         until(lambda: stage.task("t")["archived"], lambda: str(stage.task("t")))
         assert stage.journal(entry["successor"])["predecessor"] == old
         assert any(f"Agent {old} worked on this before you" in body for body in heard)
         assert stage.scene.git("show", "fleet/main:out.txt") == "hello"
         stage.program("coord", "stop", "-p", PROJECT).ok()
-        until(lambda: not fleet.agents(), lambda: str(fleet.agents()))
+        until(lambda: not fleet.agents.list(), lambda: str(fleet.agents.list()))

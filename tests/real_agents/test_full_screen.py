@@ -29,7 +29,7 @@ def reported_and_swept(stage, ident, slug):
     assert [each["message"] for each in stage.task(slug)["log"]] == ["half-way"]
     with stage.scene.fleet() as fleet:
         swept = []
-        until(lambda: swept.extend(fleet.sweep(kill=True)) or not fleet.agents(), lambda: str(swept))
+        until(lambda: swept.extend(fleet.sweep.run(kill=True)) or not fleet.agents.list(), lambda: str(swept))
     assert [found.why for found in swept if f"dispatch {ident}" in found.what] == ["it lives on after its report"]
     assert stage.standing(slug) == "to merge"
 
@@ -43,9 +43,9 @@ def test_it_works_unasked_reports_is_ended_by_the_sweep_and_merged(stage, autono
     until(stage.ended_sessions)
     assert stage.journal(ident)["exit_status"] == NOT_KILLED
     with stage.scene.fleet() as fleet:
-        fleet.merge(project=PROJECT, slug="t")
-        fleet.sweep(kill=True)
-        assert fleet.sweep(kill=True) == []
+        fleet.merge.task(project=PROJECT, slug="t")
+        fleet.sweep.run(kill=True)
+        assert fleet.sweep.run(kill=True) == []
     assert stage.scene.git("show", "fleet/main:out.txt") == "hello"
     assert stage.scene.leftovers() == []
 

@@ -95,8 +95,8 @@ def test_a_turn_that_the_api_failed_is_continued(stage, heard):
     error = found["detail"].partition(":")[0]
     assert (found["source"], error in {"overloaded", "server_error"}) == ("hook", True), found
     with stage.scene.fleet() as fleet:
-        assert fleet.tend(PROJECT) == []
+        assert fleet.agents.tend(PROJECT) == []
         reset_rest(fleet, ident)
-        assert len(fleet.tend(PROJECT)) == 1
+        assert len(fleet.agents.tend(PROJECT)) == 1
     stage.until_state(ident, "reported done")
     assert heard[-1].count(f"ended by an error of the API ({error})") == 1

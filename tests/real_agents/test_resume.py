@@ -52,7 +52,9 @@ def killed(stage, ident: str, slug: str) -> None:
 def finished(stage, slug: str) -> list[str]:
     """Wait for the report and let the sweep end whoever made it; what was committed."""
     with stage.scene.fleet() as fleet:
-        until(lambda: fleet.sweep(kill=True) is not None and not fleet.agents(), lambda: str(fleet.agents()))
+        until(
+            lambda: fleet.sweep.run(kill=True) is not None and not fleet.agents.list(), lambda: str(fleet.agents.list())
+        )
     return stage.scene.git("log", "--format=%s", f"fleet/main..worker/{slug}").splitlines()
 
 

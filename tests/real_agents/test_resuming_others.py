@@ -37,7 +37,7 @@ def killed(others: Others, ident: str, slug: str) -> None:
 def finished(others: Others, ident: str, slug: str) -> list[str]:
     """Wait for the report and let the sweep end whoever made it; what was committed."""
     with others.scene.fleet() as fleet:
-        until(lambda: fleet.sweep(kill=True) is not None and not fleet.agents(), lambda: others.screen(ident))
+        until(lambda: fleet.sweep.run(kill=True) is not None and not fleet.agents.list(), lambda: others.screen(ident))
     return others.scene.git("log", "--format=%s", f"fleet/main..worker/{slug}").splitlines()
 
 

@@ -29,7 +29,7 @@ def begun(fleet: Fleet, ident: str) -> bool:
 
 
 def agent(fleet: Fleet, ident: str) -> dict[str, Any]:
-    return next(each for each in fleet.agents() if each["id"] == ident)
+    return next(each for each in fleet.agents.list() if each["id"] == ident)
 
 
 def until_state(fleet: Fleet, ident: str, state: str) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def count_hooks(fleet: Fleet, ident: str) -> int:
 def _whys(fleet: Fleet) -> list[str]:
     """Why whatever was written down was written down."""
     rows = fleet.store.read(
-        lambda snapshot: snapshot.all(q.OPERATIONS_AFTER, after=0, until=fleet.newest(), most=10_000)
+        lambda snapshot: snapshot.all(q.OPERATIONS_AFTER, after=0, until=fleet.operations.newest(), most=10_000)
     )
     return [row["why"] for row in rows]
 

@@ -76,7 +76,7 @@ class Stage(Scene):
         """A task that failed because its agent was killed at work."""
         ident = self.dispatch(fleet, slug, "sleep", "1000")
         self.launched(fleet, ident)
-        fleet.kill(ident, "a test")
+        fleet.dispatches.kill(ident, "a test")
         return ident
 
     def swept(self, fleet: Fleet) -> None:
@@ -84,11 +84,11 @@ class Stage(Scene):
 
         def is_quiet() -> bool:
             until(lambda: not self.helpers() and not any(command_of(pid)[:1] == ["git"] for pid in self.processes()))
-            return not acted(fleet.sweep(kill=True)) and not self.helpers()  # nor has one begun meanwhile
+            return not acted(fleet.sweep.run(kill=True)) and not self.helpers()  # nor has one begun meanwhile
 
         until(is_quiet)
         for _ in range(_SWEEPS):  # what was still going when it was looked at
-            if not any(each.action.startswith(_LATER) for each in fleet.sweep(kill=True)):
+            if not any(each.action.startswith(_LATER) for each in fleet.sweep.run(kill=True)):
                 break
 
     # looking ----------------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class Stage(Scene):
         return who
 
     def shows(self, fleet: Fleet, ident: str, text: str) -> None:
-        until(lambda: text in fleet.screen(ident, history=True))
+        until(lambda: text in fleet.agents.screen(ident, history=True))
 
     def exited(self, fleet: Fleet, ident: str) -> None:
         """Its process is proven dead; nobody has settled it."""
@@ -117,7 +117,7 @@ class Stage(Scene):
     def ended(self, fleet: Fleet) -> None:
         """Every dispatch was settled by whoever noticed. tmux before 3.5 may lose the signal of a death: it is told again."""
 
-        until(lambda: self.told_again(fleet) and not fleet.dispatches(ended=False))
+        until(lambda: self.told_again(fleet) and not fleet.dispatches.list(ended=False))
 
     # the outside ------------------------------------------------------------------------------------------------------
     def tmux(self, *words: str) -> str:
@@ -190,18 +190,18 @@ class Stage(Scene):
         with self.fleet("finisher") as fleet:
             for _ in range(2):  # a helper may have started one more
                 self.told_again(fleet)
-                for agent in fleet.agents():
+                for agent in fleet.agents.list():
                     with contextlib.suppress(FleetError, OSError):
-                        fleet.kill(agent["id"], "the test is over")
+                        fleet.dispatches.kill(agent["id"], "the test is over")
                 until(lambda: not self.helpers())
-            for project in [each["name"] for each in fleet.projects()]:
-                for task in list(fleet.tasks(project=project)):
+            for project in [each["name"] for each in fleet.projects.list()]:
+                for task in list(fleet.tasks.list(project=project)):
                     if task["status"] not in {"done", "failed", "abandoned"}:
-                        fleet.abandon(project=project, slug=task["slug"], override=True)
-                    fleet.archive(project=project, slug=task["slug"])
+                        fleet.tasks.abandon(project=project, slug=task["slug"], override=True)
+                    fleet.tasks.archive(project=project, slug=task["slug"])
             until(lambda: not self.helpers())
             restless = next(
-                (done for done in (acted(fleet.sweep(kill=True)) for _ in range(_SWEEPS)) if not done), None
+                (done for done in (acted(fleet.sweep.run(kill=True)) for _ in range(_SWEEPS)) if not done), None
             )
         if "everything" in self.forgiven:
             return []
@@ -276,8 +276,8 @@ def bundle_of(fleet: Fleet, slug: str) -> dict[str, Any]:
 
 def status_of(fleet: Fleet, slug: str) -> tuple[str, str | None]:
     """A task's status and reason; at its last stage with nobody at work it waits to be merged."""
-    task = fleet.task(project=PROJECT, slug=slug)
-    if task["status"] == "in_progress" and task["stage"] == "finisher" and fleet.mergeable(project=PROJECT):
+    task = fleet.tasks.show(project=PROJECT, slug=slug)
+    if task["status"] == "in_progress" and task["stage"] == "finisher" and fleet.merge.mergeable(project=PROJECT):
         return "to merge", task["reason"]
     return task["status"], task["reason"]
 

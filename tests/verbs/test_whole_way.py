@@ -14,7 +14,7 @@ COORDINATOR = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", c
 
 
 def seated(scene: SimulatedScene) -> str:
-    ident = str(scene.fleet.coord_spawn(COORDINATOR)["id"])
+    ident = str(scene.fleet.coord.start(COORDINATOR)["id"])
     scene.launch(ident)
     return ident
 
@@ -26,15 +26,15 @@ def test_dispatch_launch_report_settle_and_merge(scene):
     assert (agent.environment["FLEET_DISPATCH_ID"], agent.words) == (ident, ("sleep", "1000"))
     commit = scene.commit("a")
     scene.report(ident, "a")
-    assert scene.fleet.settle(ident)["why"] == "its process is alive"
+    assert scene.fleet.sessions.settle(ident)["why"] == "its process is alive"
     scene.exit(ident)
     assert scene.machine.started == [("settle", "--hint", f"fleet-{ident}")]
-    assert scene.fleet.settle(ident) == {"id": ident, "settled": True, "exec_state": "done", "left": []}
-    assert scene.fleet.merge(project=PROJECT, slug="a")["changed"]
+    assert scene.fleet.sessions.settle(ident) == {"id": ident, "settled": True, "exec_state": "done", "left": []}
+    assert scene.fleet.merge.task(project=PROJECT, slug="a")["changed"]
     assert scene.git("merge-base", "--is-ancestor", commit, "fleet/main") == ""
-    assert scene.fleet.task(project=PROJECT, slug="a")["status"] == "done"
+    assert scene.fleet.tasks.show(project=PROJECT, slug="a")["status"] == "done"
     assert scene.machine.servers == {}  # it went with its last session
-    assert [each for each in scene.fleet.sweep(kill=True) if each.done] == []
+    assert [each for each in scene.fleet.sweep.run(kill=True) if each.done] == []
 
 
 def test_a_tick_of_the_coordinator_settles_the_dead_and_has_them_merged_and_nobody_else_ticks(scene):
@@ -43,22 +43,22 @@ def test_a_tick_of_the_coordinator_settles_the_dead_and_has_them_merged_and_nobo
     scene.commit("a")
     scene.report(ident, "a")
     with scene.speaking(ident) as worker, pytest.raises(NotSeated):
-        worker.tick(PROJECT)
+        worker.coord.tick(PROJECT)
     scene.exit(ident)
     with scene.speaking(coordinator) as fleet:
-        told = fleet.tick(PROJECT)
+        told = fleet.coord.tick(PROJECT)
     assert told["troubles"] == []
     assert f"{ident} (worker of a): ended done" in told["done"]
     assert scene.machine.started[-1] == ("merge", "a", "-p", PROJECT)
-    assert scene.fleet.merge(project=PROJECT, slug="a")["changed"]
+    assert scene.fleet.merge.task(project=PROJECT, slug="a")["changed"]
 
 
 def test_a_session_that_comes_too_late_finds_its_dispatch_ended(scene):
     ident = scene.dispatch("a")
     late = scene.open(actor=None, process=scene.pane(ident).process)
-    assert scene.fleet.kill(ident, "a test")["settled"]
+    assert scene.fleet.dispatches.kill(ident, "a test")["settled"]
     with pytest.raises(Superseded):
-        late.launch(ident)
+        late.sessions.launch(ident)
 
 
 def test_a_scene_leaves_nothing_behind():

@@ -1,1 +1,1 @@
-"""The one interface of all surfaces: `Acts` for what agents call all day, `Fleet` for everything."""
+"""The one interface of all surfaces: `Fleet`, one actor at one home, whose parts are named by what they are about."""

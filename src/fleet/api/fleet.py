@@ -1,138 +1,90 @@
-"""class Fleet: the one interface of all surfaces. A command, a key and a tool for the same act call the same method."""
+"""class Fleet: the one interface of all surfaces. A command, a key and a tool for the same act call the same method of a part.
+
+A part is imported when it is first asked for, so that a command pays only for what it uses.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from fleet.api.actor import Actor, Part
 
-from fleet.api.homes import Homes
-from fleet.errors.given import BadSetting
-from fleet.errors.refused import BranchBlocked
-from fleet.model import names
-from fleet.model.branches import job_branch, task_branch
-from fleet.model.tasks.slugs import slug_from
-from fleet.model.text.times import duration
-from fleet.store import queries as q
-from fleet.verbs.homes import rotate
-from fleet.verbs.merge import recorded
-from fleet.verbs.projects import register
-from fleet.verbs.tasks import export, ingest
-from fleet.verbs.views import doctor as examine
-from fleet.verbs.views import operations
-from fleet.world.git.checkout import main_checkout
-from fleet.world.home import paths
-from fleet.world.home.settings import settings_of
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from fleet.api.agents.agents import Agents
+    from fleet.api.agents.claims import Claims
+    from fleet.api.agents.coord import Coord
+    from fleet.api.agents.dispatches import Dispatches
+    from fleet.api.agents.engines import Engines
+    from fleet.api.agents.jobs import Jobs
+    from fleet.api.agents.messages import Messages
+    from fleet.api.agents.sessions import Sessions
+    from fleet.api.homes.homes import Homes
+    from fleet.api.homes.operations import Operations
+    from fleet.api.homes.projects import Projects
+    from fleet.api.homes.settings import Settings
+    from fleet.api.homes.sweep import Sweep
+    from fleet.api.homes.views import Views
+    from fleet.api.tasks.graph import Graph
+    from fleet.api.tasks.merge import Merge
+    from fleet.api.tasks.reviews import Reviews
+    from fleet.api.tasks.tasks import Tasks
 
-    from fleet.verbs.views.operations import Which
-    from fleet.world.files.files import Files
-    from fleet.world.files.gates import Gate
+# Each part: the folder that it is in, and what it is about.
+PARTS = {
+    "tasks": ("tasks", "One task: plan it, claim it, report on it, look at it."),
+    "graph": ("tasks", "The tasks of a project together: lists, import, export."),
+    "projects": ("homes", "The repositories that fleet works in."),
+    "settings": ("homes", "Settings as they count, and trust in those of a repository."),
+    "dispatches": ("agents", "Start, resume and end agents; their journals."),
+    "sessions": ("agents", "Launch an agent, and settle it when it has exited."),
+    "agents": ("agents", "Who works on what, and what they show."),
+    "messages": ("agents", "What is said to agents, and what they ask."),
+    "engines": ("agents", "The programs that agents run in, their limits and hooks."),
+    "reviews": ("tasks", "Accept a task's work, or send it back."),
+    "merge": ("tasks", "Merge work, land it, open pull requests."),
+    "coord": ("agents", "The coordinator of a project."),
+    "jobs": ("agents", "Jobs over many items."),
+    "claims": ("agents", "What dispatches hold."),
+    "sweep": ("homes", "Find and release what was left behind."),
+    "homes": ("homes", "The home itself."),
+    "operations": ("homes", "The log of everything that was committed."),
+    "views": ("homes", "Status, recap and doctor."),
+}
 
-Document = dict[str, Any]
+
+class Fleet(Actor):
+    """Everything that can be asked of fleet, in parts."""
+
+    tasks: Tasks
+    graph: Graph
+    projects: Projects
+    settings: Settings
+    dispatches: Dispatches
+    sessions: Sessions
+    agents: Agents
+    messages: Messages
+    engines: Engines
+    reviews: Reviews
+    merge: Merge
+    coord: Coord
+    jobs: Jobs
+    claims: Claims
+    sweep: Sweep
+    homes: Homes
+    operations: Operations
+    views: Views
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Make a part when it is first asked for."""
+            if name not in PARTS:
+                raise AttributeError(name)
+            part = self.__dict__[name] = part_class(name)(self)
+            return part
 
 
-class Fleet(Homes):
-    """Everything that can be asked of fleet."""
-
-    @property
-    def files(self) -> Files:
-        """The files of the home."""
-        return self.world.files
-
-    def gate(self, name: str) -> Gate:
-        """A named exclusive lock of this home."""
-        return self.world.gate(names.slug(name))
-
-    # projects -------------------------------------------------------------------------------------------------------
-    def register(self, path: str, name: str | None = None, *, key: str | None = None) -> Document:
-        """Register a repository; its name is that of its directory unless another is given."""
-        self.may("register")
-        top = main_checkout(self.world.programs, path)
-        self._refuse_blocked(top)
-        chosen = name if name is not None else slug_from(os.path.basename(top))[: names.PROJECT_LENGTH].strip("-")
-        return self.commit(register.register(name=chosen, path=top), key)
-
-    def registered(self, path: str, name: str | None = None) -> Document:
-        """The project of a repository: the one it is, or a new one."""
-        self.may("registered")
-        top = main_checkout(self.world.programs, path)
-        known = self.store.read(lambda rows: rows.one(q.PROJECT_BY_PATH, path=top))
-        if known is not None and name in {None, known["name"]}:
-            self._refuse_blocked(top)
-            return {"name": known["name"], "path": top, "new": False}
-        return self.register(path, name)
-
-    def _refuse_blocked(self, repository: str) -> None:
-        """Refuse a repository in which git could not make fleet's branches, before anything is written."""
-        try:
-            integration = str(settings_of(self.home, repository)["integration"].value)
-        except BadSetting:  # whoever needs a setting says so
-            integration = ""
-        for branch in filter(None, (integration, task_branch("x"), job_branch("x"))):
-            why = self.world.git.why_not_made(repository, branch)
-            if why:
-                raise BranchBlocked(branch=branch, path=repository, why=why)
-
-    def remove_project(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Document:
-        """Forget a project; its tasks are exported into the home first."""
-        self.may("remove_project")
-        names.project(name)
-        done_before = (
-            key is not None and self.store.read(lambda rows: rows.one(q.OPERATION_BY_KEY, key=key)) is not None
-        )
-        seen = self.newest() if with_tasks and not done_before and self._is_idle(name) else None
-        kept = self._keep_export(name) if seen is not None else None
-        return self.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
-
-    def _is_idle(self, name: str) -> bool:
-        """Whether the removal would go through, so that no copy is made for nothing."""
-        return self.project(name)["tasks"]["in_progress"] == 0 and not self.dispatches(name)
-
-    def _keep_export(self, name: str) -> str | None:
-        lines = [json.dumps(node, ensure_ascii=False) + "\n" for node in export.nodes(self.store, name)]
-        if not lines:
-            return None
-        return self.files.publish(paths.removed(name, self.clock.now()), "".join(lines).encode())
-
-    def ingest(
-        self,
-        *,
-        project: str,
-        lines: Iterable[bytes],
-        name: str,
-        progress: Callable[[int], None] = lambda _n: None,
-        key: str | None = None,
-    ) -> Document:
-        """Take in a graph, all or nothing."""
-        self.may("ingest")
-        return self.commit(ingest.ingest(project=project, lines=lines, name=name, progress=progress), key)
-
-    def export(self, *, project: str, archived: bool = True) -> list[Document]:
-        """Every task as `ingest` reads it."""
-        return export.nodes(self.store, project, archived=archived)
-
-    def markdown(self, *, project: str) -> Iterator[str]:
-        """The lines of a readable tasks.md."""
-        return export.markdown(project, export.nodes(self.store, project, archived=False))
-
-    # operations -----------------------------------------------------------------------------------------------------
-    def all_operations(self, which: Which, *, limit: int) -> Iterator[Document]:
-        """Those in the archive too."""
-        old = [operations.document(row) for row in rotate.archived(self.files) if which.wants(row)]
-        yield from [*old, *self.operations(which, limit=limit)][-limit:]
-
-    def rotate_operations(self, *, older_than: str | None = None) -> Document:
-        """Move old operations into the archive."""
-        self.may("rotate_operations")
-        age = duration(older_than or self.settings()["keep_operations"].value)
-        with self.gate("rotate-operations"):
-            return rotate.rotate(self.store, self.files, before=self.clock.now() - age, commit=self.commit)
-
-    def examine(self) -> list[Document]:
-        """Is everything as it should be?"""
-        found = [asdict(found) for found in examine.examine(self.store, self.world.machine, self.home)]
-        return found + [asdict(each) for each in recorded.examine(self.view)]
+def part_class(name: str) -> type[Part]:
+    """Import the class of a part."""
+    module = __import__(f"fleet.api.{PARTS[name][0]}.{name}", fromlist=[name])
+    found: type[Part] = getattr(module, name.capitalize())
+    return found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from fleet.model.agents.actors import Caller
 from fleet.model.agents.dialect import Dialect
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.names import DispatchId
 from fleet.model.text import jsontext
 from fleet.store.registry import open_store
 from fleet.verbs.agents import hook, hook_answer, messages
+from fleet.verbs.context import Committer
 from fleet.verbs.coord.prove import prove
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Self
 
-    from fleet.store.transaction import Change, Store
+    from fleet.store.transaction import Store
     from fleet.verbs.agents.hook import Reply
     from fleet.world.funnel import Funnel
 
@@ -34,7 +34,7 @@ PATIENCE = 5.0
 
 
 class Hooking:
-    """One agent's hooks. Not an Acts: what agents call themselves would have to be loaded for it."""
+    """One agent's hooks. Not an Actor: what agents call themselves would have to be loaded for it."""
 
     def __init__(self, home: str, ident: DispatchId, store: Store) -> None:
         self.home = home
@@ -42,6 +42,7 @@ class Hooking:
         self.store = store
         self.clock = Clock()
         self.ids = Ids()
+        self._committer = Committer(store=store, actor=ident, dispatch=ident, clock=self.clock, ids=self.ids)
 
     @classmethod
     def here(cls, funnel: Funnel) -> Self:
@@ -85,17 +86,11 @@ class Hooking:
     def acknowledge(self, idents: tuple[str, ...]) -> None:
         """The agent has these messages."""
         if idents:
-            self.commit(messages.acknowledge(self.ident, idents))
-
-    def commit(self, change: Change) -> Told:
-        """Commit a change as this agent."""
-        by = Caller(actor=self.ident, at=self.clock.now(), key=self.ids.key(), dispatch=self.ident)
-        return self.store.transact(change.why, change.work, by, *change.request)
+            self._committer.commit(messages.acknowledge(self.ident, idents))
 
     def _desk(self, dialect: Dialect, event: str, told: Told, at: int) -> hook.Desk:
         return hook.Desk(
-            store=self.store,
-            commit=self.commit,
+            by=self._committer,
             dialect=dialect,
             dispatch=self.ident,
             event=event,

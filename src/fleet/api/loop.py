@@ -39,12 +39,12 @@ class Loop:
         """Look, and tick if something changed or the time has come. False when it is over."""
         try:
             with Fleet.open() as fleet:
-                newest = fleet.newest()
+                newest = fleet.operations.newest()
                 if newest == self._seen and self._clock.ticks() < self._next:
                     return True
-                self._next = self._clock.ticks() + duration(fleet.settings()["tick_every"].value) / SECOND
+                self._next = self._clock.ticks() + duration(fleet.settings.read()["tick_every"].value) / SECOND
                 self._seen = newest
-                self._tell(fleet, fleet.tick(self._project))
+                self._tell(fleet, fleet.coord.tick(self._project))
         except (NotSeated, StoreReplaced, StoreGone, HomeMoved, HomeCopied) as error:
             self._say(f"{error}; this coordinator ends")
             return False
@@ -65,4 +65,4 @@ class Loop:
         for message in told["messages"]:
             self._say(f"message {message['id']} from {message['sender']}: {message['text']}")
         if told["messages"]:
-            fleet.acknowledge([message["id"] for message in told["messages"]])
+            fleet.messages.acknowledge([message["id"] for message in told["messages"]])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Store
 
 # Each has a fence of its own, in the transaction that makes the change: whose the task is, or who is in the seat.
-_FENCED = frozenset({"done", "fail", "block", "claim", "tick"})
+_FENCED = frozenset({"tasks.done", "tasks.fail", "tasks.block", "tasks.claim", "coord.tick"})
 
 
 class Speaker:
@@ -94,7 +94,7 @@ class Permits:
 
     def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
         is_coordinator = speaker.role == roles.COORDINATOR
-        if speaker.project is None or speaker.project != project or (not is_coordinator and act == "hand_off"):
+        if speaker.project is None or speaker.project != project or (not is_coordinator and act == "coord.hand_off"):
             rule = f"a {speaker.role} does that for itself only"
             if is_coordinator:
                 rule = f"a coordinator does that in its own project only, {speaker.project or 'none'}"

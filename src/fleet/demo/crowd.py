@@ -53,18 +53,18 @@ def run(home: str, repository: str, *, processes: int, tasks: int, show: Callabl
     """Let so many processes work through a graph at once, and count."""
     clock = Clock()
     with Fleet.open(home, actor="demo") as fleet:
-        fleet.register(repository, PROJECT)
-        fleet.ingest(project=PROJECT, lines=graph(tasks), name="demo")
-        before, started = fleet.newest(), clock.ticks()
+        fleet.projects.register(repository, PROJECT)
+        fleet.graph.ingest(project=PROJECT, lines=graph(tasks), name="demo")
+        before, started = fleet.operations.newest(), clock.ticks()
         crowd = [_worker(home, f"worker-{number:02d}") for number in range(processes)]
         while any(child.poll() is None for child in crowd):
-            show(fleet.project(PROJECT))
+            show(fleet.projects.show(PROJECT))
             clock.wait(0.1)
         seconds = clock.ticks() - started
-        show(fleet.project(PROJECT))
+        show(fleet.projects.show(PROJECT))
         said = [json.loads(child.communicate()[0] or "{}") for child in crowd]
-        counts = fleet.project(PROJECT)["tasks"]
-        logged = sum(len(node.get("log", ())) for node in fleet.export(project=PROJECT))
+        counts = fleet.projects.show(PROJECT)["tasks"]
+        logged = sum(len(node.get("log", ())) for node in fleet.graph.export(project=PROJECT))
         return Outcome(
             processes=processes,
             failed_processes=sum(child.returncode != 0 for child in crowd),
@@ -73,7 +73,7 @@ def run(home: str, repository: str, *, processes: int, tasks: int, show: Callabl
             lost_races=sum(each.get("lost", 0) for each in said),
             acknowledged=sum(each.get("logged", 0) for each in said),
             kept=logged,
-            operations=fleet.newest() - before,
+            operations=fleet.operations.newest() - before,
             seconds=seconds,
         )
 
@@ -88,10 +88,10 @@ def work(fleet: Fleet, clock: Clock) -> dict[str, int]:
     """Take whatever is ready until everything is done."""
     counts = {"logged": 0, "lost": 0}
     while True:
-        ready = fleet.ready(project=PROJECT, limit=8)
+        ready = fleet.tasks.ready(project=PROJECT, limit=8)
         if ready:
             _one(fleet, ready[os.getpid() % len(ready)]["slug"], counts)
-        elif not any(fleet.project(PROJECT)["tasks"][status] for status in ("open", "in_progress")):
+        elif not any(fleet.projects.show(PROJECT)["tasks"][status] for status in ("open", "in_progress")):
             return counts
         else:
             clock.wait(_LOOK_AGAIN)
@@ -99,14 +99,14 @@ def work(fleet: Fleet, clock: Clock) -> dict[str, int]:
 
 def _one(fleet: Fleet, slug: str, counts: dict[str, int]) -> None:
     try:
-        fleet.claim(project=PROJECT, slug=slug)
+        fleet.tasks.claim(project=PROJECT, slug=slug)
     except (Contested, Refused):
         counts["lost"] += 1
         return
     for number in range(MESSAGES):
-        fleet.log(project=PROJECT, slug=slug, message=f"step {number + 1} of {MESSAGES}")
+        fleet.tasks.log(project=PROJECT, slug=slug, message=f"step {number + 1} of {MESSAGES}")
         counts["logged"] += 1
-    fleet.done(project=PROJECT, slug=slug)
+    fleet.tasks.done(project=PROJECT, slug=slug)
 
 
 def main() -> None:

@@ -96,11 +96,11 @@ class Night:
         """Until every task is merged, or patience runs out."""
         started = self._clock.ticks()
         with Fleet.open(self._home, actor="demo") as fleet:
-            fleet.register(self._repository, PROJECT)
+            fleet.projects.register(self._repository, PROJECT)
             for slug, after in self._graph.items():
                 title = f"Do {slug}"
-                fleet.add(project=PROJECT, title=title, slug=slug, after=tuple(after), description=script(slug))
-            self._tell(f"{fleet.coord_spawn(SEATED)['id']} coordinates")
+                fleet.tasks.add(project=PROJECT, title=title, slug=slug, after=tuple(after), description=script(slug))
+            self._tell(f"{fleet.coord.start(SEATED)['id']} coordinates")
             while self.result.merged < len(self._graph) and self._clock.ticks() - started < PATIENCE:
                 self._step(fleet)
             self._close(fleet)
@@ -108,7 +108,7 @@ class Night:
         return self.result
 
     def _step(self, fleet: Fleet) -> None:
-        everything = list(fleet.tasks(project=PROJECT, filters=Filters(archived=True)))
+        everything = list(fleet.tasks.list(project=PROJECT, filters=Filters(archived=True)))
         self.result.merged = sum(task["status"] == "done" and task["archived"] for task in everything)
         if self.result.merged >= len(self._graph) // 4 and not self.result.replaced:
             self._replace_alive(fleet)
@@ -118,20 +118,20 @@ class Night:
         self._clock.wait(0.3)
 
     def _replace_alive(self, fleet: Fleet) -> None:
-        old = fleet.coordinator(PROJECT)["holder"]
-        new = self._patiently(lambda: fleet.coord_replace(SEATED)["id"])
+        old = fleet.coord.show(PROJECT)["holder"]
+        new = self._patiently(lambda: fleet.coord.replace(SEATED)["id"])
         self.result.replaced.append(f"{old} by {new}, alive")
         self._tell(f"{new} replaced the coordinator {old}, which was alive")
 
     def _replace_killed(self, fleet: Fleet) -> None:
-        old = fleet.coordinator(PROJECT)["holder"]
+        old = fleet.coord.show(PROJECT)["holder"]
         process = Identity.parse(fleet.ground.dispatch(old)["process"] or "")
         if process is None:
             return
         fleet.world.processes.signal(process, signal.SIGKILL)
         fleet.world.processes.gone_within([process], 10)
         self._tell(f"the coordinator {old} was killed -9")
-        new = self._patiently(lambda: fleet.coord_spawn(SEATED)["id"])
+        new = self._patiently(lambda: fleet.coord.start(SEATED)["id"])
         self.result.replaced.append(f"{old} by {new}, killed")
         self._tell(f"{new} coordinates")
 
@@ -146,16 +146,18 @@ class Night:
         raise last
 
     def _close(self, fleet: Fleet) -> None:
-        self.result.handed_off = [f"{each['dispatch']} to {each['successor']}" for each in fleet.handoffs(PROJECT)]
-        told = list(fleet.operations(Which(project=PROJECT), limit=100_000))
+        self.result.handed_off = [
+            f"{each['dispatch']} to {each['successor']}" for each in fleet.coord.handoffs(PROJECT)
+        ]
+        told = list(fleet.operations.list(Which(project=PROJECT), limit=100_000))
         self.result.paused = [each["why"] for each in told if each["what"].get("held")]
         self.result.mended = [
             each["why"] for each in told if "(fix of" in each["why"] and each["why"].startswith("dispatch")
         ]
         self.result.faults = [*self._merged_otherwise(), *_untold(self._graph, told)]
-        fleet.coord_stop(PROJECT, "the night is over")
+        fleet.coord.stop(PROJECT, "the night is over")
         for _ in range(50):  # whoever merged last may still be letting its tree go
-            fleet.sweep(kill=True)
+            fleet.sweep.run(kill=True)
             self.result.leaked = leftovers(fleet)
             if not self.result.leaked:
                 break

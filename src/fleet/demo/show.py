@@ -84,10 +84,10 @@ class Play:
         """Until every task is merged, or patience runs out."""
         started = self._clock.ticks()
         with self._fleet:
-            self._fleet.register(self._repository, PROJECT)
+            self._fleet.projects.register(self._repository, PROJECT)
             for slug, after in GRAPH.items():
                 text = script(slug, bad_luck=True)
-                self._fleet.add(
+                self._fleet.tasks.add(
                     project=PROJECT, title=f"Write the {slug}", slug=slug, after=tuple(after), description=text
                 )
             while self.result.merged < len(GRAPH) and self._clock.ticks() - started < PATIENCE:
@@ -98,18 +98,18 @@ class Play:
 
     def _step(self) -> None:
         self._bad_luck()
-        for finding in self._fleet.sweep(kill=True):
+        for finding in self._fleet.sweep.run(kill=True):
             if finding.done and "coord-state" not in finding.what:
                 self._tell(f"sweep: {finding.what}: {finding.action.removeprefix('did: ')} ({finding.proof})")
         self._mend()
-        for slug in self._fleet.mergeable(project=PROJECT):
-            done = self._fleet.merge(project=PROJECT, slug=slug)
+        for slug in self._fleet.merge.mergeable(project=PROJECT):
+            done = self._fleet.merge.task(project=PROJECT, slug=slug)
             self.result.merged += 1
             self._tell(f"merged {slug}" + (f"; kept: {done['left'][0]}" if done["left"] else ""))
-        room = AT_ONCE - len(self._fleet.agents(PROJECT))
-        for task in self._fleet.ready(project=PROJECT, limit=max(room, 0)) if room > 0 else ():
+        room = AT_ONCE - len(self._fleet.agents.list(PROJECT))
+        for task in self._fleet.tasks.ready(project=PROJECT, limit=max(room, 0)) if room > 0 else ():
             self._start(task["slug"])
-        self._show(list(self._fleet.tasks(project=PROJECT)), self._events)
+        self._show(list(self._fleet.tasks.list(project=PROJECT)), self._events)
         self._clock.wait(0.15)
 
     def _start(self, slug: str) -> None:
@@ -117,7 +117,7 @@ class Play:
             self._lucky.add(slug)
             self._die_half_way(slug)
             return
-        self._fleet.dispatch(Wanted(project=PROJECT, slug=slug, engine="scripted"))
+        self._fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="scripted"))
         self._tell(f"dispatched {slug}")
 
     def _die_half_way(self, slug: str) -> None:
@@ -126,14 +126,14 @@ class Play:
         if child == 0:
             with Fleet.open(self._fleet.home, actor="doomed") as doomed:
                 doomed.funnel.watcher = _Doom(_EFFECTS_BEFORE_DEATH)
-                doomed.dispatch(Wanted(project=PROJECT, slug=slug, engine="scripted"))
+                doomed.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="scripted"))
             os._exit(0)
         os.waitpid(child, 0)
         self._tell(f"the dispatcher of {slug} was killed half-way")
         self.result.recovered.append(f"{slug}: its dispatcher was killed half-way")
 
     def _bad_luck(self) -> None:
-        for agent in self._fleet.agents(PROJECT):
+        for agent in self._fleet.agents.list(PROJECT):
             slug = agent["task"]
             if slug in self._lucky or slug not in {KILLED, HANGS}:
                 continue
@@ -145,39 +145,39 @@ class Play:
                 self._tell(f"the agent of {slug} was killed -9")
             if slug == HANGS and "hang" in screen:
                 self._lucky.add(slug)
-                self._fleet.kill(agent["id"], "it hangs")
+                self._fleet.dispatches.kill(agent["id"], "it hangs")
                 self._tell(f"the agent of {slug} hung, and was killed with its reason")
 
     def _screen(self, ident: str) -> str:
         try:
-            return self._fleet.screen(ident)
+            return self._fleet.agents.screen(ident)
         except FleetError:
             return ""
 
     def _mend(self) -> None:
         """What a person would do: look at what failed, and let it be tried again."""
-        for task in self._fleet.tasks(project=PROJECT):
+        for task in self._fleet.tasks.list(project=PROJECT):
             if task["status"] in {"failed", "blocked"}:
                 slug = task["slug"]
-                self._fleet.retry(project=PROJECT, slug=slug)
+                self._fleet.tasks.retry(project=PROJECT, slug=slug)
                 self._edit(slug)
                 self._tell(f"{slug} {task['status']} ({task['reason']}): tried again in the same worktree")
                 self.result.recovered.append(f"{slug}: {task['status']}, {task['reason']}")
 
     def _edit(self, slug: str) -> None:
-        self._fleet.edit(Edit(project=PROJECT, slug=slug, description=script(slug, bad_luck=False)))
+        self._fleet.tasks.edit(Edit(project=PROJECT, slug=slug, description=script(slug, bad_luck=False)))
 
     def _close(self) -> None:
         self.result.done = sum(task["status"] == "done" for task in self._all())
-        for tree in self._fleet.kept_trees():
+        for tree in self._fleet.sweep.kept_trees():
             self.result.refused.append(f"{tree['task']}: its worktree had uncommitted work, and was not removed")
-            kept = self._fleet.keep(project=PROJECT, slug=tree["task"])
+            kept = self._fleet.sweep.keep(project=PROJECT, slug=tree["task"])
             self._tell(f"{tree['task']}: its uncommitted work is kept in {kept['ref']}")
-        self._fleet.sweep(kill=True)
+        self._fleet.sweep.run(kill=True)
         self.result.leaked = leftovers(self._fleet)
 
     def _all(self) -> list[dict[str, Any]]:
-        return list(self._fleet.tasks(project=PROJECT, filters=Filters(archived=True)))
+        return list(self._fleet.tasks.list(project=PROJECT, filters=Filters(archived=True)))
 
     def _tell(self, event: str) -> None:
         self._events.append(event)
@@ -205,7 +205,9 @@ class _Doom:
 def leftovers(fleet: Fleet) -> list[str]:
     """Whatever is there that nobody needs any more."""
     found = [f"session {pane.session}" for pane in fleet.world.tmux.listing().panes]
-    found += [f"{claim['kind']} {claim['name']}" for claim in fleet.claims() if claim["kind"] != "coord_spawn_marker"]
+    found += [
+        f"{claim['kind']} {claim['name']}" for claim in fleet.claims.list() if claim["kind"] != "coord_spawn_marker"
+    ]
     found += [f"prompt {name}" for name in fleet.files.names(paths.INBOX) if name != "archive"]
     found += [f"worktree {name}" for name in fleet.files.names(paths.project_folder(PROJECT, paths.WORKTREES))]
     return found

@@ -77,7 +77,7 @@ def clear(root: str) -> None:
         with Fleet.open(home, actor="trial") as fleet:
             _wait_for(fleet, lambda: _dispatching(root).is_free(), f"the dispatch in {home} goes on")
             _wait_for(fleet, lambda: _ended(fleet), f"an agent of the trial in {home} could not be ended")
-            fleet.sweep(kill=True)
+            fleet.sweep.run(kill=True)
             fleet.world.tmux.stop_empty_server()
             _wait_for(fleet, lambda: not _others(home), f"something of the trial in {home} goes on")
     for _ in range(2):  # what was written by one that was just being ended
@@ -104,14 +104,14 @@ def _dispatching(root: str) -> EffectLock:
 
 
 def _ended(fleet: Fleet) -> bool:
-    for agent in fleet.agents():
+    for agent in fleet.agents.list():
         _end(fleet, agent["id"])
-    return not fleet.agents()
+    return not fleet.agents.list()
 
 
 def _end(fleet: Fleet, ident: str) -> None:
     try:
-        fleet.kill(ident, "the trial is over")
+        fleet.dispatches.kill(ident, "the trial is over")
     except Refused:
         return  # it ended by itself
 
@@ -133,8 +133,8 @@ class _Trial:
     def run(self, patience: float) -> Verdict:
         self._furnish()
         with Fleet.open(self._home, actor="trial") as fleet:
-            fleet.register(self._repository, PROJECT)
-            fleet.add(project=PROJECT, title="Prove that this engine works", slug=TASK, description=SCRIPT)
+            fleet.projects.register(self._repository, PROJECT)
+            fleet.tasks.add(project=PROJECT, title="Prove that this engine works", slug=TASK, description=SCRIPT)
             started = self._dispatch(fleet.world.programs)
             if "error" in started:
                 told = started["error"]
@@ -180,13 +180,13 @@ class _Trial:
         deadline = fleet.clock.ticks() + patience
         while True:
             over = self._stub is not None and self._stub.over  # before the look, which then sees all that came of it
-            agent = next(iter(fleet.agents(PROJECT)), {"state": "ended", "report": None})
+            agent = next(iter(fleet.agents.list(PROJECT)), {"state": "ended", "report": None})
             if over or agent["report"] or agent["state"] in {"ended", "asks", *_STUCK}:
                 return agent
             if fleet.clock.ticks() >= deadline:
                 return agent | {"state": "late", "detail": f"nothing was decided within {patience:g} s"}
             if agent["state"] == "exited":
-                fleet.settle_soon(ident)  # its output is kept then
+                fleet.sessions.settle_soon(ident)  # its output is kept then
             else:
                 fleet.clock.wait(_BETWEEN_LOOKS)
 
@@ -203,11 +203,11 @@ class _Trial:
 
     def _arrived(self, fleet: Fleet, ident: str) -> dict[str, bool]:
         found = fleet.world.git.titles(self._repository, head_ref(INTEGRATION), task_ref(TASK))
-        task = fleet.task(project=PROJECT, slug=TASK)
+        task = fleet.tasks.show(project=PROJECT, slug=TASK)
         return {
             "committed": any(title.endswith(MESSAGE) for title in found),
             "logged": any(each["message"] == LOGGED for each in task["log"]),
-            "reported": fleet.journal(ident)["report"] == "done",
+            "reported": fleet.dispatches.show(ident)["report"] == "done",
         }
 
     def _trouble(self) -> str:
@@ -226,7 +226,7 @@ def _shell() -> str:
 
 def _last_line(fleet: Fleet, ident: str) -> str:
     try:
-        lines = [line.strip() for line in fleet.screen(ident).splitlines()]
+        lines = [line.strip() for line in fleet.agents.screen(ident).splitlines()]
     except FleetError:
         return "nothing"
     return next((line for line in reversed(lines) if line and not line.startswith(_OF_TMUX)), "nothing")

@@ -51,7 +51,7 @@ class Scene:
         )
         self._make_repository()
         with self.fleet() as fleet:
-            fleet.register(self.repository, PROJECT)
+            fleet.projects.register(self.repository, PROJECT)
 
     def fleet(self, actor: str = "tester") -> Fleet:
         """Open the home anew."""
@@ -67,9 +67,9 @@ class Scene:
 
     def dispatch(self, fleet: Fleet, slug: str, *command: str, engine: str = "shell", script: str = "") -> str:
         """Add a task if it is missing, and start an agent on it."""
-        if not fleet.slugs(project=PROJECT, prefix=slug):
-            fleet.add(project=PROJECT, title=slug, slug=slug, description=script)
-        return str(fleet.dispatch(Wanted(project=PROJECT, slug=slug, engine=engine, command=command))["id"])
+        if not fleet.graph.slugs(project=PROJECT, prefix=slug):
+            fleet.tasks.add(project=PROJECT, title=slug, slug=slug, description=script)
+        return str(fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine=engine, command=command))["id"])
 
     def leftovers(self) -> list[str]:
         """What is there that no unfinished work accounts for: sessions, processes, worktrees, prompts, half-made things."""
@@ -94,9 +94,9 @@ class Scene:
             ]
             found += [f"inbox {name}" for name in world.files.names(paths.INBOX) if name != "archive"]
             found += [
-                f"claim {claim['kind']} {claim['state']}" for claim in fleet.claims() if claim["kind"] in _OUTSIDE
+                f"claim {claim['kind']} {claim['state']}" for claim in fleet.claims.list() if claim["kind"] in _OUTSIDE
             ]
-            found += [f"journal {each['id']} {each['exec_state']}" for each in fleet.dispatches()]
+            found += [f"journal {each['id']} {each['exec_state']}" for each in fleet.dispatches.list()]
             found += [f"cgroup {path}" for path in world.cgroups.all_of_home(os.getpid())]
             found += [f"lock {name}" for name in world.files.names(paths.EFFECT_LOCKS)]
             for folder in (paths.WORKERS, paths.WORKTREES, paths.MERGES):

@@ -1,39 +1,102 @@
-"""What verbs with effects stand on: the store, the world, and a way to commit as whoever asked."""
+"""What verbs are given: who asks, the store, the world, and the projects and settings as they were when they were first read."""
 
 from __future__ import annotations
 
 from fleet.errors.absent import NoSuchDispatch, NoSuchProject
 from fleet.errors.refused import NotTrusted
 from fleet.model import names
+from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
+    from fleet.errors.families import FleetError
     from fleet.model.settings.table import Value
+    from fleet.store.queries import Project
     from fleet.store.transaction import Change, Row, Store
+    from fleet.world.clock import Clock
+    from fleet.world.ids import Ids
     from fleet.world.world import World
 
 
-class Ground:
-    """One actor at one home, with everything outside."""
+class Committer:
+    """Commits changes in the name of one actor, and of the dispatch that it is, if it is one."""
 
-    __slots__ = ("commit", "settings", "store", "world")
+    __slots__ = ("actor", "clock", "dispatch", "ids", "refusal", "store")
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        world: World,
-        commit: Callable[[Change], Row],
-        settings: Callable[[str | None], dict[str, Value]],
-    ) -> None:
+    def __init__(self, *, store: Store, actor: str, dispatch: names.DispatchId | None, clock: Clock, ids: Ids) -> None:
         self.store = store
-        self.world = world
-        self.commit = commit
-        self.settings = settings
+        self.actor = actor
+        self.dispatch = dispatch
+        self.clock = clock
+        self.ids = ids
+        # Why nothing is committed: the home was moved or copied.
+        self.refusal: FleetError | None = None
+
+    def caller(self, key: str | None = None) -> Caller:
+        """A request by this actor, now; under a new key if none is given."""
+        made = self.ids.key() if key is None else names.key(key)
+        return Caller(actor=self.actor, at=self.clock.now(), key=made, dispatch=self.dispatch)
+
+    def commit(self, change: Change, key: str | None = None) -> Row:
+        """Commit a change. A home that was moved changes nothing before it is repaired."""
+        if self.refusal is not None:
+            raise self.refusal
+        return self.commit_anyway(change, key)
+
+    def commit_anyway(self, change: Change, key: str | None = None) -> Row:
+        """Commit a change in a home that was moved too: for what only changes rows and is needed before a repair."""
+        return self.store.transact(change.why, change.work, self.caller(key), *change.request)
+
+
+class Request:
+    """One request at one home. It reads the projects once, and the settings of each project once."""
+
+    __slots__ = ("_projects", "_settings", "by", "home", "store")
+
+    def __init__(self, *, home: str, by: Committer) -> None:
+        self.home = home
+        self.by = by
+        self.store = by.store
+        self._projects: dict[str, Project] = {}
+        self._settings: dict[str | None, dict[str, Value]] = {}
+
+    def commit(self, change: Change, key: str | None = None) -> Row:
+        """Commit a change in the name of whoever asks."""
+        return self.by.commit(change, key)
+
+    def forget(self) -> None:
+        """Read projects and settings anew from now on: for each round of a request that runs for long."""
+        self._projects = {}
+        self._settings = {}
+
+    def projects(self) -> dict[str, Project]:
+        """Every project by its name."""
+        if not self._projects:
+            self._projects = {row.name: row for row in self.store.read(q.all_projects)}
+        return self._projects
+
+    def project(self, name: str) -> Project:
+        """A registered project."""
+        names.project(name)
+        if name not in self.projects():
+            raise NoSuchProject(project=name)
+        return self._projects[name]
+
+    def settings(self, project: str | None = None) -> dict[str, Value]:
+        """Every setting as it counts and where it comes from; a project's own too if one is named."""
+        if project not in self._settings:
+            self._settings[project] = self._read_settings(project)
+        return self._settings[project]
+
+    def _read_settings(self, project: str | None) -> dict[str, Value]:
+        from fleet.world.home.settings import settings_of, trusted_settings
+
+        if project is None:
+            return settings_of(self.home, None)
+        return trusted_settings(self.home, project, self.project(project).path)
 
     def setting(self, name: str, project: str | None = None) -> Any:  # noqa: ANN401 - as the table of settings says
         """One setting as it counts. A command that nobody has trusted is refused, never taken for one that is not set."""
@@ -49,9 +112,23 @@ class Ground:
             raise NoSuchDispatch(dispatch=ident)
         return row
 
-    def project(self, name: str) -> Row:
-        """A registered project."""
-        row = self.store.read(lambda rows: rows.one(q.PROJECT_BY_NAME, name=names.project(name)))
-        if row is None:
-            raise NoSuchProject(project=name)
-        return row
+
+class Ground(Request):
+    """A request with everything outside."""
+
+    __slots__ = ("world",)
+
+    def __init__(self, *, home: str, by: Committer, world: World) -> None:
+        super().__init__(home=home, by=by)
+        self.world = world
+        world.know_repositories(frozenset(row.path for row in self.projects().values()))
+
+
+class RowsOnly(Ground):
+    """A request that only changes rows, and does so in a home that was moved too."""
+
+    __slots__ = ()
+
+    def commit(self, change: Change, key: str | None = None) -> Row:
+        """Commit a change, whatever speaks against the home."""
+        return self.by.commit_anyway(change, key)

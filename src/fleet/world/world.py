@@ -15,8 +15,6 @@ from fleet.world.tmux_socket import socket_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fleet.world.files.files import Files
     from fleet.world.files.gates import Gate
     from fleet.world.funnel import Funnel
@@ -52,8 +50,8 @@ class World:
         self.rooms = Rooms(home, self.host.boot, self.socket)
         self.rooms.enter()
         self.fleet_program = fleet_program()
-        # Lists the repositories of all projects; None: any will do.
-        self.repositories: Callable[[], list[str]] | None = None
+        # The repositories of all projects; None: any will do.
+        self.repositories: frozenset[str] | None = None
 
     @made_once
     def files(self) -> Files:
@@ -135,6 +133,12 @@ class World:
             clock=self.clock,
             fleet=self.fleet_program,
         )
+
+    def know_repositories(self, paths: frozenset[str]) -> None:
+        """Let git believe a worktree only when it belongs to one of these repositories."""
+        self.repositories = paths
+        if "git" in self.__dict__:
+            self.git.repositories = paths
 
     def close(self) -> None:
         """Say that this process does not use the home any more."""

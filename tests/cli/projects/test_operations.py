@@ -133,7 +133,7 @@ def test_an_operation_committed_while_following_begins_is_told_once(either, monk
     def newest_then_one_more(rows: Rows) -> int:
         number = newest(rows)
         with Fleet.open(actor="bob") as other:
-            other.log(project="web", slug="a", message="just now")
+            other.tasks.log(project="web", slug="a", message="just now")
         return number
 
     def no_more(_self: Clock, _seconds: float) -> None:

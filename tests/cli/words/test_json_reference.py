@@ -12,7 +12,7 @@ from cli.commands import COMMANDS, WITHOUT_JSON
 from cli.json_page import PLAIN, faults, read_page
 from staging.stage import raw
 
-from fleet.api import living
+from fleet.api.agents import messages
 from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput, FleetError
 from fleet.testing.crash.scenarios import until
@@ -243,7 +243,7 @@ def test_every_answer_about_agents_has_the_keys_and_types_of_the_page(staffed):
 @pytest.mark.req("OBS-5")
 def test_every_answer_about_talking_has_the_keys_and_types_of_the_page(staffed, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(living, "ARRIVAL", 0.0)  # nobody takes these answers
+    monkeypatch.setattr(messages, "ARRIVAL", 0.0)  # nobody takes these answers
     ident = staffed("dispatch", "other", "--engine", "shell", "--json", "--", "sleep", "600").ok().json["id"]
     wrong = []
     for number, (command, words) in enumerate(TALKING):
@@ -292,16 +292,16 @@ def test_every_answer_about_coordinators_has_the_keys_and_types_of_the_page(staf
             until(lambda: staffed("coord", "tick").code == 0)  # its own first tick is over
         if command == "drain":
             with Fleet.open() as opened:
-                opened.hand_off(opened.find("other"), reason="full again")
+                opened.coord.hand_off(opened.dispatches.find("other"), reason="full again")
         last = staffed.ask("handoffs", "list")[0]["id"] if "@last" in words else ""
         value = said(staffed, command, [last if word == "@last" else word for word in words])
         monkeypatch.delenv("FLEET_DISPATCH_ID", raising=False)
         assert value, command
         wrong += [f"{command}: {fault}" for fault in faults(value, ANSWERS[command], SHAPES)]
     with Fleet.open() as opened:  # a handoff may still be under way: whoever works on it then goes
-        for agent in opened.agents():
+        for agent in opened.agents.list():
             with contextlib.suppress(FleetError):
-                opened.kill(agent["id"], "the test is over")
+                opened.dispatches.kill(agent["id"], "the test is over")
     assert wrong == [], "\n".join(wrong)
 
 

@@ -48,17 +48,17 @@ def unlimited(fleet: Fleet, most: str, racers: str) -> dict:
 def log(fleet: Fleet, count: str) -> dict:
     said = [f"{os.getpid()} says {number}" for number in range(int(count))]
     for message in said:
-        fleet.log(project="p", slug="t", message=message)
+        fleet.tasks.log(project="p", slug="t", message=message)
     return {"logged": said}
 
 
 def follow(fleet: Fleet, after: str, count: str) -> dict:
-    found = fleet.follow(Which(), after=int(after))
+    found = fleet.operations.follow(Which(), after=int(after))
     return {"seen": [each["seq"] for each in itertools.islice(found, int(count))]}
 
 
 def rotate(fleet: Fleet, times: str) -> dict:
-    return {"moved": [fleet.rotate_operations(older_than="0s")["moved"] for _ in range(int(times))]}
+    return {"moved": [fleet.operations.rotate(older_than="0s")["moved"] for _ in range(int(times))]}
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ def fill(fleet, count: int) -> None:
         json.dumps({"slug": f"t{n}", "title": "T", "after": [f"t{n - 1}"] if n % 10 else []}).encode()
         for n in range(count)
     ]
-    fleet.ingest(project="p", lines=lines, name="fill")
+    fleet.graph.ingest(project="p", lines=lines, name="fill")
 
 
 def steps_of(store, act) -> int:
@@ -70,11 +70,11 @@ def test_no_hot_query_scans_a_table(fleet, store, store_url_kind, query, values)
 def test_a_mutation_takes_as_many_steps_among_five_thousand_tasks_as_among_fifty(fleet, store):
     def acts(first: int):
         return {
-            "log": lambda: fleet.log(project="p", slug=f"t{first}", message="m"),
-            "claim": lambda: fleet.claim(project="p", slug=f"t{first}"),
-            "done": lambda: fleet.done(project="p", slug=f"t{first}"),
-            "artifact": lambda: fleet.artifact(project="p", slug=f"t{first}", path="x"),
-            "ready": lambda: fleet.ready(project="p", limit=3),
+            "log": lambda: fleet.tasks.log(project="p", slug=f"t{first}", message="m"),
+            "claim": lambda: fleet.tasks.claim(project="p", slug=f"t{first}"),
+            "done": lambda: fleet.tasks.done(project="p", slug=f"t{first}"),
+            "artifact": lambda: fleet.tasks.artifact(project="p", slug=f"t{first}", path="x"),
+            "ready": lambda: fleet.tasks.ready(project="p", limit=3),
         }
 
     fill(fleet, 50)
@@ -83,6 +83,6 @@ def test_a_mutation_takes_as_many_steps_among_five_thousand_tasks_as_among_fifty
         json.dumps({"slug": f"u{n}", "title": "T", "after": [f"u{n - 1}"] if n % 10 else []}).encode()
         for n in range(5000)
     ]
-    fleet.ingest(project="p", lines=lines, name="more")
+    fleet.graph.ingest(project="p", lines=lines, name="more")
     many = {name: steps_of(store, act) for name, act in acts(30).items()}
     assert many == few

@@ -36,10 +36,10 @@ def crowd(home, count: int, *words: str) -> list[dict]:
 @pytest.mark.slow("a crowd of processes")
 def test_sixteen_racers_against_a_limit_of_four_leave_four(fleet, home):
     for number in range(16):
-        fleet.add(project="p", title="T", slug=f"t{number}")
+        fleet.tasks.add(project="p", title="T", slug=f"t{number}")
     said = crowd(home, 16, "limited", "4")
     assert sum(each["got_in"] for each in said) == 4
-    working = list(fleet.tasks(project="p"))
+    working = list(fleet.tasks.list(project="p"))
     assert sum(task["status"] == "in_progress" for task in working) == 4
 
 
@@ -48,7 +48,7 @@ def test_sixteen_racers_against_a_limit_of_four_leave_four(fleet, home):
 def test_the_same_racers_with_a_check_outside_the_transaction_do_not_stop_at_four(fleet, home):
     """The broken twin: read, then write. It shows that the race is real and that the test above can fail."""
     for number in range(16):
-        fleet.add(project="p", title="T", slug=f"t{number}")
+        fleet.tasks.add(project="p", title="T", slug=f"t{number}")
     said = crowd(home, 16, "unlimited", "4", "16")
     assert sum(each["got_in"] for each in said) > 4
 
@@ -56,9 +56,9 @@ def test_the_same_racers_with_a_check_outside_the_transaction_do_not_stop_at_fou
 @pytest.mark.req("GRAPH-2", "LOG-2", "GRAPH-9")
 @pytest.mark.slow("a crowd of processes")
 def test_twelve_processes_of_thirty_mutations_leave_every_one(fleet, home):
-    fleet.add(project="p", title="T", slug="t")
+    fleet.tasks.add(project="p", title="T", slug="t")
     said = crowd(home, 12, "log", "30")
-    kept = [each["message"] for each in fleet.task(project="p", slug="t")["log"]]
+    kept = [each["message"] for each in fleet.tasks.show(project="p", slug="t")["log"]]
     told = [message for each in said for message in each["logged"]]
     assert sorted(kept) == sorted(told)
     assert len(kept) == 360
@@ -67,8 +67,8 @@ def test_twelve_processes_of_thirty_mutations_leave_every_one(fleet, home):
 @pytest.mark.req("LOG-1", "LOG-2")
 @pytest.mark.slow("a crowd of processes")
 def test_a_follower_by_sequence_sees_each_operation_once_and_in_order_while_many_write(fleet, home):
-    fleet.add(project="p", title="T", slug="t")
-    start = fleet.newest()
+    fleet.tasks.add(project="p", title="T", slug="t")
+    start = fleet.operations.newest()
     command = [sys.executable, str(CHILD), str(home), "follow", str(start), "200"]
     follower = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert follower.stdout.readline() == "here\n"
@@ -84,24 +84,26 @@ def test_a_follower_by_sequence_sees_each_operation_once_and_in_order_while_many
 @pytest.mark.req("LOG-2")
 def test_rotation_after_the_clock_was_set_back_takes_the_oldest_without_a_gap(fleet):
     """By time alone it would take 1 and 3, and forget 2, which lies between them, without having kept it."""
-    fleet.add(project="p", title="T", slug="t")
-    first = fleet.newest()
+    fleet.tasks.add(project="p", title="T", slug="t")
+    first = fleet.operations.newest()
     for number in range(3):
-        fleet.log(project="p", slug="t", message=str(number))
+        fleet.tasks.log(project="p", slug="t", message=str(number))
     late = Query(
         "late",
         "UPDATE operations SET at = at + 3600000 WHERE seq = :seq",
         "UPDATE operations SET at = at + 3600000 WHERE seq = %(seq)s",
     )
     fleet.store.transact("a clock that was ahead", lambda tx: {"changed": tx.run(late, seq=first + 2)}, fleet.caller())
-    fleet.rotate_operations(older_than="0s")
-    assert [each["seq"] for each in fleet.all_operations(Which(), limit=1 << 40)] == list(range(1, fleet.newest() + 1))
+    fleet.operations.rotate(older_than="0s")
+    assert [each["seq"] for each in fleet.operations.with_archived(Which(), limit=1 << 40)] == list(
+        range(1, fleet.operations.newest() + 1)
+    )
 
 
 @pytest.mark.req("LOG-2")
 @pytest.mark.slow("a crowd of processes")
 def test_rotation_beside_appenders_loses_and_doubles_nothing(fleet, home):
-    fleet.add(project="p", title="T", slug="t")
+    fleet.tasks.add(project="p", title="T", slug="t")
     command = [sys.executable, str(CHILD), str(home), "rotate", "20"]
     rotator = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert rotator.stdout.readline() == "here\n"
@@ -111,16 +113,16 @@ def test_rotation_beside_appenders_loses_and_doubles_nothing(fleet, home):
     rotator.stdout.read()
     rotator.stdout.close()
     assert rotator.wait(60) == 0
-    seen = [each["seq"] for each in fleet.all_operations(Which(), limit=1 << 40)]
-    assert seen == list(range(1, fleet.newest() + 1))
-    logged = list(fleet.all_operations(Which(slug="t", project="p"), limit=1 << 40))
+    seen = [each["seq"] for each in fleet.operations.with_archived(Which(), limit=1 << 40)]
+    assert seen == list(range(1, fleet.operations.newest() + 1))
+    logged = list(fleet.operations.with_archived(Which(slug="t", project="p"), limit=1 << 40))
     assert sum(each["why"] == "log on p/t" for each in logged) == 120
 
 
 def test_a_rotation_killed_between_file_and_rows_is_finished_by_the_next(fleet):
-    fleet.add(project="p", title="T", slug="t")
+    fleet.tasks.add(project="p", title="T", slug="t")
     for number in range(5):
-        fleet.log(project="p", slug="t", message=str(number))
+        fleet.tasks.log(project="p", slug="t", message=str(number))
 
     class Killed(BaseException):
         pass
@@ -138,10 +140,10 @@ def test_a_rotation_killed_between_file_and_rows_is_finished_by_the_next(fleet):
 
     fleet.funnel.watcher = DieAfterPublish()
     with pytest.raises(Killed):
-        fleet.rotate_operations(older_than="0s")
+        fleet.operations.rotate(older_than="0s")
     fleet.funnel.watcher = None
     count = fleet.store.read(lambda rows: rows.one(q.COUNT_OPERATIONS))["n"]
-    fleet.rotate_operations(older_than="0s")
-    seen = [each["seq"] for each in fleet.all_operations(Which(), limit=1 << 40)]
+    fleet.operations.rotate(older_than="0s")
+    seen = [each["seq"] for each in fleet.operations.with_archived(Which(), limit=1 << 40)]
     assert count > 5
-    assert seen == list(range(1, fleet.newest() + 1))
+    assert seen == list(range(1, fleet.operations.newest() + 1))

@@ -23,8 +23,8 @@ def do(store, *statements: str) -> None:
 @pytest.fixture
 def journal(fleet):
     """Two tasks, and a pending dispatch of the first."""
-    fleet.add(project="p", title="A", slug="a")
-    fleet.add(project="p", title="B", slug="b")
+    fleet.tasks.add(project="p", title="A", slug="a")
+    fleet.tasks.add(project="p", title="B", slug="b")
     add_dispatch(fleet.store, "00000001", slug="a")
     return fleet.store
 

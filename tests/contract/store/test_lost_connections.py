@@ -85,17 +85,17 @@ def cut_in_mid_commit(server, store, *, lands: bool):
 
 @pytest.mark.req("STORE-16")
 def test_a_commit_that_lands_after_the_connection_broke_is_answered_as_done(fleet, store, server):
-    fleet.add(project="p", title="T", slug="t")
+    fleet.tasks.add(project="p", title="T", slug="t")
     with cut_in_mid_commit(server, store, lands=True):
         assert store.transact("tag it", add_tag, caller("k1")) == {"n": 1}
-    assert fleet.task(project="p", slug="t")["tags"] == ["a"]
+    assert fleet.tasks.show(project="p", slug="t")["tags"] == ["a"]
 
 
 @pytest.mark.req("STORE-16")
 def test_a_commit_whose_outcome_cannot_be_learned_is_said_to_be_unknown_and_is_repeated_by_its_key(
     fleet, store, server, monkeypatch
 ):
-    fleet.add(project="p", title="T", slug="t")
+    fleet.tasks.add(project="p", title="T", slug="t")
     monkeypatch.setattr(store, "_wait", 0.05)
     with cut_in_mid_commit(server, store, lands=False), pytest.raises(OutcomeUnknown) as caught:
         store.transact("tag it", add_tag, caller("k1"))
@@ -109,19 +109,19 @@ def test_a_commit_whose_outcome_cannot_be_learned_is_said_to_be_unknown_and_is_r
 
 def test_a_lost_connection_is_made_anew_for_whoever_reads(fleet, server):
     end_all(server)
-    assert [each["name"] for each in fleet.projects()] == ["p"]
+    assert [each["name"] for each in fleet.projects.list()] == ["p"]
 
 
 def test_a_lost_connection_is_made_anew_for_whoever_writes(fleet, server):
     end_all(server)
-    fleet.add(project="p", title="T", slug="t")
-    assert fleet.task(project="p", slug="t")["title"] == "T"
+    fleet.tasks.add(project="p", title="T", slug="t")
+    assert fleet.tasks.show(project="p", slug="t")["title"] == "T"
 
 
 def test_a_connection_that_the_server_ends_in_mid_transaction_changes_nothing_and_the_next_one_goes_on(
     fleet, store, server
 ):
-    fleet.add(project="p", title="T", slug="t")
+    fleet.tasks.add(project="p", title="T", slug="t")
 
     def work(tx):
         end_all(server)
@@ -129,7 +129,7 @@ def test_a_connection_that_the_server_ends_in_mid_transaction_changes_nothing_an
 
     with pytest.raises(StoreUnreachable):
         store.transact("tag it", work, caller("k1"))
-    assert fleet.task(project="p", slug="t")["tags"] == []
+    assert fleet.tasks.show(project="p", slug="t")["tags"] == []
     assert store.transact("tag it", add_tag, caller("k1")) == {"n": 1}
 
 
@@ -142,4 +142,4 @@ def test_a_transaction_that_was_idle_for_too_long_is_a_lost_connection(fleet, st
 
     with pytest.raises(StoreUnreachable):
         store.transact("tag it", work, caller("k1"))
-    fleet.add(project="p", title="T", slug="t")
+    fleet.tasks.add(project="p", title="T", slug="t")

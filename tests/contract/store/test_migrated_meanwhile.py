@@ -28,10 +28,10 @@ def add_tag(tx):
 
 @pytest.mark.req("STORE-12")
 def test_a_program_that_had_the_database_open_does_not_write_to_a_newer_schema(fleet, database):
-    fleet.add(project="p", title="T", slug="t")
+    fleet.tasks.add(project="p", title="T", slug="t")
     database.migrate(NEXT)
     with pytest.raises(StoreNewer, match=f"schema {NEXT.number}"):
-        fleet.add(project="p", title="U", slug="u")
+        fleet.tasks.add(project="p", title="U", slug="u")
     tasks = "tasks" if isinstance(database, OnSqlite) else "fleet.tasks"
     assert database.ask(f"SELECT slug FROM {tasks}") == [("t",)]
 
@@ -39,7 +39,7 @@ def test_a_program_that_had_the_database_open_does_not_write_to_a_newer_schema(f
 @on_postgres
 @pytest.mark.req("STORE-12")
 def test_a_migration_waits_for_the_writer_and_its_backup_has_what_that_one_wrote(fleet, store, database):
-    fleet.add(project="p", title="T", slug="t")
+    fleet.tasks.add(project="p", title="T", slug="t")
     migration = threading.Thread(target=database.migrate, args=(NEXT,))
 
     def work(tx):

@@ -89,7 +89,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(database, open_fle
     with pytest.raises(Exception, match=r"(?i)nonsense|syntax"):
         database.migrate(BROKEN)
     assert not database.has_extra()
-    assert [each["name"] for each in open_fleet().projects()] == ["p"]
+    assert [each["name"] for each in open_fleet().projects.list()] == ["p"]
 
 
 @pytest.mark.req("STORE-12")
@@ -105,9 +105,9 @@ def test_a_newer_database_is_refused_with_both_versions(database, open_fleet):
 
 @pytest.mark.req("STORE-2")
 def test_everything_durable_lives_in_one_database(fleet, home, store_url_kind):
-    fleet.add(project="p", title="T", slug="t")
-    fleet.log(project="p", slug="t", message="m")
-    fleet.done(project="p", slug="t")
+    fleet.tasks.add(project="p", title="T", slug="t")
+    fleet.tasks.log(project="p", slug="t", message="m")
+    fleet.tasks.done(project="p", slug="t")
     database = {"fleet.db", "fleet.db-wal", "fleet.db-shm", "fleet.db.writer"} if store_url_kind == "sqlite" else set()
     assert {path.name for path in home.iterdir()} <= database | {"config.toml", "home.json", "locks"}, (
         "who the home is, and locks"
@@ -135,8 +135,8 @@ def test_the_migrations_are_numbered_without_a_gap():
 @pytest.mark.req("STORE-13")
 def test_both_stores_sort_text_alike(fleet):
     for slug in ("b", "a_1", "a-1", "a.1", "a1"):
-        fleet.add(project="p", title=slug, slug=slug)
-    assert [task["slug"] for task in fleet.tasks(project="p")] == sorted(["b", "a_1", "a-1", "a.1", "a1"])
+        fleet.tasks.add(project="p", title=slug, slug=slug)
+    assert [task["slug"] for task in fleet.tasks.list(project="p")] == sorted(["b", "a_1", "a-1", "a.1", "a1"])
 
 
 @pytest.mark.req("STORE-16")

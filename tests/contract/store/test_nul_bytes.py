@@ -6,7 +6,7 @@ from fleet.store import queries as q
 
 
 def test_a_nul_in_a_text_does_not_stop_it_from_being_kept(fleet, store):
-    fleet.add(project="p", title="T", slug="t")
+    fleet.tasks.add(project="p", title="T", slug="t")
     place = {"project": "p", "slug": "t", "at": 1, "actor": "tester"}
 
     def work(tx):
@@ -15,6 +15,6 @@ def test_a_nul_in_a_text_does_not_stop_it_from_being_kept(fleet, store):
         return {}
 
     store.transact("say it", work, caller("k1"))
-    said = [each["message"].replace("\0", "") for each in fleet.task(project="p", slug="t")["log"]]
+    said = [each["message"].replace("\0", "") for each in fleet.tasks.show(project="p", slug="t")["log"]]
     assert said == ["onetwo", "threefour"]
     assert store.read(lambda rows: rows.one(q.PROJECT_BY_NAME, name="p\0p")) is None

@@ -29,7 +29,7 @@ def restore(fleet, backup) -> None:
 
 
 def rotated(fleet) -> list[str]:
-    fleet.rotate_operations(older_than="0s")
+    fleet.operations.rotate(older_than="0s")
     return fleet.files.names("operations")
 
 
@@ -37,7 +37,7 @@ def rotated(fleet) -> list[str]:
 def everything(fleet, time_passes):
     """Four operations, that were rotated into two files: the newest of them stays for another step."""
     for slug in "abc":
-        fleet.add(project="p", title=slug, slug=slug)
+        fleet.tasks.add(project="p", title=slug, slug=slug)
     whole = operations(fleet)
     assert [name[:25] for name in rotated(fleet)] == ["000000000001-000000000003", "000000000004-000000000004"]
     return whole
@@ -47,7 +47,7 @@ def everything(fleet, time_passes):
 def test_a_file_with_the_numbers_of_other_operations_is_named_and_none_of_them_is_forgotten(fleet, everything, kept):
     restore(fleet, everything[:kept])
     with pytest.raises(Refused, match="000000000001-" if kept == 1 else "000000000004-"):
-        fleet.rotate_operations(older_than="0s")
+        fleet.operations.rotate(older_than="0s")
     assert "restore" in [each["why"] for each in operations(fleet)]
 
 
@@ -59,8 +59,8 @@ def test_operations_that_are_in_a_file_already_are_forgotten_and_not_written_twi
 
 @pytest.mark.req("LOG-3")
 def test_a_message_with_a_line_separator_can_be_read_from_the_archive(fleet, time_passes):
-    fleet.add(project="p", title="T", slug="t")
-    fleet.log(project="p", slug="t", message="one\u2028two")
+    fleet.tasks.add(project="p", title="T", slug="t")
+    fleet.tasks.log(project="p", slug="t", message="one\u2028two")
     whole = operations(fleet)
     rotated(fleet)
     assert [row["why"] for row in archived(fleet.files)] == [row["why"] for row in whole]

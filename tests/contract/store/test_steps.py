@@ -30,7 +30,7 @@ P = {"project": "p", "slug": "a"}
 @pytest.fixture
 def table(fleet):
     """A task with a dispatch, and ways to set and to read a state and to try a change."""
-    fleet.add(project="p", title="A", slug="a")
+    fleet.tasks.add(project="p", title="A", slug="a")
     return Bench(fleet)
 
 

@@ -29,7 +29,7 @@ def add_tag(tx, tag: str) -> dict[str, object]:
 
 
 def tags(fleet) -> list[str]:
-    return fleet.task(project="p", slug="t")["tags"]
+    return fleet.tasks.show(project="p", slug="t")["tags"]
 
 
 def operations(store) -> list[dict[str, object]]:
@@ -38,7 +38,7 @@ def operations(store) -> list[dict[str, object]]:
 
 @pytest.fixture
 def task(fleet):
-    return fleet.add(project="p", title="T", slug="t")
+    return fleet.tasks.add(project="p", title="T", slug="t")
 
 
 @pytest.mark.req("STORE-9", "LOG-1")
@@ -91,9 +91,9 @@ def test_a_key_that_was_used_for_another_request_is_refused(store, task):
 @pytest.mark.req("STORE-16")
 def test_a_verb_under_one_key_is_applied_once_by_two_fleets(open_fleet, fleet, task):
     other = open_fleet("tester")
-    first = fleet.log(project="p", slug="t", message="hello", key="same")
-    assert other.log(project="p", slug="t", message="hello", key="same") == first
-    assert len(fleet.task(project="p", slug="t")["log"]) == 1
+    first = fleet.tasks.log(project="p", slug="t", message="hello", key="same")
+    assert other.tasks.log(project="p", slug="t", message="hello", key="same") == first
+    assert len(fleet.tasks.show(project="p", slug="t")["log"]) == 1
 
 
 @pytest.mark.req("STORE-14")
@@ -103,7 +103,7 @@ def test_a_verb_under_one_key_is_applied_once_by_two_fleets(open_fleet, fleet, t
         lambda fleet: Git(Programs(fleet.funnel)).branches("/", "main"),
         lambda fleet: Files(fleet.home, fleet.funnel).publish("x/y", b""),
         lambda fleet: Machine(fleet.funnel).version("git", "--version"),
-        lambda fleet: fleet.log(project="p", slug="t", message="nested"),
+        lambda fleet: fleet.tasks.log(project="p", slug="t", message="nested"),
     ],
     ids=["git", "files", "programs", "another transaction"],
 )

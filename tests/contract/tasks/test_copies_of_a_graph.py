@@ -17,7 +17,7 @@ def pages_of_one(monkeypatch):
 
 
 def lines_of(fleet) -> list[bytes]:
-    return [json.dumps(node).encode() for node in fleet.export(project="p")]
+    return [json.dumps(node).encode() for node in fleet.graph.export(project="p")]
 
 
 def before_the_second_page(monkeypatch, act) -> None:
@@ -38,16 +38,16 @@ def test_a_task_that_comes_while_others_are_exported_is_waited_for_by_none_of_th
 ):
     other = open_fleet("other")
     for slug in ("m", "z"):
-        fleet.add(project="p", title=slug, slug=slug)
+        fleet.tasks.add(project="p", title=slug, slug=slug)
 
     def act() -> None:
-        other.add(project="p", title="a", slug="a")
-        other.add(project="p", title="n", slug="n", after=("a",))
+        other.tasks.add(project="p", title="a", slug="a")
+        other.tasks.add(project="p", title="n", slug="n", after=("a",))
 
     before_the_second_page(monkeypatch, act)
     copied = lines_of(fleet)
     add_project(fleet, "copy")
-    assert fleet.ingest(project="copy", lines=copied, name="copy")["tasks"] == len(copied)
+    assert fleet.graph.ingest(project="copy", lines=copied, name="copy")["tasks"] == len(copied)
 
 
 @pytest.mark.req("GRAPH-11")
@@ -70,30 +70,30 @@ def test_a_task_that_waits_for_one_of_a_job_can_be_taken_in_without_it(fleet, st
         return {"n": tx.run(q.ADD_JOB_TASK, **task)}
 
     store.transact("a job", work, caller("job"))
-    fleet.add(project="p", title="T", slug="t", after=("job-0000000a-1",))
+    fleet.tasks.add(project="p", title="T", slug="t", after=("job-0000000a-1",))
     add_project(fleet, "copy")
-    assert fleet.ingest(project="copy", lines=lines_of(fleet), name="copy")["tasks"] == 1
+    assert fleet.graph.ingest(project="copy", lines=lines_of(fleet), name="copy")["tasks"] == 1
 
 
 def test_a_project_that_is_changed_after_its_tasks_were_copied_is_not_removed(fleet, open_fleet, monkeypatch):
     other = open_fleet("other")
-    fleet.add(project="p", title="A", slug="a")
+    fleet.tasks.add(project="p", title="A", slug="a")
     publish = fleet.files.publish
 
     def publish_then_one_more(name: str, content: bytes) -> str:
         path = publish(name, content)
-        other.add(project="p", title="B", slug="b")
+        other.tasks.add(project="p", title="B", slug="b")
         return path
 
     with monkeypatch.context() as patch:
         patch.setattr(fleet.files, "publish", publish_then_one_more)
         with pytest.raises(Contested, match="nothing was removed"):
-            fleet.remove_project("p", with_tasks=True)
-    assert [task["slug"] for task in fleet.tasks(project="p")] == ["a", "b"]
-    assert fleet.remove_project("p", with_tasks=True)["tasks"] == 2
+            fleet.projects.remove("p", with_tasks=True)
+    assert [task["slug"] for task in fleet.tasks.list(project="p")] == ["a", "b"]
+    assert fleet.projects.remove("p", with_tasks=True)["tasks"] == 2
 
 
 def test_tasks_that_were_not_copied_are_not_removed(fleet):
-    fleet.add(project="p", title="A", slug="a")
+    fleet.tasks.add(project="p", title="A", slug="a")
     with pytest.raises(Contested):
         fleet.commit(register.remove(name="p", with_tasks=True))

@@ -18,20 +18,20 @@ def moved_to(store, stage: str) -> None:
 @pytest.fixture
 def task(open_fleet, fleet):
     """A task that somebody else has worked on."""
-    fleet.add(title="T", **TASK)
-    open_fleet("worker").claim(**TASK)
+    fleet.tasks.add(title="T", **TASK)
+    open_fleet("worker").tasks.claim(**TASK)
 
 
 @pytest.mark.parametrize("stage", ["review", "finisher"])
 def test_another_title_leaves_finished_work_where_it_waits(fleet, store, task, stage):
     moved_to(store, stage)
-    fleet.edit(Edit(title="Another", **TASK))
-    after = fleet.task(**TASK)
+    fleet.tasks.edit(Edit(title="Another", **TASK))
+    after = fleet.tasks.show(**TASK)
     assert (after["title"], after["status"], after["stage"]) == ("Another", "in_progress", stage)
 
 
 def test_another_title_takes_work_away_from_somebody_only_when_that_is_said(fleet, task):
     with pytest.raises(NeedsOverride):
-        fleet.edit(Edit(title="Another", **TASK))
-    fleet.edit(Edit(title="Another", override=True, **TASK))
-    assert fleet.task(**TASK)["status"] == "open"
+        fleet.tasks.edit(Edit(title="Another", **TASK))
+    fleet.tasks.edit(Edit(title="Another", override=True, **TASK))
+    assert fleet.tasks.show(**TASK)["status"] == "open"

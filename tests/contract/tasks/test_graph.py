@@ -19,76 +19,76 @@ NUMBERS = itertools.count()
 
 
 def ready(fleet) -> list[str]:
-    return [task["slug"] for task in fleet.ready(project="p")]
+    return [task["slug"] for task in fleet.tasks.ready(project="p")]
 
 
 @pytest.mark.req("GRAPH-6")
 def test_a_task_is_ready_when_every_dependency_is_done_or_abandoned(fleet):
-    fleet.add(project="p", title="A", slug="a")
-    fleet.add(project="p", title="B", slug="b")
-    fleet.add(project="p", title="C", slug="c", after=("a", "b"))
+    fleet.tasks.add(project="p", title="A", slug="a")
+    fleet.tasks.add(project="p", title="B", slug="b")
+    fleet.tasks.add(project="p", title="C", slug="c", after=("a", "b"))
     assert ready(fleet) == ["a", "b"]
-    assert fleet.done(project="p", slug="a")["ready"] == []
-    assert fleet.abandon(project="p", slug="b")["ready"] == ["c"]
+    assert fleet.tasks.done(project="p", slug="a")["ready"] == []
+    assert fleet.tasks.abandon(project="p", slug="b")["ready"] == ["c"]
     assert ready(fleet) == ["c"]
 
 
 @pytest.mark.req("GRAPH-6")
 def test_a_failed_a_blocked_and_a_reopened_dependency_hold_back(fleet):
-    fleet.add(project="p", title="A", slug="a")
-    fleet.add(project="p", title="B", slug="b", after=("a",))
-    fleet.fail(project="p", slug="a", reason="no")
+    fleet.tasks.add(project="p", title="A", slug="a")
+    fleet.tasks.add(project="p", title="B", slug="b", after=("a",))
+    fleet.tasks.fail(project="p", slug="a", reason="no")
     assert ready(fleet) == []
-    fleet.done(project="p", slug="a")
+    fleet.tasks.done(project="p", slug="a")
     assert ready(fleet) == ["b"]
-    fleet.retry(project="p", slug="a")
+    fleet.tasks.retry(project="p", slug="a")
     assert ready(fleet) == ["a"]
-    fleet.block(project="p", slug="a", reason="wait")
+    fleet.tasks.block(project="p", slug="a", reason="wait")
     assert ready(fleet) == []
-    assert fleet.why(project="p", slug="b")["sentences"][-1] == "b waits for a, which is blocked: wait"
+    assert fleet.tasks.why(project="p", slug="b")["sentences"][-1] == "b waits for a, which is blocked: wait"
 
 
 @pytest.mark.req("GRAPH-6")
 def test_a_paused_task_and_one_whose_time_has_not_come_are_not_ready(fleet):
-    fleet.add(project="p", title="A", slug="a")
-    fleet.add(project="p", title="B", slug="b", not_before=fleet.clock.now() + 3_600_000)
-    fleet.add(project="p", title="C", slug="c", not_before=fleet.clock.now() - 1)
-    fleet.pause(project="p", slug="a")
+    fleet.tasks.add(project="p", title="A", slug="a")
+    fleet.tasks.add(project="p", title="B", slug="b", not_before=fleet.clock.now() + 3_600_000)
+    fleet.tasks.add(project="p", title="C", slug="c", not_before=fleet.clock.now() - 1)
+    fleet.tasks.pause(project="p", slug="a")
     assert ready(fleet) == ["c"]
     with pytest.raises(NotReady):
-        fleet.claim(project="p", slug="a")
+        fleet.tasks.claim(project="p", slug="a")
     with pytest.raises(NotReady):
-        fleet.claim(project="p", slug="b")
-    fleet.pause(project="p", slug="a", paused=False)
+        fleet.tasks.claim(project="p", slug="b")
+    fleet.tasks.pause(project="p", slug="a", paused=False)
     assert ready(fleet) == ["a", "c"]
 
 
 @pytest.mark.req("GRAPH-6")
 def test_a_missing_dependency_is_refused_and_nothing_is_added(fleet):
     with pytest.raises(NoSuchTask):
-        fleet.add(project="p", title="A", slug="a", after=("nowhere",))
-    assert list(fleet.tasks(project="p")) == []
+        fleet.tasks.add(project="p", title="A", slug="a", after=("nowhere",))
+    assert list(fleet.tasks.list(project="p")) == []
 
 
 @pytest.mark.req("GRAPH-7")
 def test_a_cycle_is_refused_and_named(fleet):
-    fleet.add(project="p", title="A", slug="a")
-    fleet.add(project="p", title="B", slug="b", after=("a",))
-    fleet.add(project="p", title="C", slug="c", after=("b",))
+    fleet.tasks.add(project="p", title="A", slug="a")
+    fleet.tasks.add(project="p", title="B", slug="b", after=("a",))
+    fleet.tasks.add(project="p", title="C", slug="c", after=("b",))
     with pytest.raises(DependencyCycle) as caught:
-        fleet.edit(Edit(project="p", slug="a", add_after=("c",)))
+        fleet.tasks.edit(Edit(project="p", slug="a", add_after=("c",)))
     assert "a → c → b → a" in str(caught.value)
-    assert fleet.task(project="p", slug="a")["after"] == []
+    assert fleet.tasks.show(project="p", slug="a")["after"] == []
     with pytest.raises(DependencyCycle):
-        fleet.edit(Edit(project="p", slug="a", add_after=("a",)))
+        fleet.tasks.edit(Edit(project="p", slug="a", add_after=("a",)))
 
 
 @pytest.mark.req("GRAPH-3")
 def test_a_claim_is_for_one_and_the_others_are_told_who(open_fleet, fleet):
-    fleet.add(project="p", title="A", slug="a")
-    open_fleet("alice").claim(project="p", slug="a")
+    fleet.tasks.add(project="p", title="A", slug="a")
+    open_fleet("alice").tasks.claim(project="p", slug="a")
     with pytest.raises(TaskHeld) as caught:
-        open_fleet("bob").claim(project="p", slug="a")
+        open_fleet("bob").tasks.claim(project="p", slug="a")
     assert "alice" in str(caught.value)
     assert caught.value.code == 12
 
@@ -96,15 +96,15 @@ def test_a_claim_is_for_one_and_the_others_are_told_who(open_fleet, fleet):
 @pytest.mark.req("GRAPH-1")
 def test_the_most_urgent_goes_first_and_among_equals_the_oldest(fleet):
     for slug, priority in (("late", 0), ("urgent", 5), ("low", -1), ("later", 0)):
-        fleet.add(project="p", title=slug, slug=slug, priority=priority)
+        fleet.tasks.add(project="p", title=slug, slug=slug, priority=priority)
     assert ready(fleet) == ["urgent", "late", "later", "low"]
 
 
 @pytest.mark.req("GRAPH-1")
 def test_a_slug_is_made_from_the_title_and_made_unique(fleet):
-    made = [fleet.add(project="p", title="Fix the Löwe!")["slug"] for _ in range(3)]
+    made = [fleet.tasks.add(project="p", title="Fix the Löwe!")["slug"] for _ in range(3)]
     assert made == ["fix-the-lowe", "fix-the-lowe-2", "fix-the-lowe-3"]
-    assert fleet.add(project="p", title="日本")["slug"] == "task"
+    assert fleet.tasks.add(project="p", title="日本")["slug"] == "task"
 
 
 EVENTS = st.lists(
@@ -123,14 +123,14 @@ def test_whatever_happens_the_kept_count_is_the_counted_one_and_there_is_no_cycl
         __import__("fleet.verbs.projects.register", fromlist=["register"]).register(name=project, path=f"/{project}")
     )
     for number in range(6):
-        fleet.add(project=project, title="T", slug=f"t{number}")
+        fleet.tasks.add(project=project, title="T", slug=f"t{number}")
     for event, one, other in events:
         try:
             _happen(fleet, project, event, f"t{one}", f"t{other}")
         except FleetError:
             continue
     assert fleet.store.read(lambda rows: rows.all(q.MISCOUNTED)) == []
-    found = fleet.graph(project=project)
+    found = fleet.graph.show(project=project)
     needs = graph.needs_of((edge["slug"], edge["needs"]) for edge in found["edges"])
     assert graph.find_cycle(needs) is None
     status = {node["slug"]: node["status"] for node in found["nodes"]}
@@ -138,15 +138,15 @@ def test_whatever_happens_the_kept_count_is_the_counted_one_and_there_is_no_cycl
         slug for slug in status
         if status[slug] == "open" and all(status[needed] in SATISFIED for needed in needs.get(slug, []))
     }  # fmt: skip
-    assert {task["slug"] for task in fleet.ready(project=project)} == expected
+    assert {task["slug"] for task in fleet.tasks.ready(project=project)} == expected
 
 
 def _happen(fleet, project: str, event: str, slug: str, other: str) -> None:
     if event == "edge":
-        fleet.edit(Edit(project=project, slug=slug, add_after=(other,)))
+        fleet.tasks.edit(Edit(project=project, slug=slug, add_after=(other,)))
     elif event == "unedge":
-        fleet.edit(Edit(project=project, slug=slug, drop_after=(other,)))
+        fleet.tasks.edit(Edit(project=project, slug=slug, drop_after=(other,)))
     elif event in {"fail", "block"}:
-        getattr(fleet, event)(project=project, slug=slug, reason="r")
+        getattr(fleet.tasks, event)(project=project, slug=slug, reason="r")
     else:
-        getattr(fleet, event)(project=project, slug=slug)
+        getattr(fleet.tasks, event)(project=project, slug=slug)

@@ -124,11 +124,11 @@ def test_what_went_wrong_in_a_hook_is_found_by_doctor(scene):
     with scene.fleet() as fleet:
         ident = scripted(scene, fleet, "hang")
         assert hook(scene, ident, "Stop") is not None
-        ok = {each["about"]: each for each in fleet.examine()}
+        ok = {each["about"]: each for each in fleet.views.doctor()}
         assert ok["hooks"]["ok"], ok["hooks"]
         Path(scene.home, "hooks", "scripted.dialect.json").write_text("nonsense")
         assert hook(scene, ident, "Stop") is None
-        found = {each["about"]: each for each in fleet.examine()}
+        found = {each["about"]: each for each in fleet.views.doctor()}
         assert (found["hooks"]["ok"], "Stop of scripted" in found["hooks"]["says"]) == (False, True)
         assert found["hooks"]["advice"]
 
@@ -216,7 +216,7 @@ def test_a_turn_that_ends_without_a_report_is_sent_back_once_and_then_needs_the_
         found = until_state(fleet, ident, "stopped, no report")
         assert (found["detail"], found["source"]) == ("really, I am", "hook")
         either.shows(fleet, ident, "turn over")
-        shown = fleet.screen(ident, history=True)
+        shown = fleet.agents.screen(ident, history=True)
         assert shown.count("sent back: ") == 1
         assert "fleet done" in shown
         assert "turn over" in shown
@@ -249,4 +249,4 @@ def test_silent_is_not_dead_and_unknown_hides_nothing_that_is_known(scene):
         found = agent(fleet, ident)
         assert (found["state"], found["source"]) == ("silent", "hook")
         assert "working when last heard of, 11m ago" in found["detail"]
-        assert not [each for each in fleet.sweep(kill=True) if ident in each.what and each.done]
+        assert not [each for each in fleet.sweep.run(kill=True) if ident in each.what and each.done]

@@ -80,9 +80,9 @@ def spoil(fleet) -> None:
 def test_no_listing_of_tasks_sends_what_a_terminal_obeys(scene):
     with scene.fleet() as fleet:
         for slug in ("a", "b"):
-            fleet.add(project="p", title=slug, slug=slug, after=() if slug == "a" else ("a",))
-        fleet.log(project="p", slug="a", message="m")
-        fleet.fail(project="p", slug="a", reason="r")
+            fleet.tasks.add(project="p", title=slug, slug=slug, after=() if slug == "a" else ("a",))
+        fleet.tasks.log(project="p", slug="a", message="m")
+        fleet.tasks.fail(project="p", slug="a", reason="r")
         spoil(fleet)
     check(scene, "status")
     check(scene, "task", "list")
@@ -100,7 +100,7 @@ def test_no_listing_of_tasks_sends_what_a_terminal_obeys(scene):
 @pytest.mark.req("SEC-4")
 def test_json_escapes_them_and_says_exactly_what_was_written(scene):
     with scene.fleet() as fleet:
-        fleet.add(project="p", title="a", slug="a")
+        fleet.tasks.add(project="p", title="a", slug="a")
         spoil(fleet)
     for words in (("task", "show", "a"), ("task", "list"), ("task", "graph"), ("task", "export"), ("status",)):
         said = piped(scene, *words, "--json")
@@ -129,7 +129,7 @@ def test_work_is_reviewed_and_merged_without_what_a_terminal_obeys(scene):
         check(scene, "diff", "t", "--stat", shows=None)
         check(scene, "review", "t")
         check(scene, "review", "t", "--verify")
-        fleet.judge(project="p", slug="t", verdict="accept")
+        fleet.reviews.judge(project="p", slug="t", verdict="accept")
         said = piped(scene, "merge", "t")
         assert (OBEYED.search(said), b"verify is red" in said, "␛[2J" in said.decode()) == (None, True, True), said
         check(scene, "task", "show", "t")
@@ -145,7 +145,7 @@ def test_questions_and_screens_of_agents_are_shown_without_what_a_terminal_obeys
         hook(scene, ident, "PreToolUse", tool_name="AskUserQuestion", tool_input={"questions": [QUESTION]})
         asks = {"tool_name": "Bash", "tool_input": {"command": f"echo {EVIL}\nrm -rf {EVIL}"}}
         call(scene, ident, "PermissionRequest", **asks)
-        until(fleet.questions)
+        until(fleet.messages.questions)
         check(scene, "questions")
         check(scene, "status")
         check(scene, "ps")
@@ -155,7 +155,7 @@ def test_questions_and_screens_of_agents_are_shown_without_what_a_terminal_obeys
         check(scene, "peek", shell, shows="\\u202e")
         check(scene, "ps", shows=None)
         log = Path(scene.home, "logs", f"{shell}.log")
-        fleet.kill(shell, "a test")
+        fleet.dispatches.kill(shell, "a test")
         until(log.exists)
         log.write_text(EVIL)
         check(scene, "logs", shell)
@@ -169,7 +169,7 @@ def test_nothing_that_a_person_decides_by_is_folded_without_a_word(scene):
         ident = scripted(scene, fleet, "hang")
         for command in (long, f"echo {'x' * 400}; rm -rf /home"):
             call(scene, ident, "PermissionRequest", tool_name="Bash", tool_input={"command": command})
-        until(lambda: len(fleet.questions()) == 2)
+        until(lambda: len(fleet.messages.questions()) == 2)
         said = piped(scene, "questions").decode()
         assert "rm -rf ~" in said
         assert "rm -rf /home" in said

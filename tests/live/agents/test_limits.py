@@ -14,13 +14,13 @@ from fleet.verbs.dispatch.plan import Wanted
 
 
 def start(fleet, slug):
-    if not fleet.slugs(project="p", prefix=slug):
-        fleet.add(project="p", title=slug, slug=slug, description="hang\n")
-    return fleet.dispatch(Wanted(project="p", slug=slug, engine="scripted"))["id"]
+    if not fleet.graph.slugs(project="p", prefix=slug):
+        fleet.tasks.add(project="p", title=slug, slug=slug, description="hang\n")
+    return fleet.dispatches.start(Wanted(project="p", slug=slug, engine="scripted"))["id"]
 
 
 def held(fleet):
-    return {each["engine"]: each for each in fleet.limits()["holds"]}
+    return {each["engine"]: each for each in fleet.engines.limits()["holds"]}
 
 
 @pytest.mark.req("LIMIT-1")
@@ -34,7 +34,9 @@ def test_a_limit_parks_its_agent_and_refuses_new_ones_until_the_reset(either):
         assert (one["kind"], one["trial"], one["until"] > one["since"]) == ("limit", None, True)
         with pytest.raises(EngineHeld, match="session limit"):
             start(fleet, "other")
-        assert fleet.task(project="p", slug="other")["status"] == "open", "and it is not counted as a failed start"
+        assert fleet.tasks.show(project="p", slug="other")["status"] == "open", (
+            "and it is not counted as a failed start"
+        )
         said = either.program("dispatch", "other", "-p", "p", "--engine", "scripted")
         assert (said.code, one["until"] in said.err) == (14, True), said
         assert either.dispatch(fleet, "third", "sleep", "1000"), "another engine is free"
@@ -50,7 +52,7 @@ def test_after_the_reset_one_tries_and_the_others_follow_when_its_model_has_answ
         raw(fleet, f"UPDATE holds SET since = {fleet.clock.now() - 9_000}, until = {fleet.clock.now() - 1_000}")
         raw(fleet, "UPDATE quotas SET resets_at = 0")
         for slug in ("a", "b", "c"):
-            fleet.add(project="p", title=slug, slug=slug, description="hang\n")
+            fleet.tasks.add(project="p", title=slug, slug=slug, description="hang\n")
         children = [
             either.start(FLEET, "dispatch", slug, "-p", "p", "--engine", "scripted") for slug in ("a", "b", "c")
         ]
@@ -91,15 +93,15 @@ def test_a_parked_agent_is_continued_after_the_reset(either):
         ident = scripted(either, fleet, "limit 3600", "idle", "hang")
         either.shows(fleet, ident, "[scripted] idle")
         until(lambda: agent(fleet, ident)["state"] == "limit")
-        fleet.tend("p")
+        fleet.agents.tend("p")
         assert messages_of(fleet, ident) == [], "not before"
         raw(fleet, f"UPDATE holds SET since = {fleet.clock.now() - 9_000}, until = {fleet.clock.now() - 1_000}")
-        fleet.tend("p")
-        fleet.tend("p")
+        fleet.agents.tend("p")
+        fleet.agents.tend("p")
         either.shows(fleet, ident, "The usage limit has been reset")
         either.shows(fleet, ident, "typed:")
         assert held(fleet)["scripted"]["trial"] == ident
-        assert fleet.screen(ident, history=True).count("typed:") == 1
+        assert fleet.agents.screen(ident, history=True).count("typed:") == 1
 
 
 @pytest.mark.req("LIMIT-1")
@@ -114,7 +116,7 @@ def test_near_the_end_of_a_window_nothing_new_is_started(either):
         hook(either, ident, "fleet-status", rate_limits=window)
         with pytest.raises(EngineHeld, match="90 % of its window seven_day"):
             start(fleet, "b")
-        quotas = {each["span"]: each["percent"] for each in fleet.limits()["quotas"]}
+        quotas = {each["span"]: each["percent"] for each in fleet.engines.limits()["quotas"]}
         assert quotas == {"five_hour": 89, "seven_day": 90}
         raw(fleet, f"UPDATE quotas SET resets_at = {fleet.clock.now() - 1}")
         start(fleet, "b")
@@ -131,7 +133,7 @@ def test_a_login_or_a_bill_needs_the_person_and_holds_the_engine_back(either, er
         with pytest.raises(EngineHeld) as refused:
             start(fleet, "a")
         assert "fleet limits lift scripted" in refused.value.next_step
-        fleet.tend("p")
+        fleet.agents.tend("p")
         assert messages_of(fleet, ident) == []
         assert json.loads(either.program("limits", "lift", "scripted", "--json").out)["lifted"] is True
         start(fleet, "a")
@@ -148,13 +150,13 @@ def test_an_overloaded_model_is_tried_again_with_growing_rests_five_times(either
             raw(
                 fleet, f"UPDATE agents SET state_at = {fleet.clock.now()} WHERE dispatch = '{ident}'"
             )  # it failed just now
-            fleet.tend("p")
+            fleet.agents.tend("p")
             assert messages_of(fleet, ident) == [], "it rests first"
             rest = REST[min(turn, len(REST)) - 1] * 1_000
             raw(fleet, f"UPDATE messages SET delivered_at = delivered_at - {2 * rest}")  # all of it was so long ago
             raw(fleet, f"UPDATE agents SET state_at = {fleet.clock.now() - rest} WHERE dispatch = '{ident}'")
-            fleet.tend("p")
-            fleet.tend("p")
+            fleet.agents.tend("p")
+            fleet.agents.tend("p")
             told = [row["text"] for row in messages_of(fleet, ident)]
             assert len(told) == (1 if turn <= 5 else 0), "the sixth time it needs the person"
             hook(

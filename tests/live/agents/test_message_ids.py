@@ -13,4 +13,4 @@ def test_a_message_whose_id_was_given_out_before_is_not_said_to_be_sent(either):
         fleet.commit(send(ident, "0a1b2c3d", "one"))
         with pytest.raises(Contested, match="0a1b2c3d"):
             fleet.commit(send(ident, "0a1b2c3d", "two"))
-        fleet.kill(ident, "enough")
+        fleet.dispatches.kill(ident, "enough")

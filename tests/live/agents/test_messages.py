@@ -13,7 +13,7 @@ from fleet.testing.crash.scenarios import until
 
 
 def sent(fleet, ident, text="look here"):
-    (one,) = fleet.message(text, agent=ident)
+    (one,) = fleet.messages.send(text, agent=ident)
     return one
 
 
@@ -101,16 +101,16 @@ def test_nothing_is_typed_at_a_dialog_or_into_what_is_not_recognised(either, ste
         until(lambda: known(fleet, ident)["state"] == "stopped")
         either.tmux("send-keys", "-t", f"=fleet-{ident}:", "-R")
         either.tmux("clear-history", "-t", f"=fleet-{ident}:")
-        until(lambda: fleet.screen(ident).strip() == "")
+        until(lambda: fleet.agents.screen(ident).strip() == "")
         if "asks" in why:
             either.tmux("send-keys", "-t", f"=fleet-{ident}:", "-l", step.removeprefix("say "))
-            until(lambda: "delete everything?" in fleet.screen(ident))
-        before = fleet.screen(ident, history=True)
+            until(lambda: "delete everything?" in fleet.agents.screen(ident))
+        before = fleet.agents.screen(ident, history=True)
         one = sent(fleet, ident)
         assert one["delivered"] is False
         assert why in one["how"]
-        fleet.tend("p")
-        assert fleet.screen(ident, history=True) == before
+        fleet.agents.tend("p")
+        assert fleet.agents.screen(ident, history=True) == before
         assert [row["id"] for row in messages_of(fleet, ident)] == [one["id"]]
 
 
@@ -122,7 +122,7 @@ def test_what_could_not_be_delivered_is_delivered_by_a_later_tick(either):
         one = sent(fleet, ident)
         either.shows(fleet, ident, "[scripted] idle")
         if not one["delivered"]:
-            fleet.tend("p")
+            fleet.agents.tend("p")
         either.shows(fleet, ident, f'typed: "[fleet message {one["id"]}]')
 
 
@@ -145,12 +145,12 @@ def test_all_agents_or_those_of_a_project_are_told_and_ended_ones_are_refused(ei
         idents = {either.dispatch(fleet, slug, "sleep", "1000") for slug in ("a", "b")}
         said = either.program("message", "--all", "mind the gap")
         assert (said.code, said.out.count("waiting:")) == (0, 2), said
-        assert {each["agent"] for each in fleet.message("again", project="p")} == idents
+        assert {each["agent"] for each in fleet.messages.send("again", project="p")} == idents
         assert all(len(messages_of(fleet, ident)) == 2 for ident in idents)
         either.launched(fleet, min(idents))
-        fleet.kill(min(idents), "enough")
+        fleet.dispatches.kill(min(idents), "enough")
         with pytest.raises(Refused, match="has ended"):
-            fleet.message("hello?", agent=min(idents))
+            fleet.messages.send("hello?", agent=min(idents))
         assert either.program("message", "a", "b", "c").code == 2
         assert either.program("message", "--project", "nowhere", "x").code == 11
 
@@ -166,16 +166,16 @@ def test_what_an_agent_has_not_acknowledged_waits_for_the_one_that_resumes_it_on
         if handed:  # to one that died before it could say so
             raw(fleet, f"UPDATE messages SET delivered_at = {fleet.clock.now()} WHERE id = '{one['id']}'")
         if end == "stopped":
-            fleet.stop(old)
+            fleet.dispatches.stop(old)
         else:
             os.kill(who.pid, signal.SIGKILL)
             until(lambda: fleet.world.processes.life(who) == "dead")
-        new = fleet.resume(old)["id"]
+        new = fleet.dispatches.resume(old)["id"]
         assert [row["id"] for row in messages_of(fleet, new)] == [one["id"]]
         assert messages_of(fleet, old) == []
         env = either.around(FLEET_DISPATCH_ID=new, FLEET_TASK="t", FLEET_PROJECT="p")
         assert either.program("inbox", env=env).out == f"[fleet message {one['id']}] from tester: read me\n"
         assert either.program("inbox", env=env).out == "nothing waits for you\n"
         either.launched(fleet, new)
-        fleet.stop(new)
-        assert messages_of(fleet, fleet.resume(new)["id"]) == [], "it was read"
+        fleet.dispatches.stop(new)
+        assert messages_of(fleet, fleet.dispatches.resume(new)["id"]) == [], "it was read"

@@ -53,8 +53,8 @@ class Waiting(Hooking):
 
 
 def asked(fleet):
-    until(fleet.questions)
-    (one,) = fleet.questions()
+    until(fleet.messages.questions)
+    (one,) = fleet.messages.questions()
     return one
 
 
@@ -76,7 +76,7 @@ def test_a_permission_is_listed_with_its_command_and_approved(either):
         assert either.program("approve", "t").out == f"{ident} asked: Bash: rm -rf build → allow\n"
         either.shows(fleet, ident, 'verdict {"behavior": "allow"}')
         until_state(fleet, ident, "working")
-        assert fleet.questions() == []
+        assert fleet.messages.questions() == []
 
 
 @pytest.mark.req("ASK-1")
@@ -86,7 +86,7 @@ def test_a_denial_tells_the_agent_why(either):
         asked(fleet)
         assert either.program("deny", ident, "--reason", "never in production").code == 0
         either.shows(fleet, ident, "verdict")
-        assert "A person has said no to this: never in production" in fleet.screen(ident, history=True)
+        assert "A person has said no to this: never in production" in fleet.agents.screen(ident, history=True)
 
 
 @pytest.mark.req("ASK-1")
@@ -100,7 +100,7 @@ def test_a_question_of_the_model_is_answered_with_a_choice_or_words(either):
         assert either.program("approve", one["id"]).code == 2
         assert either.program("answer", one["id"], "2").code == 0
         either.shows(fleet, ident, '"answers": {"Which?": "Blue"}')
-        until(lambda: [each["text"] for each in fleet.questions()] == ["And now?"])
+        until(lambda: [each["text"] for each in fleet.messages.questions()] == ["And now?"])
         assert either.program("answer", "t", "sideways").code == 0
         either.shows(fleet, ident, '"answers": {"And now?": "sideways"}')
 
@@ -110,15 +110,15 @@ def test_the_first_answer_wins_and_a_late_one_is_told(either):
     with either.fleet() as fleet:
         scripted(either, fleet, "ask ls", "hang")
         one = asked(fleet)
-        fleet.answer(one["id"], ["allow"])
+        fleet.messages.answer(one["id"], ["allow"])
         late = either.program("deny", one["id"], "--json")
         assert late.code == 13
         assert json.loads(late.out)["error"]["name"] == "AnsweredBefore"
         assert "tester answered 'allow'" in late.err
         with pytest.raises(AnsweredBefore):
-            fleet.answer(one["id"], ["allow"])
+            fleet.messages.answer(one["id"], ["allow"])
         with pytest.raises(NoSuchQuestion):
-            fleet.answer("t", ["allow"])
+            fleet.messages.answer("t", ["allow"])
 
 
 @pytest.mark.req("ASK-1")
@@ -132,7 +132,7 @@ def test_a_question_is_named_by_the_beginning_of_its_id_and_never_guessed(either
         raw(fleet, f"INSERT INTO questions (id, dispatch, kind, text, command, asked_at) {told}")
         said = either.program("approve", begin)
         assert (said.code, one["id"] in said.err, like in said.err) == (2, True, True), said
-        assert len(fleet.questions()) == 2, "nothing was answered"
+        assert len(fleet.messages.questions()) == 2, "nothing was answered"
         raw(fleet, f"DELETE FROM questions WHERE id = '{like}'")
         assert either.program("approve", begin).out == f"{ident} asked: Bash: ls → allow\n"
 
@@ -174,7 +174,7 @@ def test_one_that_was_answered_at_the_terminal_is_over_and_its_hook_waits_no_lon
         said = answer(waiting)
         assert (said.code, said.out) == (0, "")
         with pytest.raises(AnsweredBefore, match="at the agent's terminal"):
-            fleet.answer(one["id"], ["allow"])
+            fleet.messages.answer(one["id"], ["allow"])
 
 
 @pytest.mark.req("ASK-1")
@@ -182,11 +182,11 @@ def test_a_question_whose_agent_has_ended_is_closed(either):
     with either.fleet() as fleet:
         ident = scripted(either, fleet, "ask ls", "hang")
         one = asked(fleet)
-        fleet.kill(ident, "enough")
-        assert fleet.questions() == []
+        fleet.dispatches.kill(ident, "enough")
+        assert fleet.messages.questions() == []
         late = either.program("approve", one["id"])
         assert (late.code, "its agent has ended" in late.err) == (13, True), late
-        fleet.tend("p")
+        fleet.agents.tend("p")
         row = fleet.store.read(lambda rows: rows.one(q.QUESTION_BY_ID, id=one["id"]))
         assert row["closed_at"] is not None
 
@@ -199,12 +199,12 @@ def test_a_question_on_a_screen_is_listed_and_answered_only_there(scene):
         scene.tmux("send-keys", "-t", f"=fleet-{ident}:", "-R")
         scene.tmux("clear-history", "-t", f"=fleet-{ident}:")
         scene.tmux("send-keys", "-t", f"=fleet-{ident}:", "-l", "[scripted] asks: delete it?")
-        until(lambda: [each["text"] for each in fleet.questions()] == ["delete it?"])
-        (one,) = fleet.questions()
+        until(lambda: [each["text"] for each in fleet.messages.questions()] == ["delete it?"])
+        (one,) = fleet.messages.questions()
         assert (one["id"], one["text"], one["answerable"]) == (None, "delete it?", False)
         assert f"fleet attach {ident}" in scene.program("questions").out
         with pytest.raises(CannotAnswer, match="delete it"):
-            fleet.answer(ident, ["allow"])
+            fleet.messages.answer(ident, ["allow"])
 
 
 @pytest.mark.req("ASK-1")
@@ -237,4 +237,4 @@ def test_one_that_nobody_answers_in_time_is_over_and_an_answer_after_that_is_ref
         raw(fleet, f"INSERT INTO questions (id, dispatch, kind, text, command, asked_at) {told}")
         assert Waiting(fleet, ident).said() is None
         with pytest.raises(AnsweredBefore, match="went on without it"):
-            fleet.answer(QUESTION, ["allow"])
+            fleet.messages.answer(QUESTION, ["allow"])

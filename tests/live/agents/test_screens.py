@@ -54,8 +54,8 @@ class Teller:
         engines.mkdir()
         (engines / "teller.toml").write_text(ENGINE.format(program=program))
         self.screen.write_text(first)
-        fleet.add(project="p", title="T", slug="t")
-        self.ident = fleet.dispatch(Wanted(project="p", slug="t", engine="teller"))["id"]
+        fleet.tasks.add(project="p", title="T", slug="t")
+        self.ident = fleet.dispatches.start(Wanted(project="p", slug="t", engine="teller"))["id"]
         scene.launched(fleet, self.ident)
         self.shows(first)
 
@@ -63,7 +63,7 @@ class Teller:
         until(lambda: text.strip() in self._screen() and self._screen().endswith("\n>"))
 
     def _screen(self) -> str:
-        return self.fleet.screen(self.ident).rstrip()
+        return self.fleet.agents.screen(self.ident).rstrip()
 
     def long_ago(self) -> None:
         """Whatever was seen or said was so an hour ago, in the same order."""
@@ -84,10 +84,10 @@ def test_a_limit_on_the_screen_holds_the_engine_back_until_the_agent_has_gone_on
         assert watch(fleet.ground, "p") == [], "it is known"
         found = agent(fleet, teller.ident)
         assert (found["state"], found["source"]) == ("limit", "screen")
-        assert [each["engine"] for each in fleet.limits()["holds"]] == ["teller"]
-        fleet.add(project="p", title="U", slug="u")
+        assert [each["engine"] for each in fleet.engines.limits()["holds"]] == ["teller"]
+        fleet.tasks.add(project="p", title="U", slug="u")
         with pytest.raises(EngineHeld, match="You have had enough"):
-            fleet.dispatch(Wanted(project="p", slug="u", engine="teller"))
+            fleet.dispatches.start(Wanted(project="p", slug="u", engine="teller"))
         assert failed_turns.tend(fleet.ground, "p") == [], "not before the reset"
         teller.long_ago()
         teller.screen.write_text("ok that went well\n")
@@ -96,7 +96,7 @@ def test_a_limit_on_the_screen_holds_the_engine_back_until_the_agent_has_gone_on
         teller.shows("ok that went well")
         assert any(RESET in each for each in teller.told())
         assert watch(fleet.ground, "p") == []
-        assert (fleet.limits()["holds"], agent(fleet, teller.ident)["state"]) == ([], "finished")
+        assert (fleet.engines.limits()["holds"], agent(fleet, teller.ident)["state"]) == ([], "finished")
 
 
 @pytest.mark.req("LIMIT-1", "AGENT-1")
@@ -116,4 +116,4 @@ def test_a_turn_that_failed_on_the_screen_is_continued_a_bounded_number_of_times
         assert len(watch(fleet.ground, "p")) == 1
         teller.long_ago()
         assert failed_turns.tend(fleet.ground, "p") == [], "enough"
-        assert (agent(fleet, teller.ident)["state"], fleet.limits()["holds"]) == ("failed_turn", [])
+        assert (agent(fleet, teller.ident)["state"], fleet.engines.limits()["holds"]) == ("failed_turn", [])

@@ -54,7 +54,7 @@ def seat(fleet: Fleet) -> dict:
 
 def seated(stage: Stage, fleet: Fleet, *words: str) -> str:
     """A coordinator in the seat, at work."""
-    ident = fleet.coord_spawn(coordinator(*(words or SLEEP)))["id"]
+    ident = fleet.coord.start(coordinator(*(words or SLEEP)))["id"]
     stage.launched(fleet, ident)
     return ident
 
@@ -119,7 +119,7 @@ def rested(stage: Stage, fleet: Fleet, ident: str) -> str:
 
 
 def newest(fleet: Fleet) -> int:
-    return fleet.newest()
+    return fleet.operations.newest()
 
 
 def asked(fleet: Fleet, sql: str) -> list[dict]:
@@ -130,4 +130,4 @@ def asked(fleet: Fleet, sql: str) -> list[dict]:
 def replaced(stage: Stage, fleet: Fleet, *words: str) -> tuple[str, str]:
     """The old coordinator, which lives on, and the new one in the seat."""
     old = seated(stage, fleet)
-    return old, fleet.coord_replace(coordinator(*words))["id"]
+    return old, fleet.coord.replace(coordinator(*words))["id"]

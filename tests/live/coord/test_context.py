@@ -47,12 +47,12 @@ def test_an_agent_is_asked_once_and_then_handed_off(either, below, ask, force):
         [text] = reminders(fleet, worker)
         assert "next milestone" in text
         assert "fleet handoff" in text
-        assert fleet.handoffs("p") == []
+        assert fleet.coord.handoffs("p") == []
         raw(fleet, f"UPDATE agents SET {force} WHERE dispatch = '{worker}'")
-        until(lambda: ticked(either, ident) and [each["state"] for each in fleet.handoffs("p")] == ["done"])
-        [entry] = fleet.handoffs("p")
+        until(lambda: ticked(either, ident) and [each["state"] for each in fleet.coord.handoffs("p")] == ["done"])
+        [entry] = fleet.coord.handoffs("p")
         assert (entry["dispatch"], entry["asked_by"], entry["reason"].startswith("context")) == (worker, "fleet", True)
-        assert fleet.task(**TASK)["assignee"] == entry["successor"]
+        assert fleet.tasks.show(**TASK)["assignee"] == entry["successor"]
 
 
 @pytest.mark.req("HAND-7")
@@ -60,19 +60,19 @@ def test_one_that_is_about_to_compact_is_handed_off_and_a_reviewer_is_only_remin
     with either.fleet() as fleet:
         ident, worker = at_work(either, fleet)
         raw(fleet, f"UPDATE agents SET compacting = 1 WHERE dispatch = '{worker}'")
-        until(lambda: ticked(either, ident) and [each["state"] for each in fleet.handoffs("p")] == ["done"])
-        assert "compact" in fleet.handoffs("p")[0]["reason"]
-        fleet.kill(fleet.find("t"), "a test")
-        fleet.retry(**TASK)
+        until(lambda: ticked(either, ident) and [each["state"] for each in fleet.coord.handoffs("p")] == ["done"])
+        assert "compact" in fleet.coord.handoffs("p")[0]["reason"]
+        fleet.dispatches.kill(fleet.dispatches.find("t"), "a test")
+        fleet.tasks.retry(**TASK)
         raw(fleet, "UPDATE tasks SET stage = 'review'")
-        reviewer = fleet.dispatch(Wanted(**TASK, kind="reviewer", engine="shell", command=SLEEP))["id"]
+        reviewer = fleet.dispatches.start(Wanted(**TASK, kind="reviewer", engine="shell", command=SLEEP))["id"]
         either.launched(fleet, reviewer)
         raw(fleet, f"UPDATE agents SET context = 99, compacting = 1 WHERE dispatch = '{reviewer}'")
         for _ in range(2):
             ticked(either, ident)
         [text] = reminders(fleet, reviewer)
         assert "verdict soon" in text
-        assert len(fleet.handoffs("p")) == 1
+        assert len(fleet.coord.handoffs("p")) == 1
 
 
 @pytest.mark.req("HAND-7")
@@ -91,5 +91,5 @@ def test_the_thresholds_are_settings(either):
         assert len(reminders(fleet, worker)) == 1
         raw(fleet, f"UPDATE agents SET tokens = 900 WHERE dispatch = '{worker}'")
         ticked(either, ident)
-        assert [each["dispatch"] for each in fleet.handoffs("p")] == [worker]
-        until(lambda: fleet.drain("p") == [])
+        assert [each["dispatch"] for each in fleet.coord.handoffs("p")] == [worker]
+        until(lambda: fleet.coord.drain("p") == [])

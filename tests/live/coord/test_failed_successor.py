@@ -11,14 +11,14 @@ def handed_off(scene, fleet) -> tuple[str, str]:
     """An agent at work that is to hand off, and a message that it has not had yet."""
     old = scene.dispatch(fleet, "t", *SLEEP)
     scene.launched(fleet, old)
-    [one] = fleet.message("use the new name", agent=old)
-    fleet.hand_off(old, reason="full")
+    [one] = fleet.messages.send("use the new name", agent=old)
+    fleet.coord.hand_off(old, reason="full")
     return old, one["id"]
 
 
 def deferred(fleet) -> str:
     """Drained once: what the handoff waits for."""
-    [entry] = fleet.drain("p")
+    [entry] = fleet.coord.drain("p")
     return entry["deferred"] or ""
 
 
@@ -29,9 +29,9 @@ def test_a_message_that_a_successor_inherited_and_never_had_reaches_the_one_afte
         with monkeypatch.context() as patch:
             patch.setenv("PATH", scene.shim("tmux", "new-session"))
             until(lambda: "refused by the test" in deferred(fleet))
-        until(lambda: fleet.drain("p") == [])
-        new = fleet.handoffs("p")[-1]["successor"]
-        assert fleet.journal(new)["predecessor"] == old
+        until(lambda: fleet.coord.drain("p") == [])
+        new = fleet.coord.handoffs("p")[-1]["successor"]
+        assert fleet.dispatches.show(new)["predecessor"] == old
         assert [row["id"] for row in messages_of(fleet, new)] == [message]
 
 
@@ -46,9 +46,9 @@ def test_a_successor_whose_prompt_could_not_be_rewritten_leaves_nothing_in_the_h
         fleet.funnel.watcher = once("before", f"publish inbox/{old}.md", full)
         until(lambda: "No space left" in deferred(fleet))
         fleet.funnel.watcher = None
-        assert {each["state"] for each in fleet.claims("adoptable")} == {"live"}
+        assert {each["state"] for each in fleet.claims.list("adoptable")} == {"live"}
         scene.dispatch_and_leave(verb="drain")
-        [agent] = fleet.agents()
-        until(lambda: fleet.drain("p") == [])
-        assert fleet.handoffs("p")[-1]["successor"] == agent["id"]
+        [agent] = fleet.agents.list()
+        until(lambda: fleet.coord.drain("p") == [])
+        assert fleet.coord.handoffs("p")[-1]["successor"] == agent["id"]
         assert (scene.tree("t") / "README").exists()

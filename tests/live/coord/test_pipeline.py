@@ -29,17 +29,17 @@ def configured(stage, **settings: str) -> None:
 
 
 def place(fleet, slug: str) -> tuple[str, str]:
-    task = fleet.task(project="p", slug=slug)
+    task = fleet.tasks.show(project="p", slug=slug)
     return task["status"], task["stage"]
 
 
 def merged(fleet, slug: str) -> bool:
-    task = fleet.task(project="p", slug=slug)
+    task = fleet.tasks.show(project="p", slug=slug)
     return bool(task["archived"]) and task["status"] == "done"
 
 
 def log_of(fleet, slug: str) -> str:
-    return "\n".join(each["message"] for each in fleet.task(project="p", slug=slug)["log"])
+    return "\n".join(each["message"] for each in fleet.tasks.show(project="p", slug=slug)["log"])
 
 
 def at_rest(stage, fleet, ident: str) -> None:
@@ -49,7 +49,7 @@ def at_rest(stage, fleet, ident: str) -> None:
         ticked(stage, ident)
         at = newest(fleet)
         ticked(stage, ident)
-        return newest(fleet) == at and len(fleet.agents()) == 1
+        return newest(fleet) == at and len(fleet.agents.list()) == 1
 
     until(quiet)
 
@@ -65,26 +65,26 @@ def test_a_task_goes_from_worker_to_merged_and_only_then_are_its_dependents_read
     configured(either, review=review)
     with either.fleet() as fleet:
         ident = seated(either, fleet)
-        fleet.add(project="p", title="A", slug="a")
-        fleet.add(project="p", title="B", slug="b", after=["a"])
+        fleet.tasks.add(project="p", title="A", slug="a")
+        fleet.tasks.add(project="p", title="B", slug="b", after=["a"])
         seen = set()
 
         def walked() -> bool:
             ticked(either, ident)
-            if review == "person" and place(fleet, "a") == ("in_progress", "review") and not fleet.agents()[1:]:
-                fleet.judge(project="p", slug="a", verdict=ACCEPT)
+            if review == "person" and place(fleet, "a") == ("in_progress", "review") and not fleet.agents.list()[1:]:
+                fleet.reviews.judge(project="p", slug="a", verdict=ACCEPT)
             if place(fleet, "b") != ("open", "worker"):
                 assert merged(fleet, "a"), "ready only when what it waits for is merged"
             seen.add(place(fleet, "a"))
             return merged(fleet, "a") and place(fleet, "b") not in {("open", "worker"), ("in_progress", "worker")}
 
         until(walked)
-        assert fleet.task(project="p", slug="b")["reason"] is None
+        assert fleet.tasks.show(project="p", slug="b")["reason"] is None
         after = {("in_progress", "finisher"), *([("in_progress", "review")] if review != "none" else [])}
         assert place(fleet, "b") in after or merged(fleet, "b")
         assert either.git("show", "fleet/main:a.txt") == "a"
         assert ("done", "finisher") in seen
-        said = [each["actor"] for each in fleet.work_of(project="p", slug="a")["verdicts"]]
+        said = [each["actor"] for each in fleet.reviews.work(project="p", slug="a")["verdicts"]]
         assert len(said) == (0 if review == "none" else 1)
 
 
@@ -98,11 +98,11 @@ def test_red_work_is_mended_with_the_output_in_the_prompt_and_sent_back_work_wit
     configured(either, review="agent", verify="test -e big.txt || { echo alarm: no big; exit 1; }")
     with either.fleet() as fleet:
         ident = seated(either, fleet)
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         until(lambda: ticked(either, ident) and merged(fleet, "t"))
         assert either.git("ls-tree", "--name-only", "fleet/main").split() == ["README", "big.txt", "small.txt", "t.txt"]
         assert [row["fixes"] for row in asked(fleet, "SELECT fixes FROM tasks")] == [2]
-        assert [each["verdict"] for each in fleet.work_of(project="p", slug="t")["verdicts"]] == [
+        assert [each["verdict"] for each in fleet.reviews.work(project="p", slug="t")["verdicts"]] == [
             "send back",
             "accept",
             "accept",
@@ -116,15 +116,15 @@ def test_what_three_menders_could_not_mend_waits_for_a_person(either):
     configured(either, verify="echo still red; exit 1")
     with either.fleet() as fleet:
         ident = seated(either, fleet)
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         until(
             lambda: ticked(either, ident) and [row["fixes"] for row in asked(fleet, "SELECT fixes FROM tasks")] == [3]
         )
-        until(lambda: ticked(either, ident) and place(fleet, "t") == ("blocked", "fix") and not fleet.agents()[1:])
+        until(lambda: ticked(either, ident) and place(fleet, "t") == ("blocked", "fix") and not fleet.agents.list()[1:])
         at_rest(either, fleet, ident)
         assert place(fleet, "t") == ("blocked", "fix")
         assert [row["fixes"] for row in asked(fleet, "SELECT fixes FROM tasks")] == [3]
-        assert "still red" in fleet.task(project="p", slug="t")["reason"]
+        assert "still red" in fleet.tasks.show(project="p", slug="t")["reason"]
         assert [each["task"] for each in ticked(either, ident)["next"]["trouble"]] == ["t"]
 
 
@@ -139,7 +139,7 @@ def test_work_that_conflicts_is_brought_up_to_date_and_merged(either):
     with either.fleet() as fleet:
         ident = seated(either, fleet)
         for slug in ("x", "y"):
-            fleet.add(project="p", title=slug, slug=slug)
+            fleet.tasks.add(project="p", title=slug, slug=slug)
         told: list[str] = []
         until(lambda: told.extend(ticked(either, ident)["done"]) or (merged(fleet, "x") and merged(fleet, "y")))
         assert any("(rebase of" in line for line in told), told
@@ -153,9 +153,9 @@ def test_a_tick_without_change_does_nothing(either):
     configured(either)
     with either.fleet() as fleet:
         ident = seated(either, fleet)
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         first = ticked(either, ident)
-        either.launched(fleet, fleet.find("t"))
+        either.launched(fleet, fleet.dispatches.find("t"))
         assert [line.split(" ")[0] for line in first["done"]] == ["started"]
         at = newest(fleet)
         second = ticked(either, ident)
@@ -169,11 +169,11 @@ def test_a_broken_step_does_not_stop_the_others(either):
     with either.fleet() as fleet:
         either.without_hint(fleet)
         ident = seated(either, fleet)
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         ticked(either, ident)
-        either.exited(fleet, fleet.find("t"))
+        either.exited(fleet, fleet.dispatches.find("t"))
         hands(either, worker="exec sleep 1000")
-        fleet.add(project="p", title="U", slug="u")
+        fleet.tasks.add(project="p", title="U", slug="u")
         Path(either.home, "logs").write_text("in the way: what it showed cannot be kept")
         state = Path(either.home, "projects", "p", "coord-state.json")
         state.unlink(missing_ok=True)
@@ -186,7 +186,7 @@ def test_a_broken_step_does_not_stop_the_others(either):
         Path(either.home, "logs").unlink()
         until(lambda: ticked(either, ident)["troubles"] == [])
         assert place(fleet, "t") == ("failed", "worker")
-        assert json.loads(state.read_text())["worker_agent_ids"] == {"u": fleet.find("u")}
+        assert json.loads(state.read_text())["worker_agent_ids"] == {"u": fleet.dispatches.find("u")}
 
 
 @pytest.mark.req("DER-3")
@@ -195,19 +195,19 @@ def test_the_tick_computes_what_is_derived_and_ending_a_dispatch_never_does(eith
     configured(either)
     with either.fleet() as fleet:
         ident = seated(either, fleet)
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         ticked(either, ident)
-        worker = fleet.find("t")
+        worker = fleet.dispatches.find("t")
         either.launched(fleet, worker)
         state = Path(either.home, "projects", "p", "coord-state.json")
         assert json.loads(state.read_text()) == {"supervisor": ident, "worker_agent_ids": {"t": worker}}
         before = state.stat()
-        fleet.kill(worker, "a test")
+        fleet.dispatches.kill(worker, "a test")
         assert (state.stat().st_ino, state.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
         ticked(either, ident)
         assert json.loads(state.read_text()) == {"supervisor": ident, "worker_agent_ids": {}}
         state.write_text("{}")
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert json.loads(state.read_text())["supervisor"] == ident
 
 
@@ -217,16 +217,18 @@ def test_a_persons_word_ends_the_task_whatever_its_stage_and_is_recorded(either)
     configured(either, review="person")
     with either.fleet("ann") as fleet:
         ident = seated(either, fleet)
-        fleet.add(project="p", title="A", slug="a")
-        fleet.add(project="p", title="B", slug="b", after=["a"])
+        fleet.tasks.add(project="p", title="A", slug="a")
+        fleet.tasks.add(project="p", title="B", slug="b", after=["a"])
         until(
-            lambda: ticked(either, ident) and place(fleet, "a") == ("in_progress", "review") and not fleet.agents()[1:]
+            lambda: (
+                ticked(either, ident) and place(fleet, "a") == ("in_progress", "review") and not fleet.agents.list()[1:]
+            )
         )
         assert place(fleet, "b") == ("open", "worker"), "an agent's done ends its stage only"
         until(lambda: not either.helpers())
-        fleet.done(project="p", slug="a", message="good enough", override=True)
-        assert fleet.task(project="p", slug="a")["status"] == "done"
-        assert [row["slug"] for row in fleet.ready(project="p", limit=5)] == ["b"]
+        fleet.tasks.done(project="p", slug="a", message="good enough", override=True)
+        assert fleet.tasks.show(project="p", slug="a")["status"] == "done"
+        assert [row["slug"] for row in fleet.tasks.ready(project="p", limit=5)] == ["b"]
         said = asked(fleet, "SELECT actor, what FROM operations ORDER BY seq DESC LIMIT 1")[0]
         assert (said["actor"], "good enough" in log_of(fleet, "a")) == ("ann", True)
 
@@ -239,13 +241,13 @@ def test_a_limit_is_kept_and_the_rest_waits(either):
     with either.fleet() as fleet:
         ident = seated(either, fleet)
         for slug in ("t", "u", "v"):
-            fleet.add(project="p", title=slug, slug=slug)
+            fleet.tasks.add(project="p", title=slug, slug=slug)
         told = ticked(either, ident)
-        assert len(fleet.agents()) == 3
+        assert len(fleet.agents.list()) == 3
         assert (told["troubles"], told["next"]["ready"]) == ([], ["v"])
-        fleet.kill(fleet.find("t"), "a test")
+        fleet.dispatches.kill(fleet.dispatches.find("t"), "a test")
         ticked(either, ident)
-        assert is_alive(either.launched(fleet, fleet.find("v")).pid)
+        assert is_alive(either.launched(fleet, fleet.dispatches.find("v")).pid)
         assert process_of(fleet, ident)
 
 
@@ -272,12 +274,12 @@ def test_work_whose_branch_is_gone_does_not_keep_the_coordinator_from_merging_th
     configured(either, review="none")
     with either.fleet() as fleet:
         ident = seated(either, fleet)
-        fleet.add(project="p", title="A", slug="a", priority=9)
-        fleet.add(project="p", title="B", slug="b")
+        fleet.tasks.add(project="p", title="A", slug="a", priority=9)
+        fleet.tasks.add(project="p", title="B", slug="b")
         until(lambda: ticked(either, ident) and merged(fleet, "b") and place(fleet, "a")[0] == "blocked")
         assert place(fleet, "a") == ("blocked", "finisher")
-        assert "worker/a" in fleet.task(project="p", slug="a")["reason"]
+        assert "worker/a" in fleet.tasks.show(project="p", slug="a")["reason"]
         assert either.git("show", "saved:a.txt") == "a"
         either.git("branch", "-m", "saved", "worker/a")
-        fleet.retry(project="p", slug="a")
+        fleet.tasks.retry(project="p", slug="a")
         until(lambda: ticked(either, ident) and merged(fleet, "a"))

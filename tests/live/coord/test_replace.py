@@ -51,7 +51,7 @@ def test_a_living_coordinator_is_replaced_in_one_transaction(either):
     with either.fleet() as fleet:
         old = seated(either, fleet)
         before = seat(fleet)
-        made = fleet.coord_replace(coordinator())
+        made = fleet.coord.replace(coordinator())
         new = made["id"]
         assert (made["replaces"], made["epoch"]) == (old, before["epoch"] + 1)
         assert (seat(fleet)["holder"], seat(fleet)["epoch"]) == (new, before["epoch"] + 1)
@@ -64,7 +64,7 @@ def test_a_living_coordinator_is_replaced_in_one_transaction(either):
         [spent] = asked(fleet, "SELECT * FROM nonces")
         [prompt] = asked(fleet, "SELECT * FROM messages WHERE kind = 'resume'")
         assert (spent["spent_at"], prompt["sent_at"], prompt["dispatch"]) == (taken["at"], taken["at"], new)
-        assert fleet.journal(new)["predecessor"] == old
+        assert fleet.dispatches.show(new)["predecessor"] == old
 
 
 @pytest.mark.req("REP-3", "REP-4", "REP-8")
@@ -113,7 +113,7 @@ def test_one_that_never_proves_itself_is_withdrawn_and_the_old_one_is_untouched(
         old = seated(either, fleet)
         before, who = seat(fleet), process_of(fleet, old)
         with pytest.raises(NotProven) as refused:
-            fleet.coord_replace(coordinator(*SLEEP, proof=1.0))
+            fleet.coord.replace(coordinator(*SLEEP, proof=1.0))
         new = refused.value.facts["dispatch"]
         assert refused.value.code == 14
         assert f"ownership not proven: the new coordinator {new}" in str(refused.value)
@@ -121,8 +121,8 @@ def test_one_that_never_proves_itself_is_withdrawn_and_the_old_one_is_untouched(
         assert seat(fleet) == before
         assert process_of(fleet, old) == who
         assert is_alive(who.pid)
-        assert [agent["id"] for agent in fleet.agents()] == [old]
-        assert {claim["dispatch"] for claim in fleet.claims()} == {old}
+        assert [agent["id"] for agent in fleet.agents.list()] == [old]
+        assert {claim["dispatch"] for claim in fleet.claims.list()} == {old}
         assert [pane.session for pane in fleet.world.tmux.listing().panes] == [f"fleet-{old}"]
 
 
@@ -130,12 +130,14 @@ def test_one_that_never_proves_itself_is_withdrawn_and_the_old_one_is_untouched(
 def test_a_proof_that_was_never_presented_is_shown_as_evidence(either):
     with either.fleet() as fleet:
         old = seated(either, fleet)
-        assert fleet.coordinator("p")["stale_proofs"] == []
+        assert fleet.coord.show("p")["stale_proofs"] == []
         new = never_proven(either, fleet)
-        [evidence] = fleet.coordinator("p")["stale_proofs"]
+        [evidence] = fleet.coord.show("p")["stale_proofs"]
         assert evidence["dispatch"] == new
         assert f"never proven: {new}" in either.program("coord", "status", "-p", "p").out
-        assert any(f"dispatch {new}: " in line and "never proved" in line for line in standing(fleet.sweep(kill=True)))
+        assert any(
+            f"dispatch {new}: " in line and "never proved" in line for line in standing(fleet.sweep.run(kill=True))
+        )
         assert seat(fleet)["holder"] == old
 
 
@@ -149,12 +151,12 @@ def test_spent_proofs_go_after_a_month_and_unspent_ones_never(either, monkeypatc
         month = 30 * 24 * 3_600 * 1_000
         raw(fleet, f"UPDATE nonces SET minted_at = minted_at - {month}, spent_at = spent_at - {month}")
         monkeypatch.setenv("FLEET_REPLACE_NONCE_RETENTION_DAYS", "31")
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert len(asked(fleet, "SELECT * FROM nonces")) == 2
         monkeypatch.delenv("FLEET_REPLACE_NONCE_RETENTION_DAYS")
-        fleet.sweep(kill=False)
+        fleet.sweep.run(kill=False)
         assert len(asked(fleet, "SELECT * FROM nonces")) == 2, "a dry run forgets nothing"
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         [left] = asked(fleet, "SELECT * FROM nonces")
         assert (left["dispatch"] == new, left["spent_at"]) == (False, None)
 
@@ -164,17 +166,17 @@ def test_acknowledged_messages_are_kept_for_a_week(either):
     week = 7 * 24 * 3_600 * 1_000
     with either.fleet() as fleet:
         ident = seated(either, fleet)
-        fleet.message("hello", agent=ident)
-        fleet.message("and again", agent=ident)
+        fleet.messages.send("hello", agent=ident)
+        fleet.messages.send("and again", agent=ident)
         [first, _second] = ticked(either, ident)["messages"]
         ticked(either, ident, "--ack", first["id"])
         raw(
             fleet, f"UPDATE messages SET sent_at = sent_at - {week}, acknowledged_at = acknowledged_at - {week} + 60000"
         )
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert len(asked(fleet, "SELECT * FROM messages")) == 2
         raw(fleet, "UPDATE messages SET acknowledged_at = acknowledged_at - 60001")
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert [row["text"] for row in asked(fleet, "SELECT * FROM messages")] == ["and again"], (
             "that one was never read"
         )
@@ -187,9 +189,9 @@ def test_a_dead_one_is_replaced_by_coord_start_and_by_coord_replace(either):
         old = seated(either, fleet)
         os.kill(process_of(fleet, old).pid, signal.SIGKILL)
         either.exited(fleet, old)
-        second = fleet.coord_replace(coordinator())["id"]
+        second = fleet.coord.replace(coordinator())["id"]
         assert seat(fleet)["holder"] == second
-        until(lambda: fleet.journal(old)["exec_state"] == "failed")  # its successor's first tick settles it
+        until(lambda: fleet.dispatches.show(old)["exec_state"] == "failed")  # its successor's first tick settles it
         os.kill(process_of(fleet, second).pid, signal.SIGKILL)
         either.exited(fleet, second)
         said = answer(either.start(FLEET, "coord", "start", "-p", "p", "--engine", "proves", "--json"))
@@ -206,14 +208,16 @@ def test_one_on_another_host_is_replaced_on_request_only_and_never_touched(eithe
         who, here = process_of(fleet, old), fleet.world.host.id
         raw(fleet, f"UPDATE dispatches SET host = 'elsewhere', process = REPLACE(process, '{here}', 'elsewhere')")
         with pytest.raises(CoordinatorLives):
-            fleet.coord_spawn(coordinator())
-        new = fleet.coord_replace(coordinator())["id"]
+            fleet.coord.start(coordinator())
+        new = fleet.coord.replace(coordinator())["id"]
         assert seat(fleet)["holder"] == new
         for _ in range(2):
             said = [line for line in ticked(either, new)["done"] if line.startswith(f"{old}: left alone")]
             assert ["host elsewhere" in line for line in said] == [True], "said by every tick"
-        assert any(f"{old} (coord of" in line and "in the seat" in line for line in standing(fleet.sweep(kill=True)))
-        assert fleet.coordinator("p")["retiring"] == [old]
+        assert any(
+            f"{old} (coord of" in line and "in the seat" in line for line in standing(fleet.sweep.run(kill=True))
+        )
+        assert fleet.coord.show("p")["retiring"] == [old]
         assert is_alive(who.pid)
         raw(fleet, f"UPDATE dispatches SET host = '{here}', process = REPLACE(process, 'elsewhere', '{here}')")
 
@@ -226,13 +230,13 @@ def test_behind_a_stopped_server_nothing_is_replaced_and_nothing_is_left(either,
         monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
         os.kill(server, signal.SIGSTOP)
         with pytest.raises(TmuxRefused):
-            fleet.coord_replace(coordinator())
+            fleet.coord.replace(coordinator())
         os.kill(server, signal.SIGCONT)
         monkeypatch.setattr(tmux_module, "LIMIT", 5.0)
         assert seat(fleet) == before
         assert is_alive(process_of(fleet, old).pid)
         either.swept(fleet)
-        assert [agent["id"] for agent in fleet.agents()] == [old]
+        assert [agent["id"] for agent in fleet.agents.list()] == [old]
 
 
 @pytest.mark.req("REP-2", "REP-10")
@@ -252,14 +256,14 @@ def test_a_replacer_that_comes_late_finds_the_new_one_in_the_seat_and_goes_on(ei
 def test_an_empty_seat_is_taken_by_proof_and_a_third_in_it_refuses(either):
     with either.fleet() as fleet:
         with pytest.raises(NoCoordinator):
-            fleet.coord_replace(coordinator())
+            fleet.coord.replace(coordinator())
         first = replace.replace(fleet.ground, coordinator())["id"]
         assert (seat(fleet)["holder"], seat(fleet)["epoch"]) == (first, 1)
         before = seat(fleet)
         with pytest.raises(NotSeated, match=first):
-            fleet.dispatch(coordinator(predecessor="0a1b2c3d", proof=5.0))
-        assert (seat(fleet), [each["id"] for each in fleet.dispatches()]) == (before, [first])
-        assert [agent["id"] for agent in fleet.agents()] == [first]
+            fleet.dispatches.start(coordinator(predecessor="0a1b2c3d", proof=5.0))
+        assert (seat(fleet), [each["id"] for each in fleet.dispatches.list()]) == (before, [first])
+        assert [agent["id"] for agent in fleet.agents.list()] == [first]
 
 
 @pytest.mark.req("REP-1")
@@ -269,7 +273,7 @@ def test_the_swap_gate_is_taken_without_waiting_and_a_second_replace_is_refused(
         gate = fleet.world.project_gate("p", "swap")
         gate.take()
         with pytest.raises(GateHeld):
-            fleet.coord_replace(coordinator())
+            fleet.coord.replace(coordinator())
         gate.give()
         replacing(either, *SLEEP)
         new = candidate(either, fleet)
@@ -298,7 +302,7 @@ def test_a_candidate_that_dies_is_withdrawn_at_once_and_its_remains_prove_nothin
         said = answer(waiting)
         assert "NotProven" in said.err, said
         assert (seat(fleet)["holder"], seat(fleet)["candidate"]) == (old, None)
-        assert [agent["id"] for agent in fleet.agents()] == [old]
+        assert [agent["id"] for agent in fleet.agents.list()] == [old]
 
 
 @pytest.mark.req("REP-2", "REP-10")
@@ -331,14 +335,17 @@ def test_the_old_one_is_asked_given_grace_killed_and_its_claims_are_reclaimed(ei
         told = ticked(either, new, nonce=nonce_of(either, fleet, new))["done"]
         assert f"{old}: asked to exit" in told
         assert answer(waiting).code == 0
-        assert fleet.coordinator("p")["retiring"] == [old]
+        assert fleet.coord.show("p")["retiring"] == [old]
         assert f"{old}: given time to exit" in ticked(either, new)["done"]
         assert is_alive(who.pid)
         config.write_text(impatient)
         until(lambda: ticked(either, new) and not is_alive(who.pid))
-        until(lambda: ticked(either, new) and not fleet.coordinator("p")["retiring"])
-        assert (fleet.journal(old)["exec_state"], fleet.journal(old)["asked_for"]) == ("done", "replaced")
-        assert old not in {claim["dispatch"] for claim in fleet.claims()}
+        until(lambda: ticked(either, new) and not fleet.coord.show("p")["retiring"])
+        assert (fleet.dispatches.show(old)["exec_state"], fleet.dispatches.show(old)["asked_for"]) == (
+            "done",
+            "replaced",
+        )
+        assert old not in {claim["dispatch"] for claim in fleet.claims.list()}
         assert seat(fleet)["holder"] == new, "the seat is not among what is reclaimed"
 
 
@@ -350,17 +357,17 @@ def test_a_sweep_carries_on_a_replace_that_nobody_waits_for(either):
         new = candidate(either, fleet)
         os.kill(waiting.pid, signal.SIGKILL)
         waiting.wait(60)
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert (seat(fleet)["holder"], seat(fleet)["candidate"]) == (old, new), "it may still prove itself"
         raw(fleet, "UPDATE seats SET deadline = 1")
-        assert "would withdraw it" in {each.action for each in fleet.sweep(kill=False)}
+        assert "would withdraw it" in {each.action for each in fleet.sweep.run(kill=False)}
         either.swept(fleet)
         assert (seat(fleet)["holder"], seat(fleet)["candidate"]) == (old, None)
-        assert [agent["id"] for agent in fleet.agents()] == [old]
+        assert [agent["id"] for agent in fleet.agents.list()] == [old]
 
-        third = fleet.coord_replace(coordinator())["id"]
+        third = fleet.coord.replace(coordinator())["id"]
         either.swept(fleet)
-        assert [agent["id"] for agent in fleet.agents()] == [third], "the sweep retires who is out of the seat"
+        assert [agent["id"] for agent in fleet.agents.list()] == [third], "the sweep retires who is out of the seat"
 
 
 @pytest.mark.req("REP-10")
@@ -369,10 +376,10 @@ def test_coord_stop_in_the_middle_leaves_nobody(either):
         seated(either, fleet)
         waiting = replacing(either, *SLEEP)
         candidate(either, fleet)
-        done = fleet.coord_stop("p", "enough")
+        done = fleet.coord.stop("p", "enough")
         assert done["stopped"] is True
         assert (seat(fleet)["holder"], seat(fleet)["candidate"]) == (None, None)
         assert "NotProven" in answer(waiting).err
-        assert fleet.agents() == []
+        assert fleet.agents.list() == []
         with pytest.raises(NoCoordinator):
-            fleet.coord_stop("p", "again")
+            fleet.coord.stop("p", "again")

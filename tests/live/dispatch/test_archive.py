@@ -27,8 +27,8 @@ def test_the_journal_has_one_shape_live_and_archived(either):
         ident = either.dispatch(fleet, "t", "sleep", "1000")
         either.launched(fleet, ident)
         live = shown(either, ident)
-        fleet.kill(ident, "a test")
-        fleet.archive(project="p", slug="t")
+        fleet.dispatches.kill(ident, "a test")
+        fleet.tasks.archive(project="p", slug="t")
         either.swept(fleet)
         (name,) = fleet.files.names("dispatches/archive")
         assert name.startswith(f"{ident}-")
@@ -63,15 +63,15 @@ def test_a_kill_around_the_archiving_loses_no_journal_and_keeps_it_once(either, 
     with either.fleet() as fleet:
         either.without_hint(fleet)
         ident = either.killed(fleet, "t")
-        fleet.archive(project="p", slug="t")
+        fleet.tasks.archive(project="p", slug="t")
         child = either.halted(where, "publish dispatches/archive", "sweep")
-        assert fleet.dispatches()[0]["id"] == ident, "the rows are there until the file is"
+        assert fleet.dispatches.list()[0]["id"] == ident, "the rows are there until the file is"
         os.kill(child.pid, signal.SIGKILL)
         child.wait(60)
         either.swept(fleet)
-        assert fleet.dispatches() == []
+        assert fleet.dispatches.list() == []
         assert len([name for name in fleet.files.names("dispatches/archive") if name.startswith(ident)]) == 1
-        assert fleet.journal(ident)["exec_state"] == "failed"
+        assert fleet.dispatches.show(ident)["exec_state"] == "failed"
 
 
 @pytest.mark.req("OBS-1", "OBS-2")
@@ -93,8 +93,8 @@ def test_status_counts_active_dispatches_and_says_reclaim_trouble_in_words(scene
     with scene.fleet() as fleet:
         scene.killed(fleet, "dirty")
         (scene.tree("dirty") / "x").write_text("x")
-        fleet.archive(project="p", slug="dirty")
-        fleet.sweep(kill=True)
+        fleet.tasks.archive(project="p", slug="dirty")
+        fleet.sweep.run(kill=True)
         scene.dispatch(fleet, "t", "sleep", "1000")
     said = scene.program("status").out
     assert "dispatches: 1 active, 0 blocked-reclaim" in said
@@ -105,8 +105,8 @@ def test_status_counts_active_dispatches_and_says_reclaim_trouble_in_words(scene
 def test_old_journals_are_pruned_only_when_asked(scene):
     with scene.fleet() as fleet:
         ident = scene.killed(fleet, "t")
-        fleet.archive(project="p", slug="t")
-        until(lambda: scene.swept(fleet) or not fleet.dispatches())
+        fleet.tasks.archive(project="p", slug="t")
+        until(lambda: scene.swept(fleet) or not fleet.dispatches.list())
         (name,) = fleet.files.names("dispatches/archive")
     assert scene.program("maintenance", "prune-dispatch-archive", "--older-than", "90d").code == 0
     assert os.path.exists(f"{scene.home}/dispatches/archive/{name}")
@@ -118,7 +118,7 @@ def test_old_journals_are_pruned_only_when_asked(scene):
     assert scene.program("maintenance", "prune-dispatch-archive", "--older-than", "90d").code == 0
     with scene.fleet() as fleet:
         assert fleet.files.names("dispatches/archive") == [name]
-        assert fleet.journal(ident)["id"] == ident
+        assert fleet.dispatches.show(ident)["id"] == ident
 
 
 @pytest.mark.req("OBS-4", "AUD-1")
@@ -132,15 +132,15 @@ def test_an_archive_above_100_mb_loses_its_oldest_journals_but_none_of_the_last_
         for name in (*names.values(), "notes.txt"):
             with open(folder / name, "wb") as file:
                 file.truncate(30_000_000)  # sparse: it takes no room
-        (dry,) = fleet.sweep(kill=False)
+        (dry,) = fleet.sweep.run(kill=False)
         assert (dry.what, dry.why) == ("dispatches/archive", "it is larger than 100 MB")
         assert dry.action == "would remove the 1 oldest journals"
         assert len(list(folder.iterdir())) == 5, "a dry run touches nothing"
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert sorted(os.listdir(folder)) == sorted([names["b"], names["c"], names["d"], "notes.txt"])
-        assert fleet.sweep(kill=True) == [], "90 MB are not too many"
+        assert fleet.sweep.run(kill=True) == [], "90 MB are not too many"
         for name in (names["b"], names["c"]):
             os.rename(folder / name, folder / f"{name[:9]}{now - HOUR}.json")
         os.truncate(folder / names["d"], 200_000_000)
-        assert fleet.sweep(kill=True) == [], "all of the last day"
+        assert fleet.sweep.run(kill=True) == [], "all of the last day"
         assert len(list(folder.iterdir())) == 4

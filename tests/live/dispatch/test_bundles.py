@@ -38,20 +38,20 @@ def test_the_next_dispatch_adopts_the_bundle_and_the_generation_never_resets(eit
         first = either.dispatch(fleet, "t", *SLEEP)
         either.launched(fleet, first)
         (either.tree("t") / "half.txt").write_text("work in progress")
-        fleet.stop(first)
-        fleet.retry(project="p", slug="t")
-        second = fleet.dispatch(wanted(kind="fix"))["id"]
+        fleet.dispatches.stop(first)
+        fleet.tasks.retry(project="p", slug="t")
+        second = fleet.dispatches.start(wanted(kind="fix"))["id"]
         assert (either.tree("t") / "half.txt").exists(), "the same tree, with what was in it"
         assert (bundle_of(fleet, "t")["owner"], bundle_of(fleet, "t")["generation"]) == (second, 2)
         assert adoptions(fleet, "t") == [(1, first, "worker", True), (2, second, "fix", False)]
         (either.tree("t") / "half.txt").unlink()
         either.launched(fleet, second)
-        fleet.kill(second, "enough")
-        fleet.archive(project="p", slug="t")
+        fleet.dispatches.kill(second, "enough")
+        fleet.tasks.archive(project="p", slug="t")
         either.swept(fleet)
         assert not either.tree("t").exists()
-        fleet.retry(project="p", slug="t")
-        third = fleet.dispatch(wanted())["id"]
+        fleet.tasks.retry(project="p", slug="t")
+        third = fleet.dispatches.start(wanted())["id"]
         assert (bundle_of(fleet, "t")["owner"], bundle_of(fleet, "t")["generation"]) == (third, 3)
 
 
@@ -59,7 +59,7 @@ def test_the_next_dispatch_adopts_the_bundle_and_the_generation_never_resets(eit
 def test_the_history_of_adoptions_is_shown(scene):
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", *SLEEP)
-        shown = fleet.journal(ident) | fleet.task(project="p", slug="t")
+        shown = fleet.dispatches.show(ident) | fleet.tasks.show(project="p", slug="t")
     assert shown["adoptions"][0]["dispatch"] == ident
     assert shown["adoptions"][0]["kind"] == "worker"
 
@@ -67,12 +67,12 @@ def test_the_history_of_adoptions_is_shown(scene):
 @pytest.mark.req("ADO-2", "ADO-3", "ADO-5", "ADO-8", "GRAPH-8")
 def test_of_many_dispatches_of_one_task_at_once_one_gets_the_bundle_and_the_others_are_told_who(either):
     with either.fleet() as fleet:
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
     words = (FLEET, "dispatch", "t", "-p", "p", "--wait", "0", "--engine", "shell", "--", *SLEEP)
     said = [answer(child) for child in [either.start(*words) for _ in range(6)]]
     assert sorted(each.code for each in said) == [0, 12, 12, 12, 12, 12], said
     with either.fleet() as fleet:
-        (agent,) = fleet.agents()
+        (agent,) = fleet.agents.list()
         assert bundle_of(fleet, "t") | {"owner": agent["id"], "generation": 1} == bundle_of(fleet, "t")
         assert all(agent["id"] in each.err for each in said if each.code)
 
@@ -82,9 +82,9 @@ def test_a_live_owner_is_never_dispossessed_and_is_named_at_once_when_waiting_is
     with either.fleet() as fleet:
         first = either.dispatch(fleet, "t", *SLEEP)
         who = either.launched(fleet, first)
-        fleet.unclaim(project="p", slug="t", override=True)
+        fleet.tasks.unclaim(project="p", slug="t", override=True)
         with pytest.raises(Contested, match=first):
-            fleet.dispatch(wanted(wait=0))
+            fleet.dispatches.start(wanted(wait=0))
         assert is_alive(who.pid)
         assert bundle_of(fleet, "t")["owner"] == first
         assert status_of(fleet, "t")[0] == "open"
@@ -95,14 +95,14 @@ def test_a_bundle_that_somebody_is_letting_go_of_is_waited_for_and_then_conteste
     with either.fleet() as fleet:
         either.without_hint(fleet)
         either.killed(fleet, "t")
-        fleet.archive(project="p", slug="t")
+        fleet.tasks.archive(project="p", slug="t")
         releaser = either.halted("before", "git worktree remove", "sweep")
-        fleet.retry(project="p", slug="t")
+        fleet.tasks.retry(project="p", slug="t")
         with pytest.raises(Contested, match=str(releaser.pid)):
-            fleet.dispatch(wanted(wait=0))
+            fleet.dispatches.start(wanted(wait=0))
         os.kill(releaser.pid, signal.SIGCONT)
         assert answer(releaser).code == 0
-        fleet.dispatch(wanted())
+        fleet.dispatches.start(wanted())
         assert (either.tree("t") / "README").exists()
 
 
@@ -111,11 +111,11 @@ def test_a_releaser_with_an_old_memory_does_not_take_the_new_owners_tree_away(ei
     with either.fleet() as fleet:
         either.without_hint(fleet)
         either.killed(fleet, "t")
-        fleet.archive(project="p", slug="t")
+        fleet.tasks.archive(project="p", slug="t")
         remembered = claim_of(fleet, "worktree", slug="t")
-        fleet.sweep(kill=True)
-        fleet.retry(project="p", slug="t")
-        fleet.dispatch(wanted())
+        fleet.sweep.run(kill=True)
+        fleet.tasks.retry(project="p", slug="t")
+        fleet.dispatches.start(wanted())
         release(fleet.ground, remembered)
         assert (either.tree("t") / "README").exists(), "a live agent's worktree was removed"
 
@@ -126,11 +126,11 @@ def test_a_tree_is_released_only_when_its_task_is_terminal_and_archived(either):
         either.killed(fleet, "t")
         either.swept(fleet)
         assert either.tree("t").exists(), "a dispatch ending alone releases nothing"
-        fleet.archive(project="p", slug="t")
+        fleet.tasks.archive(project="p", slug="t")
         either.swept(fleet)
         assert not either.tree("t").exists()
-        assert fleet.claims("adoptable") == []
-        assert acted(fleet.sweep(kill=True)) == [], "the second sweep takes no action"
+        assert fleet.claims.list("adoptable") == []
+        assert acted(fleet.sweep.run(kill=True)) == [], "the second sweep takes no action"
         assert either.git("branch", "--list", "worker/t") == "", "it had nothing that is not merged"
 
 
@@ -144,9 +144,9 @@ def test_a_dirty_worktree_is_kept_and_listed_every_time(scene, how):
         work.write_text("precious")
         if how == "staged":
             scene.git("add", ".", cwd=str(scene.tree("t")))
-        fleet.archive(project="p", slug="t")
+        fleet.tasks.archive(project="p", slug="t")
         for _ in range(2):
-            found = fleet.sweep(kill=True)
+            found = fleet.sweep.run(kill=True)
             assert any("uncommitted work" in line for line in standing(found))
         assert work.read_text() == "precious"
         assert acted(found) == []
@@ -157,8 +157,8 @@ def test_a_branch_with_unmerged_commits_outlives_its_tree(scene):
     with scene.fleet() as fleet:
         scene.dispatch(fleet, "t", engine="scripted", script="write a.txt hello\ncommit Add a\nfail on purpose\n")
         scene.ended(fleet)
-        fleet.archive(project="p", slug="t")
-        until(lambda: fleet.sweep(kill=True) == [])
+        fleet.tasks.archive(project="p", slug="t")
+        until(lambda: fleet.sweep.run(kill=True) == [])
         assert not scene.tree("t").exists()
         assert scene.git("show", "worker/t:a.txt") == "hello"
 
@@ -167,15 +167,15 @@ def test_a_branch_with_unmerged_commits_outlives_its_tree(scene):
 @pytest.mark.parametrize("where", ["git worktree add", "git checkout"])
 def test_a_worktree_half_made_when_fleet_and_git_were_killed_is_completed(scene, where):
     with scene.fleet() as fleet:
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         child = scene.start(sys.executable, HALTING, "during", where, "dispatch", "t")
         git = int(child.stdout.readline().split()[1])
         for pid in (child.pid, git):
             with contextlib.suppress(ProcessLookupError):  # git may have been faster
                 os.kill(pid, signal.SIGKILL)
         child.wait(60)
-        until(lambda: not fleet.sweep(kill=True) and status_of(fleet, "t")[0] == "open")
-        fleet.dispatch(wanted())
+        until(lambda: not fleet.sweep.run(kill=True) and status_of(fleet, "t")[0] == "open")
+        fleet.dispatches.start(wanted())
         assert (scene.tree("t") / "README").exists()
         assert scene.git("status", "--porcelain", cwd=str(scene.tree("t"))) == ""
 
@@ -198,7 +198,7 @@ def slow_checkout(scene):
 def test_a_checkout_killed_with_its_fleet_is_completed_and_left_alone_while_it_is_still_under_way(scene, slow_checkout):
     begun, hold = slow_checkout
     with scene.fleet() as fleet:
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         child = scene.start(FLEET, "dispatch", "t", "-p", "p", "--engine", "shell", "--", *SLEEP)
         until(begun.exists)
         (git,) = [pid for pid in scene.processes() if command_of(pid)[:1] == ["git"] and "checkout" in command_of(pid)]
@@ -206,12 +206,12 @@ def test_a_checkout_killed_with_its_fleet_is_completed_and_left_alone_while_it_i
             os.kill(pid, signal.SIGKILL)
         child.wait(60)
         for _ in range(2):
-            found = fleet.sweep(kill=True)
+            found = fleet.sweep.run(kill=True)
             assert scene.tree("t").exists(), "what git started is still at it"
         assert acted(found) == []
         hold.unlink()
-        until(lambda: not fleet.sweep(kill=True) and status_of(fleet, "t")[0] == "open")
-        fleet.dispatch(wanted())
+        until(lambda: not fleet.sweep.run(kill=True) and status_of(fleet, "t")[0] == "open")
+        fleet.dispatches.start(wanted())
         assert (scene.tree("t") / "second").read_text() == "two\n"
         assert scene.git("status", "--porcelain", cwd=str(scene.tree("t"))) == ""
 
@@ -224,8 +224,8 @@ def test_a_worktree_half_made_when_only_git_was_killed_is_completed_by_the_next_
         with contextlib.suppress(GitRefused, WorktreeRefused):  # it may try again by itself
             scene.dispatch(fleet, "t", *SLEEP)
         fleet.funnel.watcher = None
-        if not fleet.agents():
-            fleet.dispatch(wanted())
+        if not fleet.agents.list():
+            fleet.dispatches.start(wanted())
         assert (scene.tree("t") / "README").exists()
 
 
@@ -243,8 +243,8 @@ def test_whenever_git_is_killed_the_next_dispatch_works_and_the_repository_lists
             with contextlib.suppress(GitRefused, WorktreeRefused):
                 scene.dispatch(fleet, f"t{number}", *SLEEP)
             fleet.funnel.watcher = None
-            if f"t{number}" not in {agent["task"] for agent in fleet.agents()}:
-                fleet.dispatch(wanted(f"t{number}"))
+            if f"t{number}" not in {agent["task"] for agent in fleet.agents.list()}:
+                fleet.dispatches.start(wanted(f"t{number}"))
             assert scene.git("status", "--porcelain", cwd=str(scene.tree(f"t{number}"))) == ""
         entries = Path(scene.repository, ".git/worktrees").iterdir()
         assert sorted(entry.name for entry in entries) == [f"t{number}" for number in range(len(moments))]
@@ -260,14 +260,14 @@ def test_a_branch_that_already_exists_is_refused_every_time_and_stays_as_it_was(
     scene.git("branch", "worker/t")
     before = scene.git("rev-parse", "worker/t")
     with scene.fleet() as fleet:
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         for _ in range(2):
             with pytest.raises(WorktreeRefused, match="not provably of this project's agents"):
-                fleet.dispatch(wanted())
+                fleet.dispatches.start(wanted())
             assert status_of(fleet, "t")[0] == "open"
-        fleet.abandon(project="p", slug="t")
-        fleet.archive(project="p", slug="t")
-        fleet.sweep(kill=True)
+        fleet.tasks.abandon(project="p", slug="t")
+        fleet.tasks.archive(project="p", slug="t")
+        fleet.sweep.run(kill=True)
     assert scene.git("rev-parse", "worker/t") == before
 
 
@@ -279,15 +279,15 @@ def test_a_tree_that_is_not_what_the_journal_says_is_never_silently_used(scene, 
         if what == "a directory":
             scene.tree("t").mkdir(parents=True)
             (scene.tree("t") / "mine.txt").write_text("mine")
-            fleet.add(project="p", title="T", slug="t")
+            fleet.tasks.add(project="p", title="T", slug="t")
         else:
             scene.killed(fleet, "t")
-            fleet.retry(project="p", slug="t")
+            fleet.tasks.retry(project="p", slug="t")
         if what == "another branch":
             scene.git("checkout", "--quiet", "-b", "elsewhere", cwd=str(scene.tree("t")))
         with pytest.raises(FleetError):
-            fleet.dispatch(wanted())
-        assert fleet.agents() == []
+            fleet.dispatches.start(wanted())
+        assert fleet.agents.list() == []
         assert what != "a directory" or (scene.tree("t") / "mine.txt").read_text() == "mine"
 
 
@@ -306,10 +306,10 @@ def test_work_in_a_tree_that_the_database_has_forgotten_is_refused_and_kept(scen
         (scene.tree("t") / "half.txt").write_text("precious")
         (scene.tree("t") / "README").write_text("changed")
         raw(fleet, forget)  # as after a backup was restored
-        fleet.retry(project="p", slug="t")
+        fleet.tasks.retry(project="p", slug="t")
         with pytest.raises(FleetError, match="its database knows of no work in it"):
-            fleet.dispatch(wanted())
-        fleet.sweep(kill=True)
+            fleet.dispatches.start(wanted())
+        fleet.sweep.run(kill=True)
     assert (scene.tree("t") / "half.txt").read_text() == "precious"
     assert (scene.tree("t") / "README").read_text() == "changed"
 
@@ -317,17 +317,19 @@ def test_work_in_a_tree_that_the_database_has_forgotten_is_refused_and_kept(scen
 @pytest.mark.req("ADO-2", "STORE-7")
 def test_what_a_killed_dispatcher_has_made_is_written_down_by_the_launch(either):
     with either.fleet() as fleet:
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         dispatcher = either.halted("after", "tmux new-session", "dispatch", "t")
-        first = fleet.dispatches()[0]["id"]
+        first = fleet.dispatches.list()[0]["id"]
         either.launched(fleet, first)
         dispatcher.kill()
         dispatcher.wait(60)
-        assert {claim["state"] for claim in fleet.claims()} == {"live"}, "nobody works in what is said to be unmade"
+        assert {claim["state"] for claim in fleet.claims.list()} == {"live"}, (
+            "nobody works in what is said to be unmade"
+        )
         (either.tree("t") / "half.txt").write_text("work in progress")
-        fleet.stop(first)
-        fleet.retry(project="p", slug="t")
-        either.launched(fleet, fleet.dispatch(wanted())["id"])
+        fleet.dispatches.stop(first)
+        fleet.tasks.retry(project="p", slug="t")
+        either.launched(fleet, fleet.dispatches.start(wanted())["id"])
         assert (either.tree("t") / "half.txt").read_text() == "work in progress"
         (either.tree("t") / "half.txt").unlink()
 
@@ -336,9 +338,9 @@ def test_what_a_killed_dispatcher_has_made_is_written_down_by_the_launch(either)
 def test_a_tree_that_somebody_removed_is_made_anew_from_its_branch(scene):
     with scene.fleet() as fleet:
         scene.killed(fleet, "t")
-        fleet.retry(project="p", slug="t")
+        fleet.tasks.retry(project="p", slug="t")
         shutil.rmtree(scene.tree("t"))
-        fleet.dispatch(wanted())
+        fleet.dispatches.start(wanted())
         assert (scene.tree("t") / "README").exists()
 
 
@@ -352,10 +354,10 @@ def test_of_a_tree_that_somebody_removed_only_its_own_entry_goes_not_that_of_a_d
     commit = scene.git("rev-parse", "HEAD", cwd=str(own))
     with scene.fleet() as fleet:
         scene.killed(fleet, "t")
-        fleet.retry(project="p", slug="t")
+        fleet.tasks.retry(project="p", slug="t")
         own.rename(away)
         shutil.rmtree(scene.tree("t"))
-        fleet.dispatch(wanted())
+        fleet.dispatches.start(wanted())
     away.rename(own)
     assert sorted(entry.name for entry in Path(scene.repository, ".git/worktrees").iterdir()) == ["own", "t"]
     assert scene.git("rev-parse", "HEAD", cwd=str(own)) == commit
@@ -371,20 +373,20 @@ def test_twenty_dispatches_at_once_in_one_repository_all_get_their_worktrees(sce
     def one(slug: str) -> None:
         try:
             with scene.fleet() as mine:
-                mine.dispatch(wanted(slug))
+                mine.dispatches.start(wanted(slug))
         except (FleetError, OSError) as error:
             wrong.append(f"{slug}: {error!r}")
 
     with scene.fleet() as fleet:
         for slug in slugs:
-            fleet.add(project="p", title=slug, slug=slug)
+            fleet.tasks.add(project="p", title=slug, slug=slug)
         threads = [threading.Thread(target=one, args=(slug,)) for slug in slugs]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(90)
         assert wrong == []
-        assert [agent["task"] for agent in sorted(fleet.agents(), key=lambda each: each["task"])] == slugs
+        assert [agent["task"] for agent in sorted(fleet.agents.list(), key=lambda each: each["task"])] == slugs
         assert all((scene.tree(slug) / "README").exists() for slug in slugs)
-        for agent in fleet.agents():
+        for agent in fleet.agents.list():
             scene.launched(fleet, agent["id"])

@@ -65,7 +65,7 @@ def pinned(scene, answer: dict) -> dict:
 def scene(either):
     either.forgiven = {"everything"}  # pending dispatches whose program never went on
     with either.fleet() as fleet:
-        fleet.add(project=PROJECT, title="T", slug="t")
+        fleet.tasks.add(project=PROJECT, title="T", slug="t")
     return either
 
 
@@ -111,16 +111,16 @@ def test_a_rewrite_killed_around_its_file_is_finished_by_the_next_sweep(scene, w
     if child == 0:
         with scene.fleet() as doomed:
             doomed.funnel.watcher = DieAt(when, "publish inbox/")
-            doomed.rewrite_prompt(B, A, "new\n")
+            doomed.claims.rewrite_prompt(B, A, "new\n")
         os._exit(0)
     os.waitpid(child, 0)
     inbox = Path(scene.home, "inbox", f"{A}.md")
     assert inbox.read_text() == ("old\n" if when == "before" else "new\n"), "a reader sees one or the other, whole"
     assert ask(scene, "release", A, "--kind", "coord_prompt_inbox")[1]["outcome"] == "already_released"
     with scene.fleet() as fleet:
-        fleet.sweep(kill=True, phases=frozenset({"orphans"}))
+        fleet.sweep.run(kill=True, phases=frozenset({"orphans"}))
         assert not inbox.exists() or inbox.read_text() == "new\n"
-        rewritten = [each for each in fleet.claims("delivery") if "rewrite" in each["data"]]
+        rewritten = [each for each in fleet.claims.list("delivery") if "rewrite" in each["data"]]
     assert rewritten == []
 
 
@@ -136,7 +136,7 @@ def test_the_session_of_an_agent_at_work_is_not_released(either):
         assert is_alive(who.pid)
         assert fleet.world.tmux.listing().pane(f"fleet-{ident}") is not None
         assert claim_of(fleet, kind, ident).state == "live"
-        fleet.kill(ident, "a test")
+        fleet.dispatches.kill(ident, "a test")
         assert ask(either, "release", ident, "--kind", kind)[1]["outcome"] == "already_released"
 
 

@@ -22,11 +22,11 @@ def test_an_id_a_unique_prefix_a_slug_and_the_last_are_found_and_ambiguity_lists
         for slug in ("one", "two", "three"):
             either.dispatch(fleet, slug, "sleep", "1000")
         given = {"abcd0002": ids[1], "abcd0001": ids[0], "ef": ids[2], "two": ids[1], "@last": ids[2]}
-        assert {text: fleet.find(text) for text in given} == given
+        assert {text: fleet.dispatches.find(text) for text in given} == given
         with pytest.raises(Ambiguous, match=r"abcd0001.*abcd0002|abcd0002.*abcd0001"):
-            fleet.find("abcd")
+            fleet.dispatches.find("abcd")
         with pytest.raises(NoSuchDispatch):
-            fleet.find("nothing-like-it")
+            fleet.dispatches.find("nothing-like-it")
     said = answer(either.start(FLEET, "peek", "abcd"))
     assert said.code == 2
     assert "abcd0001" in said.err
@@ -52,9 +52,9 @@ def test_every_command_that_takes_an_agent_takes_a_slug_and_refuses_what_is_ambi
 def test_an_archived_dispatch_is_found_in_the_same_ways(scene, ids, given):
     with scene.fleet() as fleet:
         scene.killed(fleet, "one")
-        fleet.archive(project="p", slug="one")
+        fleet.tasks.archive(project="p", slug="one")
         scene.swept(fleet)
-        assert fleet.dispatches() == []
+        assert fleet.dispatches.list() == []
     said = answer(scene.start(FLEET, "dispatches", "show", given, "--json"))
     assert said.code == 0, said
     assert said.json["id"] == ids[0]

@@ -33,8 +33,8 @@ def test_agents_are_listed_while_something_is_merged(scene):
     with scene.fleet() as fleet:
         finished(scene, fleet, "t")
         merger = scene.halted("after", "git worktree add", "merge", "t")
-        assert [agent["kind"] for agent in fleet.agents()] == ["finisher"]
-        working = fleet.status()["working"]
+        assert [agent["kind"] for agent in fleet.agents.list()] == ["finisher"]
+        working = fleet.views.status()["working"]
         assert [(each["slug"], each["kind"]) for each in working] == [("t", "finisher")]
         os.kill(merger.pid, signal.SIGCONT)
         assert answer(merger).code == 0
@@ -45,33 +45,33 @@ def test_a_long_prompt_of_one_line_reaches_the_agent_whole(scene):
     words = ("run", text, "--slug", "t", "-p", "p", "--engine", "shell", "--", "sleep", "1000")
     scene.program(*words).ok()
     with scene.fleet() as fleet:
-        task = fleet.task(**TASK)
+        task = fleet.tasks.show(**TASK)
         assert (len(task["title"]) <= 120, task["description"]) == (True, text)
-        assert text in Path(scene.home, "inbox", f"{fleet.agents()[0]['id']}.md").read_text()
+        assert text in Path(scene.home, "inbox", f"{fleet.agents.list()[0]['id']}.md").read_text()
 
 
 def test_a_slug_is_first_of_all_that_of_the_project_one_is_in(scene, monkeypatch):
     other = f"{scene.root}/other"
     make_repository(other)
     with scene.fleet() as fleet:
-        fleet.register(other, "q")
+        fleet.projects.register(other, "q")
         ended = scene.killed(fleet, "t")
-        fleet.add(project="q", title="T", slug="t")
+        fleet.tasks.add(project="q", title="T", slug="t")
         words = ("dispatch", "t", "-p", "q", "--engine", "shell", "--json", "--", *SLEEP)
         living = scene.program(*words).ok().json["id"]
         monkeypatch.chdir(scene.repository)
-        assert fleet.find("t") == ended
+        assert fleet.dispatches.find("t") == ended
         monkeypatch.chdir(other)
-        assert fleet.find("t") == living
+        assert fleet.dispatches.find("t") == living
         monkeypatch.chdir("/")
-        assert fleet.find("t") == living, "the one that is at work"
+        assert fleet.dispatches.find("t") == living, "the one that is at work"
 
 
 @pytest.mark.req("MERGE-3", "MERGE-6")
 def test_agents_start_from_what_people_have_put_on_their_branch(scene):
     with scene.fleet() as fleet:
         finished(scene, fleet, "t")
-        fleet.merge(**TASK)
+        fleet.merge.task(**TASK)
         scene.git("merge", "--quiet", "--ff-only", "fleet/main")
         committed(scene, "mine")
         scene.dispatch(fleet, "next", *SLEEP)
@@ -83,13 +83,13 @@ def test_agents_start_from_what_people_have_put_on_their_branch(scene):
 def test_work_of_both_sides_is_landed_by_one_merge_and_followed_then(scene):
     with scene.fleet() as fleet:
         finished(scene, fleet, "t")
-        fleet.merge(**TASK)
+        fleet.merge.task(**TASK)
         committed(scene, "mine")
-        assert fleet.land(project="p", dry=True)["diverged"] is True
-        done = fleet.land(project="p")
+        assert fleet.merge.land(project="p", dry=True)["diverged"] is True
+        done = fleet.merge.land(project="p")
         assert (done["moved"], done["run"]) == (False, f"git -C {scene.repository} merge fleet/main")
         scene.git("merge", "--quiet", "--no-edit", "fleet/main")
-        assert fleet.land(project="p")["commits"] == 0
+        assert fleet.merge.land(project="p")["commits"] == 0
         scene.dispatch(fleet, "next", *SLEEP)
         assert all((scene.tree("next") / name).exists() for name in ("mine", "a.txt"))
 
@@ -116,7 +116,7 @@ def test_work_that_was_never_committed_is_not_called_merged(scene):
     with scene.fleet() as fleet:
         finished(scene, fleet, "t", "write precious.txt hello\ndone\n")
         with pytest.raises(NotMergeable, match=r"uncommitted work: precious\.txt"):
-            fleet.merge(**TASK)
+            fleet.merge.task(**TASK)
         assert status_of(fleet, "t")[0] == "blocked"
 
 
@@ -126,16 +126,16 @@ def test_a_branch_that_somebody_has_checked_out_is_not_moved(scene):
         finished(scene, fleet, "t")
         scene.git("checkout", "--quiet", "fleet/main")
         with pytest.raises(Refused, match="is checked out in"):
-            fleet.merge(**TASK)
+            fleet.merge.task(**TASK)
         assert scene.git("status", "--porcelain") == ""
         scene.git("checkout", "--quiet", "main")
-        fleet.merge(**TASK)
+        fleet.merge.task(**TASK)
 
 
 @pytest.mark.req("ADO-12")
 def test_a_dispatch_follows_at_once_on_one_whose_dispatcher_was_killed(scene):
     with scene.fleet() as fleet:
-        fleet.add(**TASK, title="T")
+        fleet.tasks.add(**TASK, title="T")
         dead = scene.halted("before", "tmux new-session", "dispatch", "t")
         dead.kill()
         dead.wait(60)
@@ -152,7 +152,7 @@ def test_a_merge_that_is_interrupted_ends_its_verify_and_can_be_begun_again(scen
         merging = scene.start(FLEET, "merge", "t", "-p", "p")
 
         def verifying() -> list:
-            found = [agent["id"] for agent in fleet.agents() if agent["kind"] == "finisher"]
+            found = [agent["id"] for agent in fleet.agents.list() if agent["kind"] == "finisher"]
             return [who for ident in found for who in fleet.world.processes.marked(ident)]
 
         until(verifying)
@@ -160,18 +160,20 @@ def test_a_merge_that_is_interrupted_ends_its_verify_and_can_be_begun_again(scen
         os.kill(merging.pid, signal.SIGINT)
         assert answer(merging).code == 130
         until(lambda: all(fleet.world.processes.life(who) == "dead" for who in whom))
-        assert (fleet.agents(), status_of(fleet, "t")[0]) == ([], "to merge")
+        assert (fleet.agents.list(), status_of(fleet, "t")[0]) == ([], "to merge")
         toml.write_text("verify = 'true'\n")
-        assert fleet.merge(**TASK)["changed"] is True
+        assert fleet.merge.task(**TASK)["changed"] is True
 
 
 def test_work_that_waits_to_be_merged_is_said_to(scene):
     with scene.fleet() as fleet:
         finished(scene, fleet, "t")
-        said = fleet.why(**TASK)["sentences"]
+        said = fleet.tasks.why(**TASK)["sentences"]
         assert said == ["t is finished and waits to be merged: `fleet merge t -p p`"]
-        fleet.done(**TASK, override=True)
-        assert [each["slug"] for each in fleet.status()["merging"]] == ["t"], "called done by a person, and unmerged"
+        fleet.tasks.done(**TASK, override=True)
+        assert [each["slug"] for each in fleet.views.status()["merging"]] == ["t"], (
+            "called done by a person, and unmerged"
+        )
 
 
 def test_a_linked_worktree_of_ones_own_belongs_to_the_project(scene):
@@ -209,6 +211,6 @@ def test_work_of_which_git_says_nothing_is_not_called_merged_and_waits_for_a_per
         finished(scene, fleet, "t", "write precious.txt hello\ndone\n")
         (scene.tree("t") / ".git").unlink()
         with pytest.raises(NotMergeable, match="git does not say whether"):
-            fleet.merge(**TASK)
+            fleet.merge.task(**TASK)
         assert status_of(fleet, "t")[0] == "blocked", "so that the next one can be merged"
         assert (scene.tree("t") / "precious.txt").exists()

@@ -17,7 +17,7 @@ SHOW = 'cat "$FLEET_PROMPT_FILE" >prompt.txt && mv prompt.txt whole.txt; exec sl
 
 def prompt_seen(scene, fleet, slug: str, description: str, title: str = "T") -> str:
     """What the agent itself reads."""
-    fleet.add(project="p", title=title, slug=slug, description=description)
+    fleet.tasks.add(project="p", title=title, slug=slug, description=description)
     scene.dispatch(fleet, slug, "sh", "-c", SHOW)
     scene.forgiven |= {"worktree", "claim work", "journal", "workers", "lock"}  # what it read is uncommitted work
     until((scene.tree(slug) / "whole.txt").exists)
@@ -37,8 +37,8 @@ def test_a_script_of_200_kb_reaches_the_scripted_agent(scene):
     padding = "".join(f"# {number} {'x' * 100}\n" for number in range(2_000))
     with scene.fleet() as fleet:
         scene.dispatch(fleet, "t", engine="scripted", script=f"```script\n{padding}log it arrived\nhang\n```\n")
-        until(lambda: fleet.task(project="p", slug="t")["log"])
-        assert [line["message"] for line in fleet.task(project="p", slug="t")["log"]] == ["it arrived"]
+        until(lambda: fleet.tasks.show(project="p", slug="t")["log"])
+        assert [line["message"] for line in fleet.tasks.show(project="p", slug="t")["log"]] == ["it arrived"]
 
 
 @pytest.mark.req("ENG-3")
@@ -60,7 +60,7 @@ def test_the_words_of_a_command_reach_the_agent_without_any_shell_seeing_them(sc
     ]
     with scene.fleet() as fleet:
         scene.ended(fleet)
-        said = fleet.output(ident)
+        said = fleet.agents.output(ident)
     assert '<it\'s><"two words"><$HOME><a\nb><;><*>' in said
 
 
@@ -74,7 +74,7 @@ def test_variables_of_a_parent_agent_do_not_leak_into_a_child(scene, server):
     with scene.fleet() as fleet:
         if server == "there before":
             fleet.world.tmux.ensure_server()
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         words = ("sh", "-c", f"env >{scene.root}/env.new; mv {scene.root}/env.new {scene.root}/env; exec sleep 1000")
         done = answer(
             scene.start(FLEET, "dispatch", "t", "-p", "p", "--engine", "shell", "--json", "--", *words, env=leaky)
@@ -97,9 +97,9 @@ def test_an_inbox_file_is_private_and_goes_when_its_dispatch_ends_but_one_withou
         either.launched(fleet, ident)
         path = Path(either.home, "inbox", f"{ident}.md")
         assert path.stat().st_mode & 0o777 == 0o600
-        fleet.kill(ident, "a test")
+        fleet.dispatches.kill(ident, "a test")
         assert not path.exists()
-        assert any("0123abcd" in line for line in standing(fleet.sweep(kill=True)))
+        assert any("0123abcd" in line for line in standing(fleet.sweep.run(kill=True)))
         assert stray.read_text() == "a person's", "managed is what has a claim, not what has a name"
     stray.unlink()
 
@@ -108,18 +108,18 @@ def test_an_inbox_file_is_private_and_goes_when_its_dispatch_ends_but_one_withou
 @pytest.mark.parametrize("where", ["before", "after"])
 def test_a_kill_around_the_publishing_of_a_prompt_is_repaired_by_the_next_sweep(either, where):
     with either.fleet() as fleet:
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         child = either.halted(where, "publish inbox/", "dispatch", "t")
-        ident = fleet.dispatches()[0]["id"]
+        ident = fleet.dispatches.list()[0]["id"]
         assert claim_of(fleet, "coord_prompt_inbox", ident).state == "allocating"
-        assert acted(fleet.sweep(kill=True)) == [], "its actor lives"
+        assert acted(fleet.sweep.run(kill=True)) == [], "its actor lives"
         os.kill(child.pid, signal.SIGKILL)
         child.wait(60)
         either.swept(fleet)
         assert fleet.files.names("inbox") == []
-        assert fleet.task(project="p", slug="t")["status"] == "open"
-        fleet.abandon(project="p", slug="t")
-        fleet.archive(project="p", slug="t")
+        assert fleet.tasks.show(project="p", slug="t")["status"] == "open"
+        fleet.tasks.abandon(project="p", slug="t")
+        fleet.tasks.archive(project="p", slug="t")
         either.swept(fleet)
         assert not either.tree("t").exists(), "in a half-made tree nobody has worked"
 
@@ -136,9 +136,9 @@ def test_an_unknown_kind_in_the_database_is_shown_and_left_alone(scene):
                 (ident, fleet.world.host.id),
             )
         db.close()
-        assert "remote_control_inbox" in {each["kind"] for each in fleet.claims()}
-        fleet.kill(ident, "a test")
+        assert "remote_control_inbox" in {each["kind"] for each in fleet.claims.list()}
+        fleet.dispatches.kill(ident, "a test")
         scene.swept(fleet)
         assert claim_of(fleet, "remote_control_inbox", ident).state == "live"
-        assert "remote_control_inbox" in json.dumps(fleet.journal(ident))
+        assert "remote_control_inbox" in json.dumps(fleet.dispatches.show(ident))
     scene.forgiven = {"journal", "claim remote_control_inbox"}

@@ -26,7 +26,7 @@ def ask(scene, *words: str, given: bytes = b"the prompt\n") -> tuple[int, dict]:
 def scene(scene):
     scene.forgiven = {"everything"}  # pending dispatches whose program never went on
     with scene.fleet() as fleet:
-        fleet.add(project=PROJECT, title="T", slug="t")
+        fleet.tasks.add(project=PROJECT, title="T", slug="t")
     return scene
 
 
@@ -34,10 +34,10 @@ def scene(scene):
 @pytest.mark.parametrize("command", [("acquire-prompt", B, *OWNER), ("rewrite-prompt", B, "--target-old-id", A)])
 def test_a_prompt_that_is_no_text_is_refused_and_nothing_is_written(scene, command):
     with scene.fleet() as fleet:
-        before = fleet.newest()
+        before = fleet.operations.newest()
         code, answer = ask(scene, *command, given=b"caf\xe9\n")
         assert (code, answer["dispatch_id"], "UTF-8" in answer["message"]) == (2, B, True)
-        assert (fleet.newest(), fleet.claims(), fleet.files.names("inbox")) == (before, [], [])
+        assert (fleet.operations.newest(), fleet.claims.list(), fleet.files.names("inbox")) == (before, [], [])
 
 
 class DieBefore:
@@ -60,7 +60,7 @@ def test_a_prompt_whose_program_was_killed_before_its_file_is_acquired_the_secon
     if child == 0:
         with scene.fleet() as doomed:
             doomed.funnel.watcher = DieBefore()
-            doomed.acquire_prompt(A, "first\n", {"owner": OWNER[1]})
+            doomed.claims.acquire_prompt(A, "first\n", {"owner": OWNER[1]})
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     inbox = Path(scene.home, "inbox", f"{A}.md")
@@ -69,7 +69,7 @@ def test_a_prompt_whose_program_was_killed_before_its_file_is_acquired_the_secon
         code, answer = ask(scene, "acquire-prompt", A, *OWNER, given=b"second\n")
         assert (code, answer["outcome"]) == (0, "acquired")
         assert inbox.read_text() == "second\n"
-        (claim,) = fleet.claims(kind="coord_prompt_inbox")
+        (claim,) = fleet.claims.list(kind="coord_prompt_inbox")
         assert (claim["dispatch"], claim["state"]) == (A, "live")
 
 
@@ -99,7 +99,7 @@ def test_a_kind_that_does_not_fit_is_bad_input(scene, command):
     if command[0] == "release":
         ask(scene, "acquire-prompt", A, *OWNER)
     with scene.fleet() as fleet:
-        before = fleet.newest()
+        before = fleet.operations.newest()
         code, answer = ask(scene, *command)
         assert (code, answer["dispatch_id"]) == (2, A), answer
-        assert fleet.newest() == before
+        assert fleet.operations.newest() == before

@@ -12,8 +12,8 @@ def test_a_slug_means_its_own_task_and_never_the_agent_whose_id_begins_so(scene,
     with scene.fleet() as fleet:
         scene.killed(fleet, "add")
         scene.dispatch(fleet, "other", "sleep", "1000")
-        assert fleet.find("add") == "11111111", "though it has ended and the other is at work"
-        assert fleet.find("add0") == "add00001"
-        fleet.archive(project="p", slug="add")
+        assert fleet.dispatches.find("add") == "11111111", "though it has ended and the other is at work"
+        assert fleet.dispatches.find("add0") == "add00001"
+        fleet.tasks.archive(project="p", slug="add")
         scene.swept(fleet)
-        assert fleet.find("add") == "11111111", "though it is in the archive"
+        assert fleet.dispatches.find("add") == "11111111", "though it is in the archive"

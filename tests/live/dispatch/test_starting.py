@@ -10,7 +10,7 @@ def test_a_pipe_whose_reader_has_gone_ends_a_writer_of_the_agents_as_everywhere(
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", "sh", "-c", "yes | head -1; echo over; exec sleep 1000")
         scene.shows(fleet, ident, "over")
-        assert "roken pipe" not in fleet.screen(ident, history=True)
+        assert "roken pipe" not in fleet.agents.screen(ident, history=True)
 
 
 def test_an_effect_that_somebody_else_is_at_is_contested(scene, monkeypatch):
@@ -25,5 +25,5 @@ def test_an_effect_that_somebody_else_is_at_is_contested(scene, monkeypatch):
     with scene.fleet() as fleet:
         with pytest.raises(Contested, match=r"worktree .*: somebody is at it already"):
             scene.dispatch(fleet, "t", "sleep", "1000")
-        assert (fleet.agents(), fleet.task(project="p", slug="t")["status"]) == ([], "open")
+        assert (fleet.agents.list(), fleet.tasks.show(project="p", slug="t")["status"]) == ([], "open")
         scene.launched(fleet, scene.dispatch(fleet, "t", "sleep", "1000"))

@@ -44,12 +44,12 @@ def test_a_new_machine_id_leaves_everything_to_the_home_and_a_person_can_end_wha
         another_machine(patch, tmp_path)
         assert (fleet.world.host.id, fleet.world.host.machine) == (here, "another-machine")
         with pytest.raises(NotResumable) as caught:
-            fleet.resume(ident)
+            fleet.dispatches.resume(ident)
         assert f"fleet dispatches disown {ident}" in caught.value.spoken
-        assert f"fleet dispatches disown {ident}" in fleet.settle(ident)["why"]
-        assert acted(fleet.sweep(kill=True)) == []
-        assert any(ident in line for line in standing(fleet.sweep(kill=False)))
-        done = fleet.disown_dispatch(ident, "the container is gone")
+        assert f"fleet dispatches disown {ident}" in fleet.sessions.settle(ident)["why"]
+        assert acted(fleet.sweep.run(kill=True)) == []
+        assert any(ident in line for line in standing(fleet.sweep.run(kill=False)))
+        done = fleet.homes.disown(ident, "the container is gone")
         assert (done["exec_state"], done["left"]) == ("blocked", [])
         status, reason = status_of(fleet, "t")
         assert (status, "the container is gone" in (reason or "")) == ("blocked", True)
@@ -57,10 +57,10 @@ def test_a_new_machine_id_leaves_everything_to_the_home_and_a_person_can_end_wha
         assert claim_of(fleet, "worktree", slug="t").state == "live"
         assert f"disown {ident}: the container is gone" in either.program("ops").out
     with either.fleet() as fleet:
-        successor = fleet.resume(ident)["id"]
+        successor = fleet.dispatches.resume(ident)["id"]
         either.launched(fleet, successor)
         assert (either.tree("t") / "work").exists(), "it goes on in the same tree"
-        assert fleet.kill(successor, "a test")["settled"]
+        assert fleet.dispatches.kill(successor, "a test")["settled"]
         (either.tree("t") / "work").unlink()
 
 
@@ -68,12 +68,12 @@ def test_a_new_machine_id_leaves_everything_to_the_home_and_a_person_can_end_wha
 def test_an_ended_dispatch_is_reclaimed_though_the_machine_has_another_id(either, monkeypatch, tmp_path):
     with either.fleet() as fleet:
         ident = either.killed(fleet, "t")
-        fleet.archive(project=PROJECT, slug="t")
+        fleet.tasks.archive(project=PROJECT, slug="t")
     another_machine(monkeypatch, tmp_path)
     with either.fleet() as fleet:
-        until(lambda: not acted(fleet.sweep(kill=True)))
-        assert (fleet.claims(), either.tree("t").exists()) == ([], False)
-        assert fleet.journal(ident)["archived"]
+        until(lambda: not acted(fleet.sweep.run(kill=True)))
+        assert (fleet.claims.list(), either.tree("t").exists()) == ([], False)
+        assert fleet.dispatches.show(ident)["archived"]
 
 
 @pytest.mark.req("EXC-10")
@@ -82,17 +82,17 @@ def test_what_is_alive_or_can_be_judged_is_not_disowned(scene, monkeypatch, tmp_
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         who = scene.launched(fleet, ident)
         with pytest.raises(NotDisowned, match=f"alive here: process {who.pid}"):
-            fleet.disown_dispatch(ident, "a test")
+            fleet.homes.disown(ident, "a test")
     with monkeypatch.context() as patch:
         another_machine(patch, tmp_path)
         with scene.fleet() as fleet, pytest.raises(NotDisowned, match=str(who.pid)):
-            fleet.disown_dispatch(ident, "it carries its id all the same")
+            fleet.homes.disown(ident, "it carries its id all the same")
     with scene.fleet() as fleet:
         scene.without_hint(fleet)
         os.kill(who.pid, 9)
         until(lambda: not is_alive(who.pid))
         with pytest.raises(NotDisowned, match="can be judged here"):
-            fleet.disown_dispatch(ident, "a test")
+            fleet.homes.disown(ident, "a test")
     answer = scene.program("dispatches", "disown", ident, "--reason", "x", env=scene.around(FLEET_DISPATCH_ID=ident))
     assert (answer.code, "only a person" in answer.err) == (14, True)
 
@@ -100,18 +100,18 @@ def test_what_is_alive_or_can_be_judged_is_not_disowned(scene, monkeypatch, tmp_
 @pytest.mark.req("EXC-10", "GATE-7")
 def test_a_coordinator_of_another_machine_vetoes_until_it_is_disowned(scene, monkeypatch, tmp_path):
     with scene.fleet() as fleet:
-        ident = fleet.coord_spawn(COORD)["id"]
+        ident = fleet.coord.start(COORD)["id"]
         pid = scene.launched(fleet, ident).pid
         subprocess.run(["tmux", "-S", f"{scene.home}/tmux.sock", "kill-server"], check=False, capture_output=True)
         until(lambda: not is_alive(pid))
     another_machine(monkeypatch, tmp_path)
     with scene.fleet() as fleet:
         with pytest.raises(CoordinatorLives) as caught:
-            fleet.coord_spawn(COORD)
+            fleet.coord.start(COORD)
         assert f"fleet dispatches disown {ident}" in caught.value.spoken
-        assert fleet.disown_dispatch(ident, "that machine is gone")["exec_state"] == "blocked"
-        assert fleet.coordinator(PROJECT)["state"] == "ended"
-        fleet.coord_stop(PROJECT, "a test")
+        assert fleet.homes.disown(ident, "that machine is gone")["exec_state"] == "blocked"
+        assert fleet.coord.show(PROJECT)["state"] == "ended"
+        fleet.coord.stop(PROJECT, "a test")
 
 
 @pytest.mark.req("EXC-10")
@@ -123,11 +123,14 @@ def test_a_dispatch_of_a_home_that_is_no_more_is_taken_over_and_its_worktree_giv
             raw(fleet, gone.format(table))
         raw(fleet, "UPDATE dispatches SET process = 'gone/b/1/1', server = 'gone/b/2/2'")
         raw(fleet, "UPDATE claims SET name = REPLACE(name, '/home/', '/gone/')")
-        assert fleet.disown_dispatch(ident, "that machine is gone")["exec_state"] == "blocked"
-        assert [each["kind"] for each in fleet.claims() if each["state"] == "live"] == []
-        assert (fleet.journal(ident)["home"], fleet.journal(ident)["archived"]) == (fleet.world.record.id, True)
+        assert fleet.homes.disown(ident, "that machine is gone")["exec_state"] == "blocked"
+        assert [each["kind"] for each in fleet.claims.list() if each["state"] == "live"] == []
+        assert (fleet.dispatches.show(ident)["home"], fleet.dispatches.show(ident)["archived"]) == (
+            fleet.world.record.id,
+            True,
+        )
         assert (either.tree("t") / "work").exists(), "nothing outside is touched"
-        fleet.retry(project=PROJECT, slug="t")
+        fleet.tasks.retry(project=PROJECT, slug="t")
         assert status_of(fleet, "t")[0] == "open"
     either.forgiven = {"worktree", "workers", "inbox"}
 
@@ -141,10 +144,10 @@ def test_what_is_seen_here_is_not_disowned_though_nobody_can_tell_whose_it_is(sc
         me = fleet.world.processes.identify(child.pid)
         raw(fleet, f"UPDATE dispatches SET process = 'another/boot/{me.pid}/{me.start}' WHERE id = '{ident}'")
         with pytest.raises(NotDisowned, match=f"it is alive here: process {child.pid}"):
-            fleet.disown_dispatch(ident, "the machine is gone")
+            fleet.homes.disown(ident, "the machine is gone")
         child.kill()
         child.wait()
-        assert fleet.disown_dispatch(ident, "the machine is gone")["exec_state"] == "blocked"
+        assert fleet.homes.disown(ident, "the machine is gone")["exec_state"] == "blocked"
     (scene.tree("t") / "work").unlink()
 
 

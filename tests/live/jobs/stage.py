@@ -5,7 +5,7 @@ from typing import Any
 
 from staging.stage import Stage
 
-from fleet.api.jobs import Jobs
+from fleet.api.fleet import Fleet
 from fleet.testing.scene import PROJECT
 from fleet.verbs.jobs.begin import Asked
 
@@ -13,8 +13,8 @@ from fleet.verbs.jobs.begin import Asked
 class JobStage(Stage):
     """One test's home and repository, with its jobs."""
 
-    def jobs(self, actor: str = "tester") -> Jobs:
-        return Jobs.open(self.home, actor=actor)
+    def jobs(self, actor: str = "tester") -> Fleet:
+        return Fleet.open(self.home, actor=actor)
 
     def write(self, text: str, name: str = "job.yml") -> str:
         """A job's document, beside the repository."""
@@ -29,16 +29,16 @@ class JobStage(Stage):
         """Run a job to its end: how it stands, and all that was told."""
         events: list[dict[str, Any]] = []
         with self.jobs() as fleet:
-            return fleet.run_job(self.asked(text, **how), events.append), events
+            return fleet.jobs.run(self.asked(text, **how), events.append), events
 
     def resume(self, ident: str) -> dict[str, Any]:
         with self.jobs() as fleet:
-            return fleet.resume_job(ident, lambda _event: None)
+            return fleet.jobs.resume(ident, lambda _event: None)
 
     def items(self, ident: str) -> dict[str, dict[str, Any]]:
         """The items of a job by their label."""
         with self.jobs() as fleet:
-            return {each["label"]: each for each in fleet.items(ident)}
+            return {each["label"]: each for each in fleet.jobs.items(ident)}
 
     def end(self) -> None:
         """Whatever is left of a job is given up before the stage is looked at."""
@@ -46,11 +46,11 @@ class JobStage(Stage):
             with child:
                 child.kill()
         with self.jobs("finisher") as fleet:
-            for each in fleet.jobs():
+            for each in fleet.jobs.list():
                 if each["state"] not in {"done", "cancelled"}:
-                    fleet.cancel_job(each["id"], "the test is over")
-                if fleet.dead_items(each["id"]):
-                    fleet.drop_items(each["id"], (), everything=True)
+                    fleet.jobs.cancel(each["id"], "the test is over")
+                if fleet.jobs.dead_items(each["id"]):
+                    fleet.jobs.drop(each["id"], (), everything=True)
         super().end()
 
 

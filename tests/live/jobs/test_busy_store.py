@@ -27,7 +27,7 @@ def test_a_job_whose_runner_found_the_store_busy_is_resumed(either, monkeypatch)
         with monkeypatch.context() as patch:
             patch.setattr(fleet.store, "transact", busy)
             with pytest.raises(StoreBusy):
-                fleet.run_job(either.asked(TEXT), lambda _event: None)
-        (job,) = fleet.jobs()
+                fleet.jobs.run(either.asked(TEXT), lambda _event: None)
+        (job,) = fleet.jobs.list()
         assert (job["state"], job["reason"]) == ("running", None)
     assert either.resume(job["id"])["state"] == "done"

@@ -43,7 +43,7 @@ def test_a_limit_holds_the_engine_back_and_fails_no_item(either, limited, isolat
 
         def wanted() -> bool:
             """The reset comes when all that ran has met the limit."""
-            found = fleet.limits()["holds"]
+            found = fleet.engines.limits()["holds"]
             waiting = {each["item"] for each in events if each.get("state") == "waiting"}
             if found and not held and len(waiting) == 2:
                 held.extend(found)
@@ -52,9 +52,9 @@ def test_a_limit_holds_the_engine_back_and_fails_no_item(either, limited, isolat
                 raw(fleet, "UPDATE holds SET until = 1")
             return True
 
-        done = fleet.run_job(either.asked(text), events.append, wanted)
-        assert fleet.limits()["holds"] == [], "the trial has lifted it"
-        assert fleet.dead_items(done["id"]) == []
+        done = fleet.jobs.run(either.asked(text), events.append, wanted)
+        assert fleet.engines.limits()["holds"] == [], "the trial has lifted it"
+        assert fleet.jobs.dead_items(done["id"]) == []
     assert (held[0]["engine"], held[0]["reason"]) == ("limited", "Enough for today, my friend")
     assert done["items"]["done"] == 3, json.dumps(events, indent=1)
     after = [each.get("state") for each in events[events.index({"event": "reset"}) :] if each.get("event") == "item"]

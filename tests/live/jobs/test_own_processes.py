@@ -84,7 +84,7 @@ def killed(child) -> None:
 
 
 def of_job(fleet, ident: str) -> list[dict]:
-    return [each for each in fleet.claims("exclusive", "job_process") if each["job"] == ident]
+    return [each for each in fleet.claims.list("exclusive", "job_process") if each["job"] == ident]
 
 
 def about_jobs(findings) -> list:
@@ -100,19 +100,19 @@ def test_what_a_killed_runner_left_running_is_listed_and_swept(either, out, part
     with either.jobs() as fleet:
         (claim,) = of_job(fleet, ident)
         assert (claim["state"], claim["dispatch"], claim["slug"], claim["project"]) == ("live", None, None, PROJECT)
-        shown = fleet.job(ident)["processes"]
+        shown = fleet.jobs.show(ident)["processes"]
         assert set(whom) <= {each["pid"] for each in shown}
         assert {each["runner"] for each in shown} == {"dead"}
-        assert [each for each in fleet.status()["reclaim"] if ident in each and str(whom[0]) in each]
-        (dry,) = about_jobs(fleet.sweep(kill=False))
+        assert [each for each in fleet.views.status()["reclaim"] if ident in each and str(whom[0]) in each]
+        (dry,) = about_jobs(fleet.sweep.run(kill=False))
         assert dry.action == "would kill them and release their claim"
         assert all(str(pid) in dry.why for pid in whom)
         assert all(is_alive(pid) for pid in whom)
-        (done,) = about_jobs(fleet.sweep(kill=True))
+        (done,) = about_jobs(fleet.sweep.run(kill=True))
         assert done.done, done
         assert not any(is_alive(pid) for pid in whom)
         assert of_job(fleet, ident) == []
-        assert about_jobs(fleet.sweep(kill=True)) == []
+        assert about_jobs(fleet.sweep.run(kill=True)) == []
     (out / "go").touch()
     assert either.resume(ident)["items"]["done"] == 2
     assert sorted((out / "log").read_text().split("\n")) == ["", "end a", "end b"]
@@ -138,10 +138,10 @@ def test_a_living_runner_and_what_it_started_are_never_swept(scene, out, part, s
     if stopped:
         child.send_signal(signal.SIGSTOP)
     with scene.jobs() as fleet:
-        assert about_jobs(fleet.sweep(kill=True)) == []
+        assert about_jobs(fleet.sweep.run(kill=True)) == []
         assert len(of_job(fleet, ident)) == 1
-        assert {each["runner"] for each in fleet.job(ident)["processes"]} == {"alive"}
-        assert not any(ident in each for each in fleet.status()["reclaim"])
+        assert {each["runner"] for each in fleet.jobs.show(ident)["processes"]} == {"alive"}
+        assert not any(ident in each for each in fleet.views.status()["reclaim"])
     assert all(is_alive(pid) for pid in whom)
     child.send_signal(signal.SIGCONT)
     (out / "go").touch()
@@ -173,7 +173,7 @@ def test_a_cancel_ends_what_a_dead_runner_left(either, out, part):
     child, ident, whom = begun(either, out, part)
     killed(child)
     with either.jobs() as fleet:
-        assert fleet.cancel_job(ident, "not wanted")["state"] == "cancelled"
+        assert fleet.jobs.cancel(ident, "not wanted")["state"] == "cancelled"
         assert of_job(fleet, ident) == []
     assert not any(is_alive(pid) for pid in whom)
     assert either.leftovers() == []
@@ -186,7 +186,7 @@ def test_an_interrupted_runner_ends_the_command_of_the_input(scene, out, number)
     assert answer(child).code == 1
     assert not any(is_alive(pid) for pid in whom)
     with scene.jobs() as fleet:
-        job = fleet.job(ident)
+        job = fleet.jobs.show(ident)
         assert (job["state"], job["phase"], job["reason"]) == ("paused", "setup", "interrupted")
         assert of_job(fleet, ident) == []
 
@@ -194,7 +194,7 @@ def test_an_interrupted_runner_ends_the_command_of_the_input(scene, out, number)
 def test_a_cancel_from_elsewhere_ends_the_command_of_the_input(scene, out):
     child, ident, whom = begun(scene, out, "input")
     with scene.jobs() as fleet:
-        assert fleet.cancel_job(ident, "not wanted")["runner"]
+        assert fleet.jobs.cancel(ident, "not wanted")["runner"]
     assert answer(child).code == 1
     assert not any(is_alive(pid) for pid in whom)
 
@@ -231,7 +231,7 @@ map:
         while ! test -s {{env.OUT}}/pids; do sleep 0.02; done
 """
     with scene.jobs() as fleet:
-        done = fleet.run_job(scene.asked(text, told={"OUT": str(out)}), lambda _event: None)
+        done = fleet.jobs.run(scene.asked(text, told={"OUT": str(out)}), lambda _event: None)
         assert done["state"] == "done"
         assert of_job(fleet, done["id"]) == []
     assert [is_alive(pid) for pid in pids(out)] == [False]
@@ -249,9 +249,9 @@ def test_a_step_without_mark_and_lock_is_known_by_what_the_runner_recorded(eithe
         until(lambda: of_job(fleet, ident)[0]["data"]["processes"])
         killed(child)
         assert fleet.world.processes.of_job(ident) == []
-        (dry,) = about_jobs(fleet.sweep(kill=False))
+        (dry,) = about_jobs(fleet.sweep.run(kill=False))
         assert str(pid) in dry.why
-        assert about_jobs(fleet.sweep(kill=True))[0].done
+        assert about_jobs(fleet.sweep.run(kill=True))[0].done
     assert not is_alive(pid)
 
 
@@ -261,18 +261,18 @@ def test_what_another_host_started_is_left_alone_until_a_person_gives_it_up(scen
     killed(child)
     with scene.jobs() as fleet:
         with pytest.raises(Refused, match="is of this home"):
-            fleet.disown(ident, "job_process", "a test")
+            fleet.claims.disown(ident, "job_process", "a test")
         raw(fleet, "UPDATE claims SET host = 'elsewhere' WHERE kind = 'job_process'")
-        (found,) = about_jobs(fleet.sweep(kill=True))
+        (found,) = about_jobs(fleet.sweep.run(kill=True))
         assert found.standing
         assert "elsewhere" in found.proof
-        assert not any(ident in each for each in fleet.status()["reclaim"])
-        assert fleet.job(ident)["processes"] == []
+        assert not any(ident in each for each in fleet.views.status()["reclaim"])
+        assert fleet.jobs.show(ident)["processes"] == []
         with pytest.raises(OtherHost, match="elsewhere"):
-            fleet.cancel_job(ident, "not wanted")
+            fleet.jobs.cancel(ident, "not wanted")
         assert is_alive(pid)
-        assert fleet.disown(ident, "job_process", "that machine is gone")["count"] == 1
-        assert fleet.cancel_job(ident, "not wanted")["state"] == "cancelled"
+        assert fleet.claims.disown(ident, "job_process", "that machine is gone")["count"] == 1
+        assert fleet.jobs.cancel(ident, "not wanted")["state"] == "cancelled"
     assert not is_alive(pid)
 
 
@@ -283,13 +283,13 @@ def test_a_job_of_a_home_that_is_gone_is_taken_over_with_its_claims(either, out)
     with either.jobs() as fleet:
         raw(fleet, f"UPDATE jobs SET home = 'gone' WHERE id = '{ident}'")
         raw(fleet, "UPDATE claims SET home = 'gone' WHERE kind = 'job_process'")
-        assert [each.standing for each in about_jobs(fleet.sweep(kill=True))] == [True]
+        assert [each.standing for each in about_jobs(fleet.sweep.run(kill=True))] == [True]
         with pytest.raises(OtherHost):
-            fleet.cancel_job(ident, "not wanted")
+            fleet.jobs.cancel(ident, "not wanted")
         assert is_alive(pid)
-        assert len(fleet.disown_dispatch(ident, "that home is gone")["claims"]) == 1
+        assert len(fleet.homes.disown(ident, "that home is gone")["claims"]) == 1
         assert of_job(fleet, ident) == []
-        assert fleet.cancel_job(ident, "not wanted")["state"] == "cancelled"
+        assert fleet.jobs.cancel(ident, "not wanted")["state"] == "cancelled"
     assert not is_alive(pid)
 
 
@@ -308,12 +308,12 @@ def test_a_runner_that_cannot_be_judged_is_left_alone(scene, out):
     killed(child)
     with scene.jobs() as fleet:
         claim = unjudged(fleet)
-        assert standing(about_jobs(fleet.sweep(kill=True))) != []
-        done = fleet.resume_job(ident, lambda _event: None)
+        assert standing(about_jobs(fleet.sweep.run(kill=True))) != []
+        done = fleet.jobs.resume(ident, lambda _event: None)
         assert (done["state"], str(pid) in done["reason"]) == ("failed", True)
         assert is_alive(pid)
         raw(fleet, f"UPDATE claims SET data = '{json.dumps(claim.data)}' WHERE id = '{claim.id}'")
-        assert acted(fleet.sweep(kill=True)) != []
+        assert acted(fleet.sweep.run(kill=True)) != []
     assert not is_alive(pid)
 
 
@@ -326,7 +326,7 @@ def test_a_job_whose_runner_cannot_be_judged_goes_on_when_nobody_holds_its_lock(
         until(lambda: not any(is_alive(pid) for pid in whom))
         unjudged(fleet)
         (out / "go").touch()
-        assert fleet.resume_job(ident, lambda _event: None)["items"]["done"] == 2
+        assert fleet.jobs.resume(ident, lambda _event: None)["items"]["done"] == 2
         assert of_job(fleet, ident) == []
 
 
@@ -336,10 +336,10 @@ def test_processes_of_a_job_that_nobody_claimed_are_swept_too(scene, out):
     child, _ident, (pid,) = begun(scene, out, "input")
     with scene.jobs() as fleet:
         raw(fleet, "DELETE FROM claims WHERE kind = 'job_process'")
-        assert about_jobs(fleet.sweep(kill=True)) == []
+        assert about_jobs(fleet.sweep.run(kill=True)) == []
         assert is_alive(pid)
         killed(child)
-        (found,) = about_jobs(fleet.sweep(kill=True))
+        (found,) = about_jobs(fleet.sweep.run(kill=True))
         assert (found.done, found.proof) == (True, "nobody holds the job's gate")
     assert not is_alive(pid)
 
@@ -349,9 +349,9 @@ def test_a_project_is_not_removed_while_what_a_runner_started_may_run(either, ou
     killed(child)
     with either.jobs() as fleet:
         with pytest.raises(ProjectInUse, match="1 job"):
-            fleet.remove_project(PROJECT, with_tasks=True)
-        fleet.cancel_job(ident, "not wanted")
+            fleet.projects.remove(PROJECT, with_tasks=True)
+        fleet.jobs.cancel(ident, "not wanted")
         either.swept(fleet)
-        fleet.remove_project(PROJECT, with_tasks=True)
-        assert fleet.jobs() == []
-        fleet.register(either.repository, PROJECT)
+        fleet.projects.remove(PROJECT, with_tasks=True)
+        assert fleet.jobs.list() == []
+        fleet.projects.register(either.repository, PROJECT)

@@ -122,7 +122,7 @@ class Seen(HTMLParser):
 def test_the_report_has_a_chart_and_every_item_and_needs_nothing_else(scene):
     done, _events = scene.run(TEXT)
     with scene.jobs() as fleet:
-        paths = fleet.job(done["id"])["report"]
+        paths = fleet.jobs.show(done["id"])["report"]
     page = Seen()
     page.feed(Path(paths["html"]).read_text())
     assert page.tags.count("svg") == 1
@@ -168,13 +168,13 @@ def test_a_job_that_runs_can_be_cancelled_from_elsewhere(either, tmp_path, isola
     child = either.start(FLEET, "job", "run", path, "-p", PROJECT, "--set", f"OUT={tmp_path}")
     until((tmp_path / "a").exists)
     with either.jobs() as fleet:
-        (job,) = fleet.jobs()
-        assert "pid=" in fleet.cancel_job(job["id"], "not wanted")["runner"]
+        (job,) = fleet.jobs.list()
+        assert "pid=" in fleet.jobs.cancel(job["id"], "not wanted")["runner"]
     said = answer(child)
     assert said.code == 1
     assert f"job {job['id']} (slow) is cancelled: not wanted" in said.out
     with either.jobs() as fleet:
-        assert [agent for agent in fleet.agents() if agent["project"] == PROJECT] == []
+        assert [agent for agent in fleet.agents.list() if agent["project"] == PROJECT] == []
         assert fleet.world.processes.of_job(job["id"]) == []
     assert not (tmp_path / "b").exists()
     assert either.leftovers() == []
@@ -188,9 +188,9 @@ def test_an_item_taken_out_of_the_queue_while_the_job_runs_is_tried_by_that_runn
     until((tmp_path / "a").exists)
     (tmp_path / "mended").touch()
     with scene.jobs() as fleet:
-        (job,) = fleet.jobs()
-        assert [each["label"] for each in fleet.dead_items(job["id"])] == ["b"]
-        assert fleet.retry_items(job["id"], (), everything=True)["state"] == "running"
+        (job,) = fleet.jobs.list()
+        assert [each["label"] for each in fleet.jobs.dead_items(job["id"])] == ["b"]
+        assert fleet.jobs.retry(job["id"], (), everything=True)["state"] == "running"
     (tmp_path / "go").touch()
     said = answer(child)
     assert said.code == 0, said.out

@@ -81,7 +81,7 @@ def test_a_runner_killed_in_the_middle_is_resumed_and_every_item_ends_once(eithe
     if isolation == "worktree":
         assert lines(out) == ["begin a", "begin b", "begin c", "end a", "end b", "end c"]
         with either.jobs() as fleet:
-            assert {each["attempts"] for each in fleet.items(ident)} == {1}
+            assert {each["attempts"] for each in fleet.jobs.items(ident)} == {1}
 
 
 @pytest.mark.req("RES-11", "RES-1")
@@ -89,11 +89,11 @@ def test_a_job_that_runs_is_not_run_twice(scene, out):
     child, ident = begun(scene, out, "none", at=2)
     with scene.jobs() as fleet:
         with pytest.raises(ResumeInProgress):
-            fleet.resume_job(ident, lambda _event: None)
+            fleet.jobs.resume(ident, lambda _event: None)
         again = scene.asked(COUNTED.format(isolation="none"), id=ident, told={"OUT": str(out)})
         with pytest.raises(ResumeInProgress):
-            fleet.run_job(again, lambda _event: None)
-        assert fleet.job(ident)["runs"]
+            fleet.jobs.run(again, lambda _event: None)
+        assert fleet.jobs.show(ident)["runs"]
     (out / "go").touch()
     assert answer(child).code == 0
 
@@ -125,7 +125,7 @@ def test_an_interrupted_job_says_how_to_go_on_and_does(scene, out, number):
     said = answer(child)
     assert said.code == 1
     with scene.jobs() as fleet:
-        (found,) = fleet.jobs()
+        (found,) = fleet.jobs.list()
         assert (found["state"], found["reason"], found["items"]["waiting"]) == ("paused", "interrupted", 3)
         assert fleet.world.processes.of_job(found["id"]) == []
     assert f"fleet resume {found['id']}" in said.out
@@ -175,7 +175,7 @@ def test_a_resume_does_not_need_the_input_or_the_document_any_more(either, out):
     Path(either.root, "job.yml").unlink()
     (out / "go").touch()
     with either.jobs() as fleet:
-        fleet.retry_items(done["id"], (), everything=True)
+        fleet.jobs.retry(done["id"], (), everything=True)
     assert either.resume(done["id"])["items"]["done"] == 2
 
 
@@ -201,7 +201,7 @@ def test_a_worktree_that_somebody_removed_is_made_anew(scene, out, isolation):
     shutil.rmtree(scene.tree(slug))
     (out / "go").touch()
     with scene.jobs() as fleet:
-        fleet.retry_items(done["id"], (), everything=True)
+        fleet.jobs.retry(done["id"], (), everything=True)
     again = scene.resume(done["id"])
     assert (again["state"], again["items"]["done"]) == ("done", 1), scene.items(done["id"])
     assert scene.git("show", f"{again['branch']}:x.txt") == "x"
@@ -231,9 +231,9 @@ def test_a_full_disk_stops_the_runner_and_loses_nothing(scene, out):
     assert said.code == 1, said
     assert "nothing was changed" in said.err
     with scene.jobs() as fleet:
-        (found,) = fleet.jobs()
+        (found,) = fleet.jobs.list()
         assert (found["state"], found["runs"]) == ("running", False)
-        done = fleet.resume_job(found["id"], lambda _event: None)
+        done = fleet.jobs.resume(found["id"], lambda _event: None)
     assert (done["state"], done["items"]["done"]) == ("done", 60)
 
 
@@ -247,8 +247,8 @@ def test_attempts_that_the_machine_took_with_it_are_no_failures(either, out):
         either.tmux("kill-server")
         until(lambda: not _killed(fleet))
         (out / "go").touch()
-        done = fleet.resume_job(ident, lambda _event: None)
-        assert (done["state"], done["items"]["done"]) == ("done", 3), list(fleet.items(ident))
+        done = fleet.jobs.resume(ident, lambda _event: None)
+        assert (done["state"], done["items"]["done"]) == ("done", 3), list(fleet.jobs.items(ident))
         rows = fleet.store.read(
             lambda snapshot: snapshot.all(q.ITEMS_PAGE, job=ident, state=None, after=0, after_id="", most=9)
         )
@@ -259,19 +259,19 @@ def test_attempts_that_the_machine_took_with_it_are_no_failures(either, out):
 def test_jobs_that_lost_their_runner_are_listed_and_brought_back_with_all_else(either, out):
     child, ident = begun(either, out, "none", at=2)
     with either.jobs() as fleet:
-        assert [each["id"] for each in fleet.resumable()] == []  # its runner lives
+        assert [each["id"] for each in fleet.dispatches.resumable()] == []  # its runner lives
         child.kill()
         child.wait(PATIENCE)
-        (left,) = fleet.resumable(PROJECT)
+        (left,) = fleet.dispatches.resumable(PROJECT)
         assert (left["id"], left["kind"], left["interrupted"]) == (ident, "job", True)
         (out / "go").touch()
-        assert fleet.resume_all()["jobs"] == [ident]
-        until(lambda: fleet.job(ident)["state"] == "done" and not fleet.job(ident)["runs"])
-        assert fleet.resumable() == []
+        assert fleet.dispatches.resume_all()["jobs"] == [ident]
+        until(lambda: fleet.jobs.show(ident)["state"] == "done" and not fleet.jobs.show(ident)["runs"])
+        assert fleet.dispatches.resumable() == []
 
 
 @pytest.mark.req("RES-11")
 def test_an_attempt_of_a_job_is_not_resumed_beside_it(scene):
     done, _events = scene.run("name: n\nmap:\n  input: [x]\n  steps: [{shell: 'exit 1'}]\n  retry: {attempts: 1}\n")
     with scene.jobs() as fleet, pytest.raises(NotResumable, match=f"it worked for job {done['id']}"):
-        fleet.resume(scene.items(done["id"])["x"]["dispatch"])
+        fleet.dispatches.resume(scene.items(done["id"])["x"]["dispatch"])

@@ -74,13 +74,13 @@ reduce:
         "done",
     ]
     with either.jobs() as fleet:
-        found = fleet.item(done["id"], next(fleet.items(done["id"]))["id"])
+        found = fleet.jobs.item(done["id"], next(fleet.jobs.items(done["id"]))["id"])
         assert [(step["number"], step["status"], len(step["commits"])) for step in found["steps"]] == [
             (1, 0, 1),
             (2, 0, 0),
         ]
-        assert list(fleet.tasks(project="p")) == []
-        assert fleet.ready(project="p") == []
+        assert list(fleet.tasks.list(project="p")) == []
+        assert fleet.tasks.ready(project="p") == []
 
 
 @pytest.mark.req("JOB-1")
@@ -91,8 +91,8 @@ def test_items_in_place_need_neither_worktree_nor_session_each(either):
         assert done["left"] == []
         journals = partial(fleet.files.names, "dispatches/archive")
         until(lambda: len(journals()) == 1)  # that of the one checkout, archived by whoever was last
-        ident = next(fleet.items(done["id"]))["id"]
-        assert [step["status"] for step in fleet.item(done["id"], ident)["steps"]] == [0]
+        ident = next(fleet.jobs.items(done["id"]))["id"]
+        assert [step["status"] for step in fleet.jobs.item(done["id"], ident)["steps"]] == [0]
 
 
 @pytest.mark.req("JOB-1")
@@ -123,9 +123,9 @@ def test_the_same_content_has_the_same_id_and_twice_the_same_is_two_items(scene)
     done, _events = scene.run(in_place("{b: 1, a: 2}, {a: 2, b: 1}", "true"))
     again, _events = scene.run(in_place("{a: 2, b: 1}", "true"))
     with scene.jobs() as fleet:
-        first, second = (each["id"] for each in fleet.items(done["id"]))
+        first, second = (each["id"] for each in fleet.jobs.items(done["id"]))
         assert second == f"{first}-2"
-        assert [each["id"] for each in fleet.items(again["id"])] == [first]
+        assert [each["id"] for each in fleet.jobs.items(again["id"])] == [first]
 
 
 @pytest.mark.req("JOB-3")
@@ -139,16 +139,16 @@ def test_a_failure_is_tried_again_and_then_goes_into_the_queue_with_its_history(
     told = [each["state"] for each in events if each["event"] == "item" and each["label"] == "bad"]
     assert told == ["running", "waiting", "running", "waiting", "running", "dead"]
     with either.jobs() as fleet:
-        queued = fleet.dead_items(done["id"])
+        queued = fleet.jobs.dead_items(done["id"])
         assert [each["label"] for each in queued] == ["bad"]
-        history = fleet.item(done["id"], queued[0]["id"])["history"]
+        history = fleet.jobs.item(done["id"], queued[0]["id"])["history"]
         assert [each["attempt"] for each in history] == [1, 2, 3]
         assert {each["reason"] for each in history} == {"map step 1: exit status 3\nno such bad"}
         assert {each["signature"] for each in history} == {"map step 1: no such ITEM"}
         with pytest.raises(Refused):
-            fleet.retry_items(done["id"], ())
+            fleet.jobs.retry(done["id"], ())
         Path(flag).write_text("")
-        assert fleet.retry_items(done["id"], (queued[0]["id"][:6],))["state"] == "paused"
+        assert fleet.jobs.retry(done["id"], (queued[0]["id"][:6],))["state"] == "paused"
     assert either.resume(done["id"])["state"] == "done"
     assert states(either.items(done["id"])) == {"good": "done", "bad": "done"}
 
@@ -162,8 +162,8 @@ def test_an_item_that_is_dropped_is_gone_with_its_worktree_but_not_its_work(eith
     tree = either.tree(f"job-{done['id']}-{either.items(done['id'])['x']['id']}")
     assert (tree / "half.txt").exists()
     with either.jobs() as fleet:
-        assert fleet.drop_items(done["id"], (), everything=True)["left"] == []
-        assert fleet.dead_items(done["id"]) == []
+        assert fleet.jobs.drop(done["id"], (), everything=True)["left"] == []
+        assert fleet.jobs.dead_items(done["id"]) == []
     assert not tree.exists()
     kept = either.git("for-each-ref", "--format=%(refname)", f"refs/fleet/kept/{tree.name}")
     assert either.git("show", f"{kept}:half.txt") == "half"
@@ -199,7 +199,7 @@ map:
     assert either.git("show", f"{done['branch']}:same.txt") == first["item"]
     assert either.git("status", "--porcelain") == ""
     with either.jobs() as fleet:  # tried again, it begins where the branch is now
-        fleet.retry_items(done["id"], (parked["id"],))
+        fleet.jobs.retry(done["id"], (parked["id"],))
     assert either.resume(done["id"])["state"] == "done"
     assert either.git("show", f"{done['branch']}:same.txt") == parked["item"]
 
@@ -265,12 +265,12 @@ def test_what_could_not_run_is_refused_before_anything_is_made(scene):
             (in_place("x", "echo {env.NOWHERE}"), BadInput),
         ):
             with pytest.raises(error):
-                fleet.run_job(scene.asked(text), lambda _event: None)
+                fleet.jobs.run(scene.asked(text), lambda _event: None)
         with pytest.raises(BadInput, match="no such variable"):
-            fleet.run_job(scene.asked(in_place("x", "true"), told={"A": "b"}), lambda _event: None)
+            fleet.jobs.run(scene.asked(in_place("x", "true"), told={"A": "b"}), lambda _event: None)
         with pytest.raises(NoSuchJob):
-            fleet.find_job("ffffffff")
-        assert fleet.jobs() == []
+            fleet.jobs.find("ffffffff")
+        assert fleet.jobs.list() == []
     assert scene.git("branch", "--list", "fleet/*") == ""
 
 
@@ -290,10 +290,10 @@ def test_a_cancelled_job_lets_everything_go_and_cannot_be_resumed(either):
     done, _events = either.run(text)
     assert done["state"] == "failed"
     with either.jobs() as fleet:
-        assert fleet.cancel_job(done["id"], "a test")["left"] == []
-        assert fleet.job(done["id"])["state"] == "cancelled"
+        assert fleet.jobs.cancel(done["id"], "a test")["left"] == []
+        assert fleet.jobs.show(done["id"])["state"] == "cancelled"
         with pytest.raises(Refused, match="cancelled"):
-            fleet.resume_job(done["id"], lambda _event: None)
+            fleet.jobs.resume(done["id"], lambda _event: None)
     assert either.leftovers() == []
 
 
@@ -310,7 +310,7 @@ def test_while_an_engine_is_held_back_nothing_of_its_is_started(scene):
                 raw(fleet, "DELETE FROM holds")
             return True
 
-        done = fleet.run_job(scene.asked(text), lambda event: told.append(event["event"]), wanted)
+        done = fleet.jobs.run(scene.asked(text), lambda event: told.append(event["event"]), wanted)
     assert done["items"]["done"] == 1
     assert told.index("item") > [place for place, each in enumerate(told) if each == "round"][3]
 
@@ -322,7 +322,7 @@ def test_a_step_cannot_report_for_its_item(scene):
     done, _events = scene.run(text, told={"ITEM": ident})
     assert done["items"]["done"] == 1, scene.items(done["id"])
     with scene.jobs() as fleet:
-        said = dict(fleet.job_logs(done["id"], ident))
+        said = dict(fleet.jobs.logs(done["id"], ident))
     assert "FLEET_TASK is not set" in said[f"{ident}.1.1"]
     assert said[f"{ident}.1.2"] == f"{done['id']}\n"
 
@@ -336,22 +336,22 @@ def test_items_are_not_tried_again_while_the_job_sums_up_but_when_it_is_over(eit
 
         def wanted() -> bool:
             """Asked before each round of the runner."""
-            [job] = ann.jobs()
+            [job] = ann.jobs.list()
             if job["phase"] == "reduce" and not told:
-                before = (job, list(ann.items(job["id"])))
+                before = (job, list(ann.jobs.items(job["id"])))
                 with pytest.raises(Refused) as caught:
-                    ann.retry_items(job["id"], (), everything=True)
+                    ann.jobs.retry(job["id"], (), everything=True)
                 told.append(str(caught.value))
-                assert (ann.jobs()[0], list(ann.items(job["id"]))) == before
-                spoken = [each for each in ann.operations(Which(), limit=10_000) if each["actor"] == "ann"]
+                assert (ann.jobs.list()[0], list(ann.jobs.items(job["id"]))) == before
+                spoken = [each for each in ann.operations.list(Which(), limit=10_000) if each["actor"] == "ann"]
                 assert spoken == [], "others, tmux's hint among them, may commit meanwhile"
             return True
 
-        done = fleet.run_job(either.asked(text, told={"OUT": either.root}), lambda _event: None, wanted)
+        done = fleet.jobs.run(either.asked(text, told={"OUT": either.root}), lambda _event: None, wanted)
         assert told, "it summed up"
         assert (done["state"], states(either.items(done["id"]))) == ("done", {"bad": "dead", "good": "done"})
         Path(either.root, "go").touch()
-        again = ann.retry_items(done["id"], (), everything=True)
+        again = ann.jobs.retry(done["id"], (), everything=True)
         assert (len(again["items"]), again["state"]) == (1, "paused")
     assert either.resume(done["id"])["items"]["done"] == 2
     assert Path(either.root, "sums").read_text().splitlines() == ["summed up"] * 2

@@ -18,7 +18,7 @@ def merged(scene):
     with scene.fleet() as fleet:
         scene.dispatch(fleet, "t", engine="scripted", script=WORK)
         scene.ended(fleet)
-        fleet.merge(project="p", slug="t")
+        fleet.merge.task(project="p", slug="t")
         yield fleet
     for name in ("rebase", "bisect", "merge"):
         words = ["reset"] if name == "bisect" else ["--abort"]
@@ -53,7 +53,7 @@ def rebase(scene) -> None:
 def test_land_leaves_a_target_alone_that_is_being_rebased(scene, merged):
     before = scene.git("rev-parse", "main")
     rebase(scene)
-    assert merged.land(project="p", dry=True)["commits"] > 0, "there is something to land"
+    assert merged.merge.land(project="p", dry=True)["commits"] > 0, "there is something to land"
     said = scene.program("land", "-p", "p")
     assert (said.code, scene.git("rev-parse", "main")) == (14, before)
     assert "a rebase is in progress" in said.out
@@ -67,7 +67,7 @@ def test_land_leaves_a_target_alone_that_is_being_bisected(scene, merged):
     before = scene.git("rev-parse", "main")
     scene.git("bisect", "start")
     scene.git("checkout", "--quiet", "--detach")
-    done = merged.land(project="p", here=scene.repository)
+    done = merged.merge.land(project="p", here=scene.repository)
     assert (done["moved"], scene.git("rev-parse", "main")) == (False, before)
     assert "bisect" in done["why"]
 
@@ -141,9 +141,10 @@ def test_the_command_to_run_names_the_worktree_that_has_the_target(scene, merged
     Path(scene.repository, "fleet.toml").write_text('target = "main"\n')
     scene.git("worktree", "add", "--quiet", str(tmp_path / "second"), "main")
     assert (
-        merged.land(project="p", here=scene.repository)["run"] == f"git -C {tmp_path}/second merge --ff-only fleet/main"
+        merged.merge.land(project="p", here=scene.repository)["run"]
+        == f"git -C {tmp_path}/second merge --ff-only fleet/main"
     )
-    assert merged.land(project="p", here=str(tmp_path / "second"))["moved"]
+    assert merged.merge.land(project="p", here=str(tmp_path / "second"))["moved"]
     assert (tmp_path / "second/a.txt").read_text() == "hello\n"
 
 
@@ -155,8 +156,8 @@ def test_nothing_is_merged_while_somebody_rebases_the_integration_branch(scene, 
     scene.dispatch(merged, "next", engine="scripted", script="write b.txt b\ncommit Add b\ndone\n")
     scene.ended(merged)
     with pytest.raises(Refused, match="a rebase is in progress"):
-        merged.merge(project="p", slug="next")
+        merged.merge.task(project="p", slug="next")
     assert scene.git("rev-parse", "fleet/main") == before
     scene.git("rebase", "--abort")
     scene.git("checkout", "--quiet", "main")
-    merged.merge(project="p", slug="next")
+    merged.merge.task(project="p", slug="next")

@@ -13,5 +13,5 @@ def test_a_target_that_is_not_there_is_refused_and_not_made(scene, dry):
     scene.git("branch", "fleet/main")
     Path(scene.repository, "fleet.toml").write_text('target = "release"\n')
     with scene.fleet() as fleet, pytest.raises(Refused, match="release"):
-        fleet.land(project="p", dry=dry)
+        fleet.merge.land(project="p", dry=dry)
     assert scene.git("branch", "--list", "release") == ""

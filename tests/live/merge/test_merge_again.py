@@ -18,8 +18,8 @@ def done_by_hand(scene, fleet, *, commit: bool) -> str:
     tip = scene.git("commit-tree", f"{base}^{{tree}}", "-p", base, "-m", "Do t") if commit else base
     scene.git("branch", "worker/t", tip)
     scene.git("branch", "fleet/main", base)
-    fleet.add(**TASK, title="T")
-    fleet.done(**TASK)
+    fleet.tasks.add(**TASK, title="T")
+    fleet.tasks.done(**TASK)
     return tip
 
 
@@ -33,14 +33,22 @@ def died(scene, where: str, effect: str) -> None:
 @pytest.mark.req("GRAPH-5", "GRAPH-13")
 def test_what_was_done_without_a_branch_is_refused_and_stays_done(scene):
     with scene.fleet() as fleet:
-        fleet.add(**TASK, title="T")
-        fleet.add(project="p", title="Next", slug="next", after=("t",))
-        fleet.done(**TASK)
-        before = (fleet.newest(), fleet.task(**TASK), [each["slug"] for each in fleet.ready(project="p")])
+        fleet.tasks.add(**TASK, title="T")
+        fleet.tasks.add(project="p", title="Next", slug="next", after=("t",))
+        fleet.tasks.done(**TASK)
+        before = (
+            fleet.operations.newest(),
+            fleet.tasks.show(**TASK),
+            [each["slug"] for each in fleet.tasks.ready(project="p")],
+        )
         assert (before[1]["status"], before[2]) == ("done", ["next"])
         with pytest.raises(NotMergeable, match="no branch"):
-            fleet.merge(**TASK)
-        now = (fleet.newest(), fleet.task(**TASK), [each["slug"] for each in fleet.ready(project="p")])
+            fleet.merge.task(**TASK)
+        now = (
+            fleet.operations.newest(),
+            fleet.tasks.show(**TASK),
+            [each["slug"] for each in fleet.tasks.ready(project="p")],
+        )
         assert now == before
 
 
@@ -48,12 +56,12 @@ def test_what_was_done_without_a_branch_is_refused_and_stays_done(scene):
 def test_what_is_merged_is_said_to_be_the_second_time_and_stays_merged(scene):
     with scene.fleet() as fleet:
         done_by_hand(scene, fleet, commit=True)
-        merged = fleet.merge(**TASK)
+        merged = fleet.merge.task(**TASK)
         scene.git("branch", "-D", "worker/t")  # as the release of its worktree does
-        before = (fleet.newest(), fleet.task(**TASK), scene.git("rev-parse", "fleet/main"))
+        before = (fleet.operations.newest(), fleet.tasks.show(**TASK), scene.git("rev-parse", "fleet/main"))
         assert (before[1]["status"], before[1]["archived"]) == ("done", True)
-        assert fleet.merge(**TASK) == {**merged, "changed": False}
-        assert (fleet.newest(), fleet.task(**TASK), scene.git("rev-parse", "fleet/main")) == before
+        assert fleet.merge.task(**TASK) == {**merged, "changed": False}
+        assert (fleet.operations.newest(), fleet.tasks.show(**TASK), scene.git("rev-parse", "fleet/main")) == before
 
 
 @pytest.mark.req("MERGE-5")
@@ -65,13 +73,13 @@ def test_a_branch_with_nothing_new_is_not_called_merged_while_git_does_not_say_w
         for name, text in {"locked": "x", "gitdir": "/nowhere/.git\n", "commondir": ""}.items():
             (entry / name).write_text(text)  # a disk was full when git wrote the last one
         assert fleet.world.git.worktrees(scene.repository) is None
-        before = (fleet.newest(), fleet.task(**TASK))
+        before = (fleet.operations.newest(), fleet.tasks.show(**TASK))
         with pytest.raises(GitRefused, match="say whether fleet/main is checked out"):
-            fleet.merge(**TASK)
-        assert (fleet.newest(), fleet.task(**TASK)) == before
+            fleet.merge.task(**TASK)
+        assert (fleet.operations.newest(), fleet.tasks.show(**TASK)) == before
         shutil.rmtree(entry)
-        fleet.merge(**TASK)
-        assert fleet.task(**TASK)["archived"]
+        fleet.merge.task(**TASK)
+        assert fleet.tasks.show(**TASK)["archived"]
 
 
 @pytest.mark.req("MERGE-5")
@@ -82,10 +90,10 @@ def test_a_merge_that_died_before_it_merged_is_not_called_merged_when_the_work_h
         scene.git("worktree", "add", "--quiet", "--detach", str(scene.tree("t")), tip)
         scene.git("branch", "--force", "worker/t", "fleet/main")
         scene.swept(fleet)
-        assert fleet.dispatches(ended=False) == []
-        assert not fleet.task(**TASK)["archived"]
+        assert fleet.dispatches.list(ended=False) == []
+        assert not fleet.tasks.show(**TASK)["archived"]
         with pytest.raises(NotMergeable, match="on no branch"):
-            fleet.merge(**TASK)
+            fleet.merge.task(**TASK)
         scene.git("worktree", "remove", str(scene.tree("t")))
 
 
@@ -95,11 +103,11 @@ def test_a_merge_that_died_behind_its_verify_leaves_nothing_at_work_and_is_done_
     with scene.fleet() as fleet:
         tip = done_by_hand(scene, fleet, commit=True)
         died(scene, "after", "verify")
-        (claim,) = fleet.claims(kind="merge_tree")
+        (claim,) = fleet.claims.list(kind="merge_tree")
         (left,) = fleet.world.processes.marked(claim["dispatch"])
         scene.swept(fleet)
         until(lambda: fleet.world.processes.life(left) == "dead")
-        fleet.merge(**TASK)
-        task = fleet.task(**TASK)
+        fleet.merge.task(**TASK)
+        task = fleet.tasks.show(**TASK)
         assert (task["status"], task["archived"]) == ("done", True)
         assert scene.git("merge-base", "fleet/main", tip) == tip

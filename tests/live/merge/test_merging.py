@@ -66,18 +66,18 @@ def test_a_merge_leaves_the_users_checkout_index_stash_and_hooks_alone(either):
         until(lambda: file.exists() and file.read_text() == "hello\n")
         either.git("-c", "core.hooksPath=/dev/null", "add", ".", cwd=str(either.tree("t")))
         either.git("-c", "core.hooksPath=/dev/null", "commit", "--quiet", "-m", "Add a", cwd=str(either.tree("t")))
-        fleet.stop(fleet.find("t"))
-        fleet.retry(project="p", slug="t")
-        fleet.claim(project="p", slug="t")
-        fleet.done(project="p", slug="t")
+        fleet.dispatches.stop(fleet.dispatches.find("t"))
+        fleet.tasks.retry(project="p", slug="t")
+        fleet.tasks.claim(project="p", slug="t")
+        fleet.tasks.done(project="p", slug="t")
         before = checkout(either)
-        fleet.merge(project="p", slug="t")
+        fleet.merge.task(project="p", slug="t")
         assert checkout(either) == before
         assert either.git("show", "fleet/main:a.txt") == "hello"
         assert [name for name in os.listdir(either.root) if name.startswith("hooked")] == []
         either.swept(fleet)
         assert not either.tree("t").exists()
-        assert fleet.task(project="p", slug="t")["archived"]
+        assert fleet.tasks.show(project="p", slug="t")["archived"]
 
 
 @pytest.mark.req("MERGE-4", "MERGE-1")
@@ -85,10 +85,10 @@ def test_a_conflict_parks_the_task_with_the_files_named_and_nothing_half_merged(
     with either.fleet() as fleet:
         done_task(either, fleet, "one", path="README", text="one")
         done_task(either, fleet, "two", path="README", text="two")
-        fleet.merge(project="p", slug="one")
+        fleet.merge.task(project="p", slug="one")
         tip = either.git("rev-parse", "fleet/main")
         with pytest.raises(NotMergeable, match="conflict in README"):
-            fleet.merge(project="p", slug="two")
+            fleet.merge.task(project="p", slug="two")
         status, reason = status_of(fleet, "two")
         assert status == "blocked"
         assert "conflict in README" in reason
@@ -104,14 +104,14 @@ def test_verify_runs_on_the_merged_tree_and_red_parks_the_task_with_its_output(e
     with either.fleet() as fleet:
         done_task(either, fleet, "one", path="one.txt", text="1")
         done_task(either, fleet, "two", path="two.txt", text="2")
-        fleet.merge(project="p", slug="one")
+        fleet.merge.task(project="p", slug="one")
         verify(either, f"echo looking; cat one.txt two.txt && {'true' if green else 'exit 3'}")
         if green:
-            fleet.merge(project="p", slug="two")
+            fleet.merge.task(project="p", slug="two")
             assert either.git("show", "fleet/main:two.txt") == "2"
             return
         with pytest.raises(NotMergeable, match="looking"):
-            fleet.merge(project="p", slug="two")
+            fleet.merge.task(project="p", slug="two")
         status, reason = status_of(fleet, "two")
         assert status == "blocked"
         assert "looking\n1\n2" in reason, "its output, on the merged tree"
@@ -129,11 +129,11 @@ def test_an_integration_branch_that_moved_meanwhile_is_not_overwritten(either, o
             "before", "git update-ref", lambda: either.git("update-ref", "refs/heads/fleet/main", moved)
         )
         with pytest.raises(Refused, match="moved meanwhile"):
-            fleet.merge(project="p", slug="t")
+            fleet.merge.task(project="p", slug="t")
         fleet.funnel.watcher = None
         assert either.git("rev-parse", "fleet/main") == moved
         assert status_of(fleet, "t")[0] == "to merge", "it can be tried again"
-        fleet.merge(project="p", slug="t")
+        fleet.merge.task(project="p", slug="t")
         assert either.git("merge-base", moved, "fleet/main") == moved
 
 
@@ -141,7 +141,7 @@ def test_an_integration_branch_that_moved_meanwhile_is_not_overwritten(either, o
 def test_dispatches_start_from_the_integration_branch(scene):
     with scene.fleet() as fleet:
         done_task(scene, fleet)
-        fleet.merge(project="p", slug="t")
+        fleet.merge.task(project="p", slug="t")
         scene.dispatch(fleet, "next", "sleep", "1000")
         assert (scene.tree("next") / "a.txt").read_text() == "hello\n"
 
@@ -153,11 +153,11 @@ def test_one_merge_at_a_time_and_the_second_is_told_who(either):
         done_task(either, fleet, "two", path="two.txt")
         child = either.halted("before", "git merge", "merge", "one")
         with pytest.raises(GateHeld, match=f"pid={child.pid}"):
-            fleet.merge(project="p", slug="two")
+            fleet.merge.task(project="p", slug="two")
         assert answer(either.start(FLEET, "merge", "two", "-p", "p")).code == 12
         os.kill(child.pid, signal.SIGCONT)
         assert answer(child).code == 0
-        fleet.merge(project="p", slug="two")
+        fleet.merge.task(project="p", slug="two")
 
 
 @pytest.mark.req("MERGE-5")
@@ -173,9 +173,9 @@ def test_a_merge_that_was_killed_is_continued_and_counts_only_when_git_says_so(e
         either.swept(fleet)
         merged = "a.txt" in either.git("ls-tree", "--name-only", "fleet/main")
         assert merged == ((where, effect) == ("after", "git update-ref"))
-        assert bool(fleet.task(project="p", slug="t")["archived"]) == merged
+        assert bool(fleet.tasks.show(project="p", slug="t")["archived"]) == merged
         if not merged:
-            fleet.merge(project="p", slug="t")
+            fleet.merge.task(project="p", slug="t")
         assert either.git("log", "--merges", "--format=%s", "fleet/main").splitlines() == ["Merge t"]
 
 
@@ -183,7 +183,7 @@ def test_a_merge_that_was_killed_is_continued_and_counts_only_when_git_says_so(e
 def test_land_prints_the_command_for_a_target_that_is_checked_out_and_moves_one_that_is_not(scene):
     with scene.fleet() as fleet:
         done_task(scene, fleet)
-        fleet.merge(project="p", slug="t")
+        fleet.merge.task(project="p", slug="t")
         before = checkout(scene)
         said = answer(scene.start(FLEET, "land", "-p", "p", cwd=scene.root))
         assert f"git -C {scene.repository} merge --ff-only fleet/main" in said.out
@@ -202,7 +202,7 @@ def test_land_prints_the_command_for_a_target_that_is_checked_out_and_moves_one_
 def test_land_never_moves_a_target_that_is_no_ancestor(scene):
     with scene.fleet() as fleet:
         done_task(scene, fleet)
-        fleet.merge(project="p", slug="t")
+        fleet.merge.task(project="p", slug="t")
         Path(scene.repository, "own").write_text("own")
         scene.git("add", "own")
         scene.git("commit", "--quiet", "-m", "own")
@@ -210,7 +210,7 @@ def test_land_never_moves_a_target_that_is_no_ancestor(scene):
         scene.git("checkout", "--quiet", "-b", "elsewhere")
         Path(scene.repository, "fleet.toml").write_text('target = "main"\n')
         with pytest.raises(FleetError):
-            fleet.land(project="p")
+            fleet.merge.land(project="p")
         assert scene.git("rev-parse", "main") == own
 
 
@@ -219,17 +219,17 @@ def test_land_moves_nothing_while_git_does_not_say_what_is_checked_out(scene):
     entry = Path(scene.repository, ".git/worktrees/broken")
     with scene.fleet() as fleet:
         done_task(scene, fleet)
-        fleet.merge(project="p", slug="t")
+        fleet.merge.task(project="p", slug="t")
         before = checkout(scene)
         entry.mkdir(parents=True)
         for name, text in {"locked": "x", "gitdir": "/nowhere/.git\n", "commondir": ""}.items():
             (entry / name).write_text(text)  # a disk was full when git wrote the last one
         assert fleet.world.git.worktrees(scene.repository) is None
         with pytest.raises(Refused):
-            fleet.land(project="p")
+            fleet.merge.land(project="p")
         shutil.rmtree(entry)
         assert checkout(scene) == before
-        assert fleet.land(project="p")["run"], "the target is checked out, after all"
+        assert fleet.merge.land(project="p")["run"], "the target is checked out, after all"
 
 
 @pytest.mark.req("MERGE-5")
@@ -241,8 +241,8 @@ def test_a_branch_without_commits_of_a_task_that_is_not_done_is_no_merge(scene, 
         else:
             scene.launched(fleet, scene.dispatch(fleet, "t", "sleep", "1000"))
         with pytest.raises(FleetError):
-            fleet.merge(project="p", slug="t")
-        assert not fleet.task(project="p", slug="t")["archived"]
+            fleet.merge.task(project="p", slug="t")
+        assert not fleet.tasks.show(project="p", slug="t")["archived"]
         assert status_of(fleet, "t")[0] == status
 
 
@@ -254,13 +254,13 @@ def test_what_a_person_decides_while_verify_runs_counts_and_nothing_is_merged(ei
         tip = either.git("rev-parse", "fleet/main")
         verify(either, "true" if green else "false")
         fleet.funnel.watcher = once(
-            "during", "verify", lambda _pid: ann.abandon(project="p", slug="t", reason="no more", override=True)
+            "during", "verify", lambda _pid: ann.tasks.abandon(project="p", slug="t", reason="no more", override=True)
         )
         with pytest.raises(FleetError):
-            fleet.merge(project="p", slug="t")
+            fleet.merge.task(project="p", slug="t")
         fleet.funnel.watcher = None
         assert status_of(fleet, "t") == ("abandoned", "no more")
-        assert not fleet.task(project="p", slug="t")["archived"]
+        assert not fleet.tasks.show(project="p", slug="t")["archived"]
         assert either.git("rev-parse", "fleet/main") == tip
         either.swept(fleet)
         assert status_of(fleet, "t") == ("abandoned", "no more")
@@ -278,14 +278,16 @@ def test_the_verify_of_a_merge_that_is_gone_is_known_as_its_own_and_ended_by_the
         until(lambda: begun.exists() and begun.read_text().endswith("\n"))
         pid = int(begun.read_text())
         until(lambda: command_of(pid)[:1] == ["sleep"])
-        (claim,) = fleet.claims(kind="merge_tree")
+        (claim,) = fleet.claims.list(kind="merge_tree")
         assert [each.pid for each in fleet.world.processes.marked(claim["dispatch"])] == [pid]
         os.kill(merger.pid, how)
         assert answer(merger).code != 0
-        assert not fleet.settle(claim["dispatch"])["settled"] or not is_alive(pid), "it is at work in that tree"
+        assert not fleet.sessions.settle(claim["dispatch"])["settled"] or not is_alive(pid), (
+            "it is at work in that tree"
+        )
         scene.swept(fleet)
         assert not is_alive(pid)
-        assert fleet.claims(kind="merge_tree") == []
+        assert fleet.claims.list(kind="merge_tree") == []
         assert status_of(fleet, "t")[0] == "to merge"
 
 
@@ -297,16 +299,16 @@ def test_work_whose_branch_is_gone_is_parked_and_merged_when_it_is_back(either):
         tip = either.git("rev-parse", "worker/one")
         either.git("branch", "-m", "worker/one", "saved")
         with pytest.raises(NotMergeable, match="worker/one"):
-            fleet.merge(project="p", slug="one")
-        task = fleet.task(project="p", slug="one")
+            fleet.merge.task(project="p", slug="one")
+        task = fleet.tasks.show(project="p", slug="one")
         assert (task["status"], task["stage"], task["archived"]) == ("blocked", "finisher", False)
         assert "worker/one" in task["reason"]
         assert either.git("rev-parse", "saved") == tip
-        assert fleet.mergeable(project="p") == ["two"], "it is in nobody's way"
-        fleet.merge(project="p", slug="two")
+        assert fleet.merge.mergeable(project="p") == ["two"], "it is in nobody's way"
+        fleet.merge.task(project="p", slug="two")
         either.git("branch", "-m", "saved", "worker/one")
-        fleet.retry(project="p", slug="one")
-        fleet.merge(project="p", slug="one")
+        fleet.tasks.retry(project="p", slug="one")
+        fleet.merge.task(project="p", slug="one")
         assert either.git("show", "fleet/main:one.txt") == "hello"
 
 
@@ -326,17 +328,17 @@ def test_work_that_was_committed_elsewhere_is_not_taken_for_merged_and_stays(eit
         assert either.git("show", f"{made}:a.txt") == "hello"
         assert either.git("rev-parse", "worker/t") == base, "nothing is where it is looked for"
         with pytest.raises(NotMergeable, match=named):
-            fleet.merge(project="p", slug="t")
+            fleet.merge.task(project="p", slug="t")
         either.swept(fleet)
-        task = fleet.task(project="p", slug="t")
+        task = fleet.tasks.show(project="p", slug="t")
         assert (task["status"], task["archived"]) == ("blocked", False)
         assert named in task["reason"]
         assert either.git("rev-parse", "fleet/main") == base
         assert either.git("rev-parse", "HEAD", cwd=tree) == made
         assert (either.tree("t") / "a.txt").read_text() == "hello\n"
         either.git("checkout", "--quiet", "-B", "worker/t", made, cwd=tree)  # as a person brings it home
-        fleet.retry(project="p", slug="t")
-        fleet.claim(project="p", slug="t")
-        fleet.done(project="p", slug="t")
-        fleet.merge(project="p", slug="t")
+        fleet.tasks.retry(project="p", slug="t")
+        fleet.tasks.claim(project="p", slug="t")
+        fleet.tasks.done(project="p", slug="t")
+        fleet.merge.task(project="p", slug="t")
         assert either.git("show", "fleet/main:a.txt") == "hello"

@@ -25,7 +25,7 @@ def merge_two(scene, fleet) -> list[str]:
     tips = []
     for slug in ("a", "b"):
         finish(scene, fleet, slug)
-        tips.append(fleet.merge(project="p", slug=slug)["commit"])
+        tips.append(fleet.merge.task(project="p", slug=slug)["commit"])
     return tips
 
 
@@ -46,15 +46,15 @@ def test_a_verify_command_that_moves_head_merges_nothing_and_rewinds_nothing(eit
         finish(either, fleet, "c")
         before = either.git("rev-parse", "fleet/main")
         with pytest.raises(NotMergeable, match="moved HEAD of the merged tree"):
-            fleet.merge(project="p", slug="c")
+            fleet.merge.task(project="p", slug="c")
         assert either.git("rev-parse", "fleet/main") == before
         assert files_on(either, "fleet/main") == ["README", "a.txt", "b.txt"]
         status, reason = status_of(fleet, "c")
         assert status == "blocked"
         assert "moved HEAD" in (reason or "")
         settings(either, "verify = 'true'\n")
-        fleet.retry(project="p", slug="c")
-        fleet.merge(project="p", slug="c")
+        fleet.tasks.retry(project="p", slug="c")
+        fleet.merge.task(project="p", slug="c")
         assert files_on(either, "fleet/main") == ["README", "a.txt", "b.txt", "c.txt"]
 
 
@@ -74,7 +74,7 @@ def test_a_verify_command_that_changes_tracked_files_is_refused_and_names_them(s
     with scene.fleet() as fleet:
         finish(scene, fleet, "a")
         with pytest.raises(NotMergeable, match=rf"changed files that git tracks: {named}"):
-            fleet.merge(project="p", slug="a")
+            fleet.merge.task(project="p", slug="a")
         assert files_on(scene, "fleet/main") == ["README"]
 
 
@@ -83,7 +83,7 @@ def test_a_verify_command_may_write_files_that_git_does_not_track(scene):
     settings(scene, "verify = 'touch report.html a.txt'\n")
     with scene.fleet() as fleet:
         finish(scene, fleet, "a")
-        fleet.merge(project="p", slug="a")
+        fleet.merge.task(project="p", slug="a")
         assert files_on(scene, "fleet/main") == ["README", "a.txt"]
 
 
@@ -93,7 +93,7 @@ def test_a_verify_command_that_commits_does_not_put_its_commit_on_the_branch(sce
     with scene.fleet() as fleet:
         finish(scene, fleet, "a")
         with pytest.raises(NotMergeable, match="moved HEAD"):
-            fleet.merge(project="p", slug="a")
+            fleet.merge.task(project="p", slug="a")
         assert files_on(scene, "fleet/main") == ["README"]
 
 
@@ -120,24 +120,24 @@ def test_a_branch_that_moved_since_its_review_is_not_merged_and_goes_back_to_rev
     with either.fleet() as fleet:
         finish(either, fleet, "a")
         accepted = either.git("rev-parse", "worker/a")
-        fleet.judge(project="p", slug="a", verdict="accept")
+        fleet.reviews.judge(project="p", slug="a", verdict="accept")
         sneaked = move_branch(either, "a", "evil.txt")
         with pytest.raises(WorkMoved, match=f"moved since it was reviewed: it was at {accepted[:12]}"):
-            fleet.merge(project="p", slug="a")
+            fleet.merge.task(project="p", slug="a")
         assert files_on(either, "fleet/main") == ["README"]
-        task = fleet.task(project="p", slug="a")
+        task = fleet.tasks.show(project="p", slug="a")
         assert (task["status"], task["stage"]) == ("blocked", "review")
-        assert [each["slug"] for each in fleet.to_review()] == ["a"]
-        shown = fleet.work_of(project="p", slug="a")
+        assert [each["slug"] for each in fleet.reviews.waiting()] == ["a"]
+        shown = fleet.reviews.work(project="p", slug="a")
         assert (shown["moved"], shown["reported"], shown["commit"]) == (True, accepted, sneaked)
         assert "evil.txt" in shown["since"]["diff"]
         assert "a.txt" not in shown["since"]["diff"].replace("evil.txt", "")
         # Accepted without having looked: refused, with the way that works.
         with pytest.raises(WorkMoved) as refused:
-            fleet.judge(project="p", slug="a", verdict="accept")
+            fleet.reviews.judge(project="p", slug="a", verdict="accept")
         assert f"--accept --commit {sneaked[:12]}" in refused.value.next_step
-        fleet.judge(project="p", slug="a", verdict="accept", commit=sneaked[:12])
-        fleet.merge(project="p", slug="a")
+        fleet.reviews.judge(project="p", slug="a", verdict="accept", commit=sneaked[:12])
+        fleet.merge.task(project="p", slug="a")
         assert files_on(either, "fleet/main") == ["README", "a.txt", "evil.txt"]
 
 
@@ -148,11 +148,11 @@ def test_a_branch_that_was_reset_after_its_report_is_not_called_merged(scene):
         reported = scene.git("rev-parse", "worker/a")
         scene.git("update-ref", "refs/heads/worker/a", scene.git("rev-parse", "main"))
         with pytest.raises(WorkMoved, match="moved since it was reported"):
-            fleet.merge(project="p", slug="a")
-        assert not fleet.task(project="p", slug="a")["archived"]
+            fleet.merge.task(project="p", slug="a")
+        assert not fleet.tasks.show(project="p", slug="a")["archived"]
         scene.git("update-ref", "refs/heads/worker/a", reported)  # a person puts it back
-        fleet.judge(project="p", slug="a", verdict="accept")
-        fleet.merge(project="p", slug="a")
+        fleet.reviews.judge(project="p", slug="a", verdict="accept")
+        fleet.merge.task(project="p", slug="a")
         assert files_on(scene, "fleet/main") == ["README", "a.txt"]
 
 
@@ -164,8 +164,8 @@ def test_a_verdict_on_a_commit_that_is_not_the_branchs_is_refused(scene):
         seen = scene.git("rev-parse", "worker/a")
         move_branch(scene, "a", "late.txt")
         with pytest.raises(WorkMoved, match="moved since it was looked at"):
-            fleet.judge(project="p", slug="a", verdict="accept", commit=seen)
-        assert fleet.task(project="p", slug="a")["stage"] == "review"
+            fleet.reviews.judge(project="p", slug="a", verdict="accept", commit=seen)
+        assert fleet.tasks.show(project="p", slug="a")["stage"] == "review"
 
 
 @pytest.mark.req("PIPE-1", "PIPE-2")
@@ -173,13 +173,13 @@ def test_what_was_mended_after_an_acceptance_is_reviewed_again_and_shows_the_dif
     settings(scene, "review = 'person'\nverify = 'test ! -e a.txt || test -e MENDED'\n")
     with scene.fleet() as fleet:
         finish(scene, fleet, "a")
-        fleet.judge(project="p", slug="a", verdict="accept")
+        fleet.reviews.judge(project="p", slug="a", verdict="accept")
         with pytest.raises(NotMergeable, match="verify is red"):
-            fleet.merge(project="p", slug="a")
+            fleet.merge.task(project="p", slug="a")
         scene.dispatch(fleet, "a", engine="scripted")  # whoever mends writes MENDED
         scene.ended(fleet)
-        assert fleet.task(project="p", slug="a")["stage"] == "review"
-        since = fleet.work_of(project="p", slug="a")["since"]
+        assert fleet.tasks.show(project="p", slug="a")["stage"] == "review"
+        since = fleet.reviews.work(project="p", slug="a")["since"]
         assert "MENDED" in since["diff"]
         assert "a/a.txt" not in since["diff"]
 
@@ -190,9 +190,9 @@ def test_a_report_and_a_settlement_record_the_commit(either):
         either.dispatch(
             fleet, "a", engine="scripted", script="write a.txt x\ncommit Add a\ndone\nwrite b.txt y\ncommit Add b\n"
         )
-        ident = fleet.find("a")
+        ident = fleet.dispatches.find("a")
         either.ended(fleet)
-        journal = fleet.journal(ident)
+        journal = fleet.dispatches.show(ident)
         first, second = either.git("rev-list", "--reverse", "main..worker/a").split()
         assert (journal["reported_commit"], journal["settled_commit"]) == (first, second)
 
@@ -203,24 +203,24 @@ def test_a_deleted_integration_branch_is_not_made_anew_without_the_work_that_was
     with either.fleet() as fleet:
         _first, tip = merge_two(either, fleet)
         either.git("update-ref", "-d", "refs/heads/fleet/main")
-        fleet.add(project="p", title="c", slug="c", description=SCRIPT.format(slug="c"))
+        fleet.tasks.add(project="p", title="c", slug="c", description=SCRIPT.format(slug="c"))
         for act in (
             lambda: either.dispatch(fleet, "c", engine="scripted"),
-            lambda: fleet.land(project="p"),
-            lambda: fleet.merge(project="p", slug="a"),
+            lambda: fleet.merge.land(project="p"),
+            lambda: fleet.merge.task(project="p", slug="a"),
         ):
             with pytest.raises(MergesMissing, match=r"fleet/main of p has lost work .*: a, b"):
                 act()
         assert either.git("for-each-ref", "refs/heads/fleet") == ""
-        assert any("a, b" in each["text"] for each in fleet.status()["in_the_way"])
-        assert any("a, b" in each["says"] for each in fleet.examine())
-        assert fleet.restore_merges(project="p") == {
+        assert any("a, b" in each["text"] for each in fleet.views.status()["in_the_way"])
+        assert any("a, b" in each["says"] for each in fleet.views.doctor())
+        assert fleet.merge.restore(project="p") == {
             "project": "p", "restored": ["a", "b"], "commit": tip, "changed": True,
         }  # fmt: skip
         assert either.git("rev-parse", "fleet/main") == tip
-        assert fleet.status()["in_the_way"] == []
+        assert fleet.views.status()["in_the_way"] == []
         finish(either, fleet, "c")
-        fleet.merge(project="p", slug="c")
+        fleet.merge.task(project="p", slug="c")
         assert files_on(either, "fleet/main") == ["README", "a.txt", "b.txt", "c.txt"]
 
 
@@ -234,11 +234,11 @@ def test_merged_work_outlives_gits_gc_on_a_branch_that_was_rewound_and_went_on(s
         scene.git("reflog", "expire", "--expire=now", "--all")
         scene.git("gc", "--quiet", "--prune=now")
         with pytest.raises(MergesMissing):
-            fleet.land(project="p")
-        fleet.restore_merges(project="p")
+            fleet.merge.land(project="p")
+        fleet.merge.restore(project="p")
         assert files_on(scene, "fleet/main") == ["README", "a.txt", "b.txt"]
         assert scene.git("merge-base", "--is-ancestor", own, "fleet/main") == ""
-        assert fleet.restore_merges(project="p")["changed"] is False
+        assert fleet.merge.restore(project="p")["changed"] is False
 
 
 @pytest.mark.req("MERGE-3", "LOG-1")
@@ -249,12 +249,12 @@ def test_a_squash_is_acknowledged_once_and_recorded(either):
         squashed = either.git("commit-tree", tree, "-p", "main", "-m", "Squash")
         either.git("update-ref", "refs/heads/fleet/main", squashed)
         with pytest.raises(MergesMissing):
-            fleet.land(project="p")
-        assert {each["state"] for each in fleet.merges(project="p")} == {"missing"}
-        done = fleet.acknowledge_merges(project="p", reason="squashed")
+            fleet.merge.land(project="p")
+        assert {each["state"] for each in fleet.merge.recorded(project="p")} == {"missing"}
+        done = fleet.merge.acknowledge(project="p", reason="squashed")
         assert done["acknowledged"] == ["a", "b"]
-        assert fleet.land(project="p", dry=True)["commits"] == 1
-        said = fleet.merges(project="p")
+        assert fleet.merge.land(project="p", dry=True)["commits"] == 1
+        said = fleet.merge.recorded(project="p")
         assert [(each["task"], each["state"], each["reason"]) for each in said] == [
             ("b", "acknowledged", "squashed"),
             ("a", "acknowledged", "squashed"),
@@ -267,7 +267,7 @@ def test_merges_that_landed_are_not_missing_when_the_integration_branch_goes(sce
         _first, tip = merge_two(scene, fleet)
         scene.git("merge", "--quiet", "--ff-only", "fleet/main")
         scene.git("branch", "-D", "fleet/main")
-        assert fleet.land(project="p")["commits"] == 0
+        assert fleet.merge.land(project="p")["commits"] == 0
         assert scene.git("rev-parse", "fleet/main") == tip
 
 
@@ -281,7 +281,7 @@ def test_a_restore_that_would_conflict_is_refused_and_says_what_to_do(scene):
         )
         scene.git("update-ref", "refs/heads/fleet/main", scene.git("commit-tree", other, "-p", base, "-m", "Other a"))
         with pytest.raises(Refused, match=r"conflict in a.txt; check out fleet/main, run `git merge"):
-            fleet.restore_merges(project="p")
+            fleet.merge.restore(project="p")
 
 
 # whose a branch is --------------------------------------------------------------------------------------------------------
@@ -289,10 +289,10 @@ def test_a_restore_that_would_conflict_is_refused_and_says_what_to_do(scene):
 def test_a_persons_own_branch_is_never_adopted_after_a_retry(either):
     with either.fleet() as fleet:
         finish(either, fleet, "a")
-        fleet.merge(project="p", slug="a")
+        fleet.merge.task(project="p", slug="a")
         assert either.git("for-each-ref", "refs/heads/worker") == ""
         either.git("branch", "worker/a", "main")  # a person's own, of the same name
-        fleet.retry(project="p", slug="a")
+        fleet.tasks.retry(project="p", slug="a")
         with pytest.raises(
             WorktreeRefused, match="branch worker/a exists and is not provably of this project's agents"
         ):
@@ -309,13 +309,13 @@ def test_a_persons_own_branch_is_never_adopted_after_a_retry(either):
 def test_a_branch_of_a_project_that_was_removed_is_not_adopted_by_its_namesake(scene):
     with scene.fleet() as fleet:
         finish(scene, fleet, "a")
-        fleet.abandon(project="p", slug="a", override=True)
-        fleet.archive(project="p", slug="a")
+        fleet.tasks.abandon(project="p", slug="a", override=True)
+        fleet.tasks.archive(project="p", slug="a")
         scene.swept(fleet)
-        until(lambda: not fleet.dispatches())
+        until(lambda: not fleet.dispatches.list())
         left = scene.git("rev-parse", "worker/a")
-        fleet.remove_project("p", with_tasks=True)
-        fleet.register(scene.repository, "p")
+        fleet.projects.remove("p", with_tasks=True)
+        fleet.projects.register(scene.repository, "p")
         with pytest.raises(WorktreeRefused, match="not provably of this project's agents"):
             scene.dispatch(fleet, "a", engine="scripted", script=SCRIPT.format(slug="a"))
         assert scene.git("rev-parse", "worker/a") == left
@@ -326,12 +326,12 @@ def test_fleets_own_branch_is_adopted_again_when_its_worktree_was_removed(scene)
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "a", engine="scripted", script="write a.txt a\ncommit Add a\nfail no\n")
         scene.ended(fleet)
-        assert fleet.journal(ident)["exec_state"] == "failed"
-        fleet.archive(project="p", slug="a")
+        assert fleet.dispatches.show(ident)["exec_state"] == "failed"
+        fleet.tasks.archive(project="p", slug="a")
         scene.swept(fleet)
         assert not scene.tree("a").exists()
         raw(fleet, "UPDATE tasks SET description = 'write b.txt b\ncommit Add b\ndone\n' WHERE slug = 'a'")
-        fleet.retry(project="p", slug="a")
+        fleet.tasks.retry(project="p", slug="a")
         scene.dispatch(fleet, "a", engine="scripted")
         scene.ended(fleet)
         assert files_on(scene, "worker/a") == ["README", "a.txt", "b.txt"]
@@ -352,11 +352,11 @@ def test_a_leftover_mark_does_not_make_a_persons_new_branch_fleets(scene):
     with scene.fleet() as fleet:
         finish(scene, fleet, "a")
         mark = scene.git("config", "branch.worker/a.fleet")
-        fleet.merge(project="p", slug="a")
+        fleet.merge.task(project="p", slug="a")
         assert "worker" not in Path(scene.repository, ".git", "config").read_text()
         scene.git("branch", "worker/a", "fleet/main")
         scene.git("config", "branch.worker/a.fleet", mark)  # as a release that was killed behind the branch leaves it
-        fleet.retry(project="p", slug="a")
+        fleet.tasks.retry(project="p", slug="a")
         with pytest.raises(WorktreeRefused, match="not provably of this project's agents"):
             scene.dispatch(fleet, "a", engine="scripted")
 
@@ -364,7 +364,7 @@ def test_a_leftover_mark_does_not_make_a_persons_new_branch_fleets(scene):
 @pytest.mark.req("ADO-10", "ADO-12")
 def test_a_dispatch_that_dies_before_its_branch_is_marked_is_made_again(scene):
     with scene.fleet() as fleet:
-        fleet.add(project="p", title="a", slug="a", description=SCRIPT.format(slug="a"))
+        fleet.tasks.add(project="p", title="a", slug="a", description=SCRIPT.format(slug="a"))
     dispatcher = scene.halted("before", "git config", "dispatch", "a")
     dispatcher.kill()
     dispatcher.wait(60)
@@ -373,7 +373,7 @@ def test_a_dispatch_that_dies_before_its_branch_is_marked_is_made_again(scene):
         raw(fleet, "UPDATE tasks SET not_before = NULL WHERE slug = 'a'")
         scene.dispatch(fleet, "a", engine="scripted")
         scene.ended(fleet)
-        assert fleet.merge(project="p", slug="a")["changed"]
+        assert fleet.merge.task(project="p", slug="a")["changed"]
 
 
 # merges that died, and ways out ----------------------------------------------------------------------------------------------------
@@ -386,12 +386,12 @@ def test_a_merge_that_died_before_it_was_recorded_is_recorded_by_the_next(scene,
     finisher.kill()
     finisher.wait(60)
     with scene.fleet() as fleet:
-        fleet.merge(project="p", slug="a")
-        assert [each["task"] for each in fleet.merges(project="p")] == ["a"]
+        fleet.merge.task(project="p", slug="a")
+        assert [each["task"] for each in fleet.merge.recorded(project="p")] == ["a"]
         scene.git("update-ref", "-d", "refs/heads/fleet/main")
         with pytest.raises(MergesMissing):
-            fleet.land(project="p")
-        fleet.restore_merges(project="p")
+            fleet.merge.land(project="p")
+        fleet.merge.restore(project="p")
         assert files_on(scene, "fleet/main") == ["README", "a.txt"]
 
 
@@ -401,8 +401,8 @@ def test_what_a_person_merged_by_hand_is_recorded_too(scene):
         finish(scene, fleet, "a")
         tip = scene.git("rev-parse", "worker/a")
         scene.git("update-ref", "refs/heads/fleet/main", tip)
-        fleet.merge(project="p", slug="a")
-        assert [(each["task"], each["made"]) for each in fleet.merges(project="p")] == [("a", tip)]
+        fleet.merge.task(project="p", slug="a")
+        assert [(each["task"], each["made"]) for each in fleet.merge.recorded(project="p")] == [("a", tip)]
 
 
 @pytest.mark.req("MERGE-2")
@@ -417,7 +417,7 @@ def test_a_tree_that_is_never_clean_is_merged(scene):
     with scene.fleet() as fleet:
         scene.dispatch(fleet, "a", "sh", "-c", "echo a >a.md; git add a.md; git commit --quiet -m a; fleet done")
         scene.ended(fleet)
-        fleet.merge(project="p", slug="a")
+        fleet.merge.task(project="p", slug="a")
         assert "a.md" in files_on(scene, "fleet/main")
     scene.forgiven = {
         "worktree",
@@ -433,10 +433,10 @@ def test_no_agent_is_started_on_a_branch_that_has_lost_merged_work(scene):
     with scene.fleet() as fleet:
         merge_two(scene, fleet)
         scene.git("update-ref", "refs/heads/fleet/main", scene.git("rev-parse", "main"))
-        fleet.add(project="p", title="c", slug="c", description=SCRIPT.format(slug="c"))
+        fleet.tasks.add(project="p", title="c", slug="c", description=SCRIPT.format(slug="c"))
         with pytest.raises(MergesMissing):
             scene.dispatch(fleet, "c", engine="scripted")
-        assert fleet.dispatches() == []
+        assert fleet.dispatches.list() == []
 
 
 @pytest.mark.req("MERGE-3")
@@ -447,7 +447,7 @@ def test_a_deleted_integration_branch_is_made_from_the_target_it_had(scene):
         scene.git("checkout", "--quiet", "-b", "old", "HEAD~1")
         scene.git("branch", "-D", "fleet/main")
         finish(scene, fleet, "c")
-        fleet.merge(project="p", slug="c")
+        fleet.merge.task(project="p", slug="c")
         assert files_on(scene, "fleet/main") == ["README", "a.txt", "b.txt", "c.txt"]
 
 
@@ -457,11 +457,11 @@ def test_a_task_that_moved_and_was_opened_again_can_still_be_accepted(either):
         finish(either, fleet, "a")
         moved = move_branch(either, "a", "late.txt")
         with pytest.raises(WorkMoved):
-            fleet.merge(project="p", slug="a")
-        fleet.retry(project="p", slug="a")
-        assert [each["slug"] for each in fleet.to_review()] == ["a"]
-        fleet.judge(project="p", slug="a", verdict="accept", commit=moved)
-        fleet.merge(project="p", slug="a")
+            fleet.merge.task(project="p", slug="a")
+        fleet.tasks.retry(project="p", slug="a")
+        assert [each["slug"] for each in fleet.reviews.waiting()] == ["a"]
+        fleet.reviews.judge(project="p", slug="a", verdict="accept", commit=moved)
+        fleet.merge.task(project="p", slug="a")
         assert files_on(either, "fleet/main") == ["README", "a.txt", "late.txt"]
 
 
@@ -472,10 +472,10 @@ def test_a_deleted_task_branch_is_named_with_the_command_that_puts_it_back(scene
         work = scene.git("rev-parse", "worker/a")
         scene.git("update-ref", "-d", "refs/heads/worker/a")
         with pytest.raises(NotMergeable, match=rf"worker/a is gone; .*`git branch worker/a {work[:12]}`"):
-            fleet.merge(project="p", slug="a")
+            fleet.merge.task(project="p", slug="a")
         scene.git("branch", "worker/a", work)
-        fleet.retry(project="p", slug="a")
-        fleet.merge(project="p", slug="a")
+        fleet.tasks.retry(project="p", slug="a")
+        fleet.merge.task(project="p", slug="a")
         assert files_on(scene, "fleet/main") == ["README", "a.txt"]
 
 
@@ -484,5 +484,5 @@ def test_what_verify_leaves_in_the_background_ends_with_the_merge(scene):
     settings(scene, f"verify = 'sleep 1000 >/dev/null 2>&1 & echo $! >{scene.root}/pid'\n")
     with scene.fleet() as fleet:
         finish(scene, fleet, "a")
-        fleet.merge(project="p", slug="a")
+        fleet.merge.task(project="p", slug="a")
         assert not is_alive(int(Path(scene.root, "pid").read_text()))

@@ -70,13 +70,13 @@ class Forge:
 
 def worked(scene, fleet, title: str = "t") -> None:
     """A task that is done and has no review before it."""
-    fleet.add(project="p", title=title, slug="t", description="Do 'all' of it; $(rm -rf /)")
+    fleet.tasks.add(project="p", title=title, slug="t", description="Do 'all' of it; $(rm -rf /)")
     command = ("sh", "-c", "echo hello > a.txt; git add .; git commit -qm 'Add a'; fleet done")
     scene.git("config", "user.name", "scene")
     scene.git("config", "user.email", "scene@localhost")
-    fleet.dispatch(Wanted(**TASK, engine="shell", command=command))
+    fleet.dispatches.start(Wanted(**TASK, engine="shell", command=command))
     scene.ended(fleet)
-    assert fleet.task(**TASK)["stage"] == "finisher"
+    assert fleet.tasks.show(**TASK)["stage"] == "finisher"
 
 
 def ours(scene) -> tuple:
@@ -96,8 +96,8 @@ def amend(scene, fleet, message: str) -> None:
     """A person rewrites the commit, is told that nobody has reviewed that, and accepts it."""
     scene.git("commit", "--quiet", "--amend", f"--message={message}", cwd=str(scene.tree("t")))
     with pytest.raises(WorkMoved):
-        fleet.pull(**TASK)
-    fleet.judge(**TASK, verdict="accept", commit=scene.git("rev-parse", "worker/t"))
+        fleet.merge.open_pull(**TASK)
+    fleet.reviews.judge(**TASK, verdict="accept", commit=scene.git("rev-parse", "worker/t"))
 
 
 @pytest.mark.req("MERGE-7")
@@ -107,25 +107,25 @@ def test_the_branch_is_pushed_the_request_opened_once_and_the_task_done_when_it_
         worked(either, fleet, title='Say "hello" & `more`')
         before = ours(either)
         tip = either.git("rev-parse", "worker/t")
-        done = fleet.pull(**TASK)
+        done = fleet.merge.open_pull(**TASK)
         assert (done["address"], done["changed"]) == (ADDRESS, True)
         assert forge.branch("worker/t") == tip
         body = "Do 'all' of it; $(rm -rf /)"
         words = ["--branch", "worker/t", "--target", "main", "--title", 'Say "hello" & `more`', "--body", body]
         assert forge.asked() == [words]
-        assert fleet.pull(**TASK)["changed"] is False
+        assert fleet.merge.open_pull(**TASK)["changed"] is False
         assert forge.asked() == [words], "it is opened once"
-        assert fleet.check_pull(**TASK)["state"] == "open"
-        assert fleet.task(**TASK)["status"] == "in_progress"
+        assert fleet.merge.check_pull(**TASK)["state"] == "open"
+        assert fleet.tasks.show(**TASK)["status"] == "in_progress"
         forge.says("merged")
         forge.merges()
-        assert fleet.check_pull(**TASK)["state"] == "merged"
-        task = fleet.task(**TASK)
+        assert fleet.merge.check_pull(**TASK)["state"] == "merged"
+        task = fleet.tasks.show(**TASK)
         assert (task["status"], task["archived"]) == ("done", True)
         assert either.git("rev-parse", "fleet/main") == forge.branch("main"), "dependents build on what is merged"
         assert ours(either) == before
         assert not either.tree("t").exists()
-        assert fleet.check_pull(**TASK)["changed"] is False
+        assert fleet.merge.check_pull(**TASK)["changed"] is False
         assert either.git("for-each-ref", "refs/fleet/remote/origin/worker") == ""
 
 
@@ -134,12 +134,12 @@ def test_a_merge_over_there_is_seen_by_git_when_nobody_says_so(either):
     with either.fleet() as fleet:
         forge = Forge(either)
         worked(either, fleet)
-        fleet.pull(**TASK)
+        fleet.merge.open_pull(**TASK)
         forge.says("nonsense")
-        assert fleet.check_pull(**TASK)["state"] == "unknown"
+        assert fleet.merge.check_pull(**TASK)["state"] == "unknown"
         forge.merges()
-        assert fleet.check_pull(**TASK)["state"] == "merged"
-        assert fleet.task(**TASK)["status"] == "done"
+        assert fleet.merge.check_pull(**TASK)["state"] == "merged"
+        assert fleet.tasks.show(**TASK)["status"] == "done"
 
 
 @pytest.mark.req("MERGE-7")
@@ -147,10 +147,10 @@ def test_a_squashed_merge_is_believed_when_the_forge_says_so_and_the_branch_is_k
     with scene.fleet() as fleet:
         forge = Forge(scene)
         worked(scene, fleet)
-        fleet.pull(**TASK)
+        fleet.merge.open_pull(**TASK)
         forge.says("merged")
         forge.merges(squash=True)
-        assert fleet.check_pull(**TASK)["state"] == "merged"
+        assert fleet.merge.check_pull(**TASK)["state"] == "merged"
         assert scene.git("rev-parse", "fleet/main") == forge.branch("main")
         assert scene.git("show", "worker/t:a.txt") == "hello", "git does not know it as merged, so it stays"
 
@@ -162,12 +162,12 @@ def test_gh_and_glab_are_asked_in_their_own_words(scene, name, monkeypatch):
         forge = Forge(scene, name)
         monkeypatch.setenv("PATH", f"{forge.program.parent}:{os.environ['PATH']}")
         worked(scene, fleet)
-        assert fleet.pull(**TASK)["address"] == ADDRESS
+        assert fleet.merge.open_pull(**TASK)["address"] == ADDRESS
         created = next(call for call in forge.asked() if "create" in call)
         assert {"worker/t", "main", "t"} <= set(created)
-        assert fleet.check_pull(**TASK)["state"] == "open"
+        assert fleet.merge.check_pull(**TASK)["state"] == "open"
         forge.says("MERGED" if name == "gh" else "merged")
-        assert fleet.check_pull(**TASK)["state"] == "merged"
+        assert fleet.merge.check_pull(**TASK)["state"] == "merged"
 
 
 @pytest.mark.req("MERGE-7")
@@ -182,9 +182,9 @@ def test_a_request_that_was_opened_by_a_process_that_died_is_found_again(scene, 
 
         fleet.funnel.watcher = once("before", f"commit open {ADDRESS}", die)
         with pytest.raises(KeyboardInterrupt):
-            fleet.pull(**TASK)
+            fleet.merge.open_pull(**TASK)
         fleet.funnel.watcher = None
-        assert fleet.pull(**TASK)["address"] == ADDRESS
+        assert fleet.merge.open_pull(**TASK)["address"] == ADDRESS
         assert len([call for call in forge.asked() if "create" in call]) == 1
 
 
@@ -193,16 +193,16 @@ def test_a_request_that_is_closed_parks_the_task_and_the_next_one_is_new(either)
     with either.fleet() as fleet:
         forge = Forge(either)
         worked(either, fleet)
-        fleet.pull(**TASK)
+        fleet.merge.open_pull(**TASK)
         forge.says("closed")
-        assert fleet.check_pull(**TASK)["changed"] is True
-        task = fleet.task(**TASK)
+        assert fleet.merge.check_pull(**TASK)["changed"] is True
+        task = fleet.tasks.show(**TASK)
         assert (task["status"], task["stage"]) == ("blocked", "fix")
         assert ADDRESS in task["reason"]
         with pytest.raises(IllegalStep, match="open a pull request"):
-            fleet.pull(**TASK)
+            fleet.merge.open_pull(**TASK)
         with pytest.raises(NotPulled, match="not opened"):
-            fleet.check_pull(**TASK)
+            fleet.merge.check_pull(**TASK)
 
 
 def test_what_somebody_else_pushed_onto_the_branch_is_not_overwritten(either):
@@ -210,9 +210,9 @@ def test_what_somebody_else_pushed_onto_the_branch_is_not_overwritten(either):
         forge = Forge(either)
         worked(either, fleet)
         either.git("push", "--quiet", "origin", "main:refs/heads/worker/t")
-        fleet.pull(**TASK)  # a branch that has nothing of its own is simply moved forward
+        fleet.merge.open_pull(**TASK)  # a branch that has nothing of its own is simply moved forward
         amend(either, fleet, "rewritten")
-        assert fleet.pull(**TASK)["changed"] is False
+        assert fleet.merge.open_pull(**TASK)["changed"] is False
         assert forge.branch("worker/t") == either.git("rev-parse", "worker/t"), (
             "what fleet put there, fleet may replace"
         )
@@ -220,7 +220,7 @@ def test_what_somebody_else_pushed_onto_the_branch_is_not_overwritten(either):
         either.git("push", "--quiet", "--force", "origin", f"{theirs}:refs/heads/worker/t")
         amend(either, fleet, "again")
         with pytest.raises(NotPulled, match="not fleet's"):
-            fleet.pull(**TASK)
+            fleet.merge.open_pull(**TASK)
         assert forge.branch("worker/t") == theirs
 
 
@@ -253,9 +253,9 @@ def test_what_is_in_the_way_is_told_and_nothing_is_changed(scene, trouble, says,
         else:
             forge.program.write_text("#!/bin/sh\necho no rights >&2\nexit 1\n")
         with pytest.raises(NotPulled, match=says):
-            fleet.pull(**TASK)
-        assert fleet.task(**TASK)["status"] == "in_progress"
-        assert [each["why"] is not None for each in fleet.tend_pulls(project="p")] == [True]
+            fleet.merge.open_pull(**TASK)
+        assert fleet.tasks.show(**TASK)["status"] == "in_progress"
+        assert [each["why"] is not None for each in fleet.merge.tend_pulls(project="p")] == [True]
 
 
 @pytest.mark.req("MERGE-7")
@@ -263,16 +263,16 @@ def test_tending_opens_follows_and_asks_at_most_once_a_minute(either, monkeypatc
     with either.fleet() as fleet:
         forge = Forge(either)
         worked(either, fleet)
-        assert [each["state"] for each in fleet.tend_pulls(project="p")] == ["open"]
+        assert [each["state"] for each in fleet.merge.tend_pulls(project="p")] == ["open"]
         calls = len(forge.asked())
-        assert fleet.tend_pulls(project="p") == []
+        assert fleet.merge.tend_pulls(project="p") == []
         assert pull_requests.nudge(fleet.ground, "p") == []
         assert len(forge.asked()) == calls, "nobody is asked twice within a minute"
         forge.says("merged")
         forge.merges()
         monkeypatch.setattr(pull_requests, "AGAIN", 0)
-        assert [each["state"] for each in fleet.tend_pulls(project="p")] == ["merged"]
-        assert fleet.tend_pulls(project="p") == []
+        assert [each["state"] for each in fleet.merge.tend_pulls(project="p")] == ["merged"]
+        assert fleet.merge.tend_pulls(project="p") == []
 
 
 @pytest.mark.req("MERGE-7")
@@ -281,7 +281,7 @@ def test_a_tick_lets_a_process_of_its_own_do_it_and_does_not_wait(either):
         Forge(either)
         worked(either, fleet)
         assert pull_requests.nudge(fleet.ground, "p") == ["looking at the pull requests of t"]
-        until(lambda: fleet.status()["merging"][0]["pull_request"] == ADDRESS)
+        until(lambda: fleet.views.status()["merging"][0]["pull_request"] == ADDRESS)
 
 
 @pytest.mark.req("MERGE-7")
@@ -289,9 +289,9 @@ def test_what_has_a_pull_request_is_not_merged_by_the_coordinator_too(either):
     with either.fleet() as fleet:
         Forge(either)
         worked(either, fleet)
-        assert fleet.mergeable(project="p") == ["t"]
-        fleet.pull(**TASK)
-        assert fleet.mergeable(project="p") == []
+        assert fleet.merge.mergeable(project="p") == ["t"]
+        fleet.merge.open_pull(**TASK)
+        assert fleet.merge.mergeable(project="p") == []
 
 
 @pytest.mark.req("MERGE-7", "MERGE-5")
@@ -303,25 +303,25 @@ def test_a_merged_task_that_is_tried_again_gets_a_request_of_its_own_and_is_not_
     with either.fleet() as fleet:
         forge = Forge(either)
         worked(either, fleet)
-        fleet.pull(**TASK)
+        fleet.merge.open_pull(**TASK)
         forge.merges()
         forge.says("merged")
-        assert fleet.check_pull(**TASK)["state"] == "merged"
-        assert fleet.task(**TASK)["archived"]
-        fleet.retry(**TASK)
+        assert fleet.merge.check_pull(**TASK)["state"] == "merged"
+        assert fleet.tasks.show(**TASK)["archived"]
+        fleet.tasks.retry(**TASK)
         with pytest.raises(NotPulled, match="not opened"):
-            fleet.check_pull(**TASK)
+            fleet.merge.check_pull(**TASK)
         forge.program.write_text(
             f"#!/bin/sh\ncase $1 in --state) if [ $2 = {second} ]; then echo open; else echo merged; fi;; *) echo {second};; esac\n"
         )
         again = ("sh", "-c", "echo more > b.txt; git add .; git commit -qm 'Add b'; fleet done")
-        fleet.dispatch(Wanted(**TASK, engine="shell", command=again))
+        fleet.dispatches.start(Wanted(**TASK, engine="shell", command=again))
         either.ended(fleet)
         tip = either.git("rev-parse", "worker/t")
         for _ in range(2):  # it is opened, and then looked at
-            (told,) = fleet.tend_pulls(project="p")
+            (told,) = fleet.merge.tend_pulls(project="p")
             assert (told["address"], told["state"]) == (second, "open")
-        task = fleet.task(**TASK)
+        task = fleet.tasks.show(**TASK)
         assert (task["status"], task["stage"], task["archived"]) == ("in_progress", "finisher", False)
         assert forge.branch("worker/t") == tip
         assert "b.txt" not in either.git("ls-tree", "--name-only", "fleet/main")
@@ -341,7 +341,7 @@ def test_the_command_says_the_same(scene):
 def test_work_that_is_not_done_gets_no_pull_request(scene):
     with scene.fleet() as fleet:
         Forge(scene)
-        fleet.add(project="p", title="t")
-        for act in (fleet.pull, fleet.check_pull):
+        fleet.tasks.add(project="p", title="t")
+        for act in (fleet.merge.open_pull, fleet.merge.check_pull):
             with pytest.raises(FleetError):
                 act(**TASK)

@@ -39,7 +39,7 @@ def worked(scene, fleet, slug: str = "t", *, path: str = "a.txt", review: str = 
 
 
 def place(fleet, slug: str = "t") -> tuple[str, str]:
-    task = fleet.task(project="p", slug=slug)
+    task = fleet.tasks.show(project="p", slug=slug)
     return task["status"], task["stage"]
 
 
@@ -47,13 +47,13 @@ def place(fleet, slug: str = "t") -> tuple[str, str]:
 def test_accepted_work_goes_on_to_be_merged(either):
     with either.fleet("ann") as fleet:
         worked(either, fleet)
-        assert [each["slug"] for each in fleet.to_review()] == ["t"]
-        done = fleet.judge(**TASK, verdict=ACCEPT, comments="well done")
+        assert [each["slug"] for each in fleet.reviews.waiting()] == ["t"]
+        done = fleet.reviews.judge(**TASK, verdict=ACCEPT, comments="well done")
         assert (done["changed"], place(fleet)) == (True, ("in_progress", "finisher"))
-        assert fleet.to_review() == []
-        said = [(each["actor"], each["verdict"], each["comments"]) for each in fleet.work_of(**TASK)["verdicts"]]
+        assert fleet.reviews.waiting() == []
+        said = [(each["actor"], each["verdict"], each["comments"]) for each in fleet.reviews.work(**TASK)["verdicts"]]
         assert said == [("ann", "accept", "well done")]
-        fleet.merge(**TASK)
+        fleet.merge.task(**TASK)
         assert either.git("show", "fleet/main:a.txt") == "one two"
 
 
@@ -61,14 +61,14 @@ def test_accepted_work_goes_on_to_be_merged(either):
 def test_work_that_is_sent_back_waits_to_be_mended_with_the_comments_in_the_next_prompt(either):
     with either.fleet("ann") as fleet:
         worked(either, fleet)
-        fleet.judge(**TASK, verdict=SEND_BACK, comments="say more\na.txt:1 in capitals")
+        fleet.reviews.judge(**TASK, verdict=SEND_BACK, comments="say more\na.txt:1 in capitals")
         assert place(fleet) == ("blocked", "fix")
-        assert fleet.task(**TASK)["reason"] == "say more\na.txt:1 in capitals\n    > one two"
-        made = fleet.dispatch(Wanted(**TASK, engine="shell", command=("sleep", "1000")))
+        assert fleet.tasks.show(**TASK)["reason"] == "say more\na.txt:1 in capitals\n    > one two"
+        made = fleet.dispatches.start(Wanted(**TASK, engine="shell", command=("sleep", "1000")))
         assert (made["kind"], place(fleet)) == ("fix", ("in_progress", "fix"))
         prompt = fleet.files_of_home(f"inbox/{made['id']}.md")
         assert "a.txt:1 in capitals\n    > one two" in prompt
-        fleet.kill(made["id"], "the test is over")
+        fleet.dispatches.kill(made["id"], "the test is over")
 
 
 @pytest.mark.req("PIPE-1")
@@ -76,12 +76,12 @@ def test_the_first_verdict_counts_and_the_same_again_is_fine(either):
     with either.fleet("ann") as ann, either.fleet("bob") as bob:
         worked(either, ann)
         with pytest.raises(BadInput, match="--comments"):
-            ann.judge(**TASK, verdict=SEND_BACK, comments="  ")
-        ann.judge(**TASK, verdict=SEND_BACK, comments="no")
-        assert ann.judge(**TASK, verdict=SEND_BACK, comments="no")["changed"] is False
+            ann.reviews.judge(**TASK, verdict=SEND_BACK, comments="  ")
+        ann.reviews.judge(**TASK, verdict=SEND_BACK, comments="no")
+        assert ann.reviews.judge(**TASK, verdict=SEND_BACK, comments="no")["changed"] is False
         with pytest.raises(IllegalStep, match="blocked, at the stage fix"):
-            bob.judge(**TASK, verdict=ACCEPT)
-        assert len(ann.work_of(**TASK)["verdicts"]) == 1
+            bob.reviews.judge(**TASK, verdict=ACCEPT)
+        assert len(ann.reviews.work(**TASK)["verdicts"]) == 1
 
 
 @pytest.mark.req("PIPE-1")
@@ -92,7 +92,7 @@ def test_of_many_verdicts_at_once_one_counts(either):
         racers = [either.start(FLEET, "review", "t", *each, "--as", f"r{n}", "-p", "p") for n, each in enumerate(words)]
         codes = [answer(racer).code for racer in racers]
         assert sorted(codes) == [0] + [14] * 7, codes
-        [verdict] = fleet.work_of(**TASK)["verdicts"]
+        [verdict] = fleet.reviews.work(**TASK)["verdicts"]
         assert place(fleet) == (("in_progress", "finisher") if verdict["verdict"] == "accept" else ("blocked", "fix"))
 
 
@@ -104,19 +104,19 @@ def test_of_many_verdicts_at_once_one_counts(either):
 def test_an_agent_that_reviews_gives_its_verdict_by_the_same_command(either, words, after):
     with either.fleet() as fleet:
         worked(either, fleet, review="agent")
-        assert fleet.to_review() == [], "it is not a person's"
+        assert fleet.reviews.waiting() == [], "it is not a person's"
         command = ("sh", "-c", f"fleet review {words}")
-        made = fleet.dispatch(
+        made = fleet.dispatches.start(
             Wanted(**TASK, kind="reviewer", engine="shell", command=command, predecessor=_worker(fleet))
         )
         either.ended(fleet)
         assert place(fleet) == after
-        assert fleet.journal(made["id"])["report"] == "done"
-        assert [each["actor"] for each in fleet.work_of(**TASK)["verdicts"]] == [made["id"]]
+        assert fleet.dispatches.show(made["id"])["report"] == "done"
+        assert [each["actor"] for each in fleet.reviews.work(**TASK)["verdicts"]] == [made["id"]]
 
 
 def _worker(fleet) -> str:
-    return fleet.task(**TASK)["assignee"]
+    return fleet.tasks.show(**TASK)["assignee"]
 
 
 @pytest.mark.req("PIPE-1")
@@ -125,12 +125,12 @@ def test_only_the_tasks_own_reviewer_and_a_person_may_judge_it(either):
         worked(either, fleet)
         worker = _worker(fleet)
         either.dispatch(fleet, "other", "sleep", "1000")
-        either.launched(fleet, fleet.find("other"))
-        for speaker in (worker, fleet.find("other"), "0a1b2c3d"):
+        either.launched(fleet, fleet.dispatches.find("other"))
+        for speaker in (worker, fleet.dispatches.find("other"), "0a1b2c3d"):
             said = either.program("review", "t", "--accept", "-p", "p", env=either.around(FLEET_DISPATCH_ID=speaker))
             assert said.code == 14, said
         raw(fleet, "UPDATE dispatches SET kind = 'reviewer' WHERE slug = 'other'")
-        env = either.around(FLEET_DISPATCH_ID=fleet.find("other"), FLEET_TASK="t", FLEET_PROJECT="p")
+        env = either.around(FLEET_DISPATCH_ID=fleet.dispatches.find("other"), FLEET_TASK="t", FLEET_PROJECT="p")
         assert either.program("review", "--accept", env=env).code == 13, "another task's reviewer"
         assert place(fleet) == ("in_progress", "review")
 
@@ -140,14 +140,16 @@ def test_a_person_waits_while_an_agent_reviews(either):
     with either.fleet() as fleet:
         worked(either, fleet, review="agent")
         wanted = Wanted(**TASK, kind="reviewer", engine="shell", command=("sleep", "1000"), predecessor=_worker(fleet))
-        ident = fleet.dispatch(wanted)["id"]
+        ident = fleet.dispatches.start(wanted)["id"]
         either.launched(fleet, ident)
         with pytest.raises(Contested, match=ident):
-            fleet.judge(**TASK, verdict=ACCEPT)
-        fleet.stop(ident)
+            fleet.reviews.judge(**TASK, verdict=ACCEPT)
+        fleet.dispatches.stop(ident)
         assert place(fleet) == ("blocked", "review")
-        assert [each["slug"] for each in fleet.to_review()] == ["t"], "a review that came to nothing is a person's"
-        assert fleet.judge(**TASK, verdict=ACCEPT)["changed"]
+        assert [each["slug"] for each in fleet.reviews.waiting()] == ["t"], (
+            "a review that came to nothing is a person's"
+        )
+        assert fleet.reviews.judge(**TASK, verdict=ACCEPT)["changed"]
         assert place(fleet) == ("in_progress", "finisher")
 
 
@@ -156,8 +158,8 @@ def test_a_reviewer_that_ended_unnoticed_is_not_waited_for(either):
         worked(either, fleet)
         either.without_hint(fleet)
         wanted = Wanted(**TASK, kind="reviewer", engine="shell", command=("true",), predecessor=_worker(fleet))
-        either.exited(fleet, fleet.dispatch(wanted)["id"])
-        assert fleet.judge(**TASK, verdict=ACCEPT)["changed"]
+        either.exited(fleet, fleet.dispatches.start(wanted)["id"])
+        assert fleet.reviews.judge(**TASK, verdict=ACCEPT)["changed"]
 
 
 @pytest.mark.req("PIPE-2")
@@ -168,7 +170,7 @@ def test_verify_is_tried_in_a_tree_of_fleets_own_and_its_result_is_kept(either, 
             either, fleet, more=f"verify = 'pwd > {either.root}/where; cat a.txt; {'true' if green else 'exit 3'}'\n"
         )
         tip = either.git("rev-parse", "fleet/main")
-        found = fleet.rehearse(**TASK)
+        found = fleet.reviews.rehearse(**TASK)
         assert found["ok"] is green
         assert green or "one two" in found["says"]
         where = Path(either.root, "where").read_text().strip()
@@ -176,7 +178,7 @@ def test_verify_is_tried_in_a_tree_of_fleets_own_and_its_result_is_kept(either, 
         assert not os.path.exists(where)
         assert either.git("rev-parse", "fleet/main") == tip
         assert either.git("status", "--porcelain") == "?? fleet.toml"
-        assert found["says"].strip() in fleet.task(**TASK)["log"][-1]["message"]
+        assert found["says"].strip() in fleet.tasks.show(**TASK)["log"][-1]["message"]
         assert place(fleet) == ("in_progress", "review"), "a try moves nothing"
 
 
@@ -209,7 +211,7 @@ def test_a_try_that_is_killed_leaves_nothing(either):
         either.swept(fleet)
         assert fleet.files.names("projects/p/merges") == []
         assert place(fleet) == ("in_progress", "review")
-        assert fleet.judge(**TASK, verdict=ACCEPT)["changed"]
+        assert fleet.reviews.judge(**TASK, verdict=ACCEPT)["changed"]
 
 
 @pytest.mark.req("PIPE-2")
@@ -221,7 +223,7 @@ def test_what_a_reviewer_is_shown_is_what_was_asked_said_and_changed(either):
         for words in ("t  p/t, by", "a word", "Add t", "a.txt | 1 +", "+one two"):
             assert words in said.out
         assert "p/t" in either.program("review").out
-        assert either.program("review", "--list", "--json").json == fleet.to_review()
+        assert either.program("review", "--list", "--json").json == fleet.reviews.waiting()
 
 
 @pytest.mark.req("MERGE-5", "PIPE-1", "GRAPH-13")
@@ -237,5 +239,5 @@ def test_a_rehearsal_that_was_killed_moves_nothing_not_even_a_task_whose_branch_
         child.wait(60)
         either.swept(fleet)
         assert place(fleet) == ("in_progress", "review")
-        assert not fleet.task(**TASK)["archived"]
-        assert [each["slug"] for each in fleet.to_review()] == ["t"]
+        assert not fleet.tasks.show(**TASK)["archived"]
+        assert [each["slug"] for each in fleet.reviews.waiting()] == ["t"]

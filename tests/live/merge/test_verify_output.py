@@ -16,7 +16,7 @@ def test_a_verify_that_prints_without_end_is_red_and_says_how_much_was_left_out(
             'verify = "echo first; yes | head -c 20000000; echo last; exit 1"\n'
         )
         with pytest.raises(NotMergeable) as caught:
-            fleet.merge(project="p", slug="t")
+            fleet.merge.task(project="p", slug="t")
         why = str(caught.value)
         assert "first\n" in why
         assert "\nlast" in why
@@ -35,7 +35,7 @@ def test_a_setup_that_prints_much_and_fails_says_where_it_is_kept(scene):
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         scene.ended(fleet)
-        reason = fleet.task(project="p", slug="t")["reason"]
+        reason = fleet.tasks.show(project="p", slug="t")["reason"]
         assert "worktree.setup failed (1): (" in reason
         assert reason.endswith("broken")
         assert f"logs/{ident}.setup.log" in reason

@@ -10,6 +10,7 @@ import pytest
 from staging.stage import Stage
 
 from fleet.api.fleet import Fleet
+from fleet.api.homes.sweep import Sweep
 
 TESTS = Path(__file__).parents[2]
 # Plays a test of each kind that leaves something behind, and two that do not.
@@ -93,13 +94,14 @@ def test_what_a_scene_leaves_behind_fails_it_by_name_and_is_ended_all_the_same(m
 @pytest.mark.req("SWEEP-11")
 def test_a_scene_is_swept_before_it_is_deleted(monkeypatch):
     swept = []
-    sweep = Fleet.sweep
+    run = Sweep.run
 
-    def watched(fleet, *, kill: bool, **how):
-        swept.append((fleet.home, kill, os.path.isdir(fleet.home)))
-        return sweep(fleet, kill=kill, **how)
+    def watched(part, *, kill: bool, **how):
+        home = part._by.home
+        swept.append((home, kill, os.path.isdir(home)))
+        return run(part, kill=kill, **how)
 
-    monkeypatch.setattr(Fleet, "sweep", watched)
+    monkeypatch.setattr(Sweep, "run", watched)
     stage = Stage()
     with stage.fleet() as fleet:
         stage.killed(fleet, "t")

@@ -83,7 +83,9 @@ def test_an_agent_starts_without_its_scope_when_the_manager_cannot_be_asked(scen
         claim = claim_of(fleet, "cgroup", left.ident)
         assert (claim.state, claim.data, os.path.exists(claim.name)) == ("live", {}, False)
         left.die(fleet)
-        assert f"process {left.pid} (sh -c" in fleet.settle(left.ident)["why"], "nothing proves that it is a person's"
+        assert f"process {left.pid} (sh -c" in fleet.sessions.settle(left.ident)["why"], (
+            "nothing proves that it is a person's"
+        )
         left.end()
         scene.swept(fleet)
         assert claim_of(fleet, "cgroup", left.ident).state == "released"
@@ -101,7 +103,7 @@ def test_a_scope_that_no_agent_has_joined_is_released_with_its_dispatch(scene, s
         claim = claim_of(fleet, "cgroup", ident)
         assert (claim.state, os.path.exists(claim.name)) == ("live", False)
         scene.swept(fleet)
-        assert fleet.agents() == []
+        assert fleet.agents.list() == []
         assert claim_of(fleet, "cgroup", ident).state == "released"
         assert systemd.calls() == []
 
@@ -116,13 +118,13 @@ def test_a_scope_that_no_claim_speaks_of_goes_when_it_is_empty(scene, systemd):
             each.mkdir(parents=True)
         inside = scene.start("sleep", "1000")
         (mine / "cgroup.procs").write_text(str(inside.pid))
-        assert acted(fleet.sweep(kill=True)) == []
-        (found,) = [each for each in fleet.sweep(kill=True) if each.what == str(mine)]
+        assert acted(fleet.sweep.run(kill=True)) == []
+        (found,) = [each for each in fleet.sweep.run(kill=True) if each.what == str(mine)]
         assert (found.standing, f"process {inside.pid}" in found.proof) == (True, True), found
         inside.kill()
         inside.wait()
         until(lambda: not fleet.world.cgroups.members(str(mine)))
-        assert [each.what for each in fleet.sweep(kill=True) if each.done] == [str(mine)]
+        assert [each.what for each in fleet.sweep.run(kill=True) if each.done] == [str(mine)]
         assert (mine.exists(), others.exists(), outside.exists()) == (False, True, True)
 
 
@@ -183,7 +185,7 @@ def test_a_persons_server_beside_the_scope_keeps_nothing(scene, systemd):
         until(lambda: fleet.world.processes.life(agent) == "dead")
         try:
             assert remaining.look(fleet.ground, fleet.ground.dispatch(ident)).strangers == []
-            assert fleet.settle(ident)["settled"]
+            assert fleet.sessions.settle(ident)["settled"]
             assert is_alive(server)
         finally:
             os.kill(server, signal.SIGKILL)

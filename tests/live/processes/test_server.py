@@ -43,13 +43,13 @@ def test_a_stopped_server_is_unknown_and_nothing_is_touched(scene, stopped):
         who, server = scene.launched(fleet, ident), scene.server(fleet)
         stopped(server)
         assert look(fleet, ident) == "unknown"
-        assert acted(fleet.sweep(kill=True)) == []
+        assert acted(fleet.sweep.run(kill=True)) == []
         with pytest.raises(TmuxRefused):
             scene.dispatch(fleet, "other", "sleep", "1000")
         os.kill(server, signal.SIGCONT)
         until(lambda: look(fleet, ident) == "ours")
         assert is_alive(who.pid)
-        assert fleet.task(project="p", slug="other")["status"] == "open"
+        assert fleet.tasks.show(project="p", slug="other")["status"] == "open"
 
 
 @pytest.mark.req("EXC-2", "EXC-7")
@@ -63,7 +63,7 @@ def test_a_socket_taken_away_under_a_live_server_is_unknown_and_no_second_server
         if how == "not a socket":
             os.mkdir(socket)
         assert look(fleet, ident) == "unknown"
-        assert acted(fleet.sweep(kill=True)) == []
+        assert acted(fleet.sweep.run(kill=True)) == []
         if how == "not a socket":
             with pytest.raises(TmuxRefused):
                 scene.dispatch(fleet, "other", "sleep", "1000")
@@ -89,13 +89,13 @@ def test_a_second_server_on_the_same_path_says_nothing_about_the_first_ones_sess
         second = scene.server(fleet)
         assert second != server
         assert look(fleet, ident) == "unknown"
-        assert acted(fleet.sweep(kill=True)) == []
+        assert acted(fleet.sweep.run(kill=True)) == []
         if slow == "the dispatcher":  # then the launch in the new session has its say before it
             fleet.funnel.watcher = once("after", "tmux new-session", lambda: until(lambda: is_over(scene, second)))
         with pytest.raises(TmuxRefused):
             scene.dispatch(fleet, "other", "sleep", "1000")
         fleet.funnel.watcher = None
-        assert [agent["id"] for agent in fleet.agents()] == [ident]
+        assert [agent["id"] for agent in fleet.agents.list()] == [ident]
         assert is_alive(who.pid)
         os.kill(second, signal.SIGKILL)
         os.kill(server, signal.SIGUSR1)
@@ -111,13 +111,13 @@ def test_a_session_that_a_stopped_server_makes_later_finds_its_dispatch_ended(sc
         with pytest.raises(TmuxRefused):
             scene.dispatch(fleet, "t", "sh", "-c", f"touch {scene.root}/launched; sleep 1000")
         fleet.funnel.watcher = None
-        assert acted(fleet.sweep(kill=True)) == []
+        assert acted(fleet.sweep.run(kill=True)) == []
         os.kill(server, signal.SIGCONT)
         until(lambda: fleet.world.tmux.listing().server is not None)
         until(lambda: all(pane.dead for pane in scene.told_again(fleet).panes))
-        until(lambda: fleet.sweep(kill=True) == [])
+        until(lambda: fleet.sweep.run(kill=True) == [])
         assert not os.path.exists(f"{scene.root}/launched")
-        assert fleet.task(project="p", slug="t")["status"] == "open"
+        assert fleet.tasks.show(project="p", slug="t")["status"] == "open"
 
 
 @pytest.mark.req("EXC-2", "EXC-7")
@@ -148,6 +148,6 @@ def test_a_listing_that_cannot_be_understood_says_nothing(scene, monkeypatch):
             patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
             assert fleet.world.tmux.listing().server is None
             assert look(fleet, ident) == "unknown"
-            assert acted(fleet.sweep(kill=True)) == []
+            assert acted(fleet.sweep.run(kill=True)) == []
         assert look(fleet, ident) == "ours"
         assert is_alive(who.pid)

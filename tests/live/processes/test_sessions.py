@@ -39,7 +39,7 @@ def test_a_dispatch_holds_a_session_named_after_it_and_its_process_is_the_panes_
         pane = fleet.world.tmux.listing().pane(f"fleet-{ident}")
         assert (pane.pid, pane.dispatch, pane.home) == (who.pid, ident, fleet.world.tmux.home_id)
         assert fleet.world.processes.identify(pane.pid) == who, "recorded by the launched process itself"
-        held = {claim["kind"]: claim["state"] for claim in fleet.claims()}
+        held = {claim["kind"]: claim["state"] for claim in fleet.claims.list()}
         held.pop("cgroup", None)  # where the system has it
         assert held == dict.fromkeys(
             ("agent_record", "coord_prompt_inbox", "tmux_session", "worker_dir", "worktree"), "live"
@@ -56,14 +56,14 @@ def test_a_session_whose_name_begins_like_ours_is_never_confused_with_it(scene, 
         scene.tmux("new-session", "-d", "-s", "fleet-aaaaaaaa1", "sh", "-c", "echo neighbour; exec sleep 1000")
         scene.dispatch(fleet, "t", "sh", "-c", "echo mine; exec sleep 1000")
         scene.shows(fleet, IDENT, "mine")
-        assert "neighbour" not in fleet.screen(IDENT)
+        assert "neighbour" not in fleet.agents.screen(IDENT)
         claim = claim_of(fleet, "tmux_session", IDENT)
-        fleet.kill(IDENT, "a test")
+        fleet.dispatches.kill(IDENT, "a test")
         assert KINDS["tmux_session"].look(claim, fleet.world) == "absent"
         KINDS["tmux_session"].release(claim, fleet.world, -1)
         assert fleet.world.tmux.listing().pane("fleet-aaaaaaaa1") is not None
         with pytest.raises(FleetError):
-            fleet.attach_words(IDENT)
+            fleet.agents.attach_words(IDENT)
 
 
 @pytest.mark.req("EXC-9", "SWEEP-3", "STORE-7", "GRAPH-8")
@@ -75,8 +75,8 @@ def test_a_foreign_session_with_our_name_stops_the_dispatch_and_is_listed_never_
         with pytest.raises(TmuxRefused, match="duplicate"):
             scene.dispatch(fleet, "t", "sleep", "1000")
         assert claim_of(fleet, "tmux_session", IDENT).state == "failed_alloc"
-        assert fleet.task(project="p", slug="t")["status"] == "open"
-        found = fleet.sweep(kill=True)
+        assert fleet.tasks.show(project="p", slug="t")["status"] == "open"
+        found = fleet.sweep.run(kill=True)
         assert any("our name but not our mark" in line for line in standing(found))
         pane = fleet.world.tmux.listing().pane(f"fleet-{IDENT}")
         assert (pane.dead, pane.home, pane.dispatch) == (False, "", ""), "untouched, and not stamped"
@@ -91,9 +91,9 @@ def test_a_session_that_lost_our_mark_is_foreign_and_left_alone(scene):
         scene.exited(fleet, ident)
         scene.tmux("set-option", "-p", "-t", f"=fleet-{ident}:", "@fleet_home", "somebody")
         assert look(fleet, ident) == "foreign"
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert fleet.world.tmux.listing().pane(f"fleet-{ident}") is not None
-        assert acted(fleet.sweep(kill=True)) == []
+        assert acted(fleet.sweep.run(kill=True)) == []
 
 
 @pytest.mark.req("EXC-2", "SWEEP-5", "AGENT-3")
@@ -106,9 +106,9 @@ def test_with_the_server_and_the_panes_process_proven_dead_the_session_is_gone_a
                 os.kill(pid, signal.SIGKILL)
         until(lambda: not is_alive(server) and not is_alive(who.pid))
         assert look(fleet, ident) == "absent"
-        assert len(acted(fleet.sweep(kill=True))) >= 1
-        assert fleet.agents() == []
-        assert fleet.task(project="p", slug="t")["reason"].startswith("interrupted")
+        assert len(acted(fleet.sweep.run(kill=True))) >= 1
+        assert fleet.agents.list() == []
+        assert fleet.tasks.show(project="p", slug="t")["reason"].startswith("interrupted")
 
 
 @pytest.mark.req("EXC-11")
@@ -119,7 +119,7 @@ def test_one_launch_a_dispatch_and_a_late_one_exits_by_itself(either):
         until(lambda: os.path.exists(f"{either.root}/launches"))
         again = either.program("launch", ident)
         assert "no longer" in again.out
-        fleet.kill(ident, "a test")
+        fleet.dispatches.kill(ident, "a test")
         late = either.program("launch", ident)
         assert late.code in {0, 11, 13}
         with open(f"{either.root}/launches") as file:
@@ -151,10 +151,10 @@ def test_a_claim_of_another_host_is_refused_naming_both_and_can_be_given_up(eith
                 release(fleet.ground, claim_of(fleet, "tmux_session", ident))
             assert here in str(caught.value)
             assert "elsewhere" in str(caught.value)
-            assert acted(fleet.sweep(kill=True)) == []
-            assert any("host" in line for line in standing(fleet.sweep(kill=False)))
-            fleet.disown(ident, "tmux_session", "that machine is gone")
-            assert not [each for each in fleet.claims(kind="tmux_session") if each["dispatch"] == ident]
+            assert acted(fleet.sweep.run(kill=True)) == []
+            assert any("host" in line for line in standing(fleet.sweep.run(kill=False)))
+            fleet.claims.disown(ident, "tmux_session", "that machine is gone")
+            assert not [each for each in fleet.claims.list(kind="tmux_session") if each["dispatch"] == ident]
     assert is_alive(who.pid)
     assert "that machine is gone" in either.program("ops", "--json").out
     either.forgiven = {"session", "process"}
@@ -186,7 +186,7 @@ def test_a_pane_finds_fleet_though_it_is_not_on_tmuxs_path(scene):
     )
     assert done.code == 0, done
     with scene.fleet() as fleet:
-        until(lambda: fleet.task(project="p", slug="t")["log"])
+        until(lambda: fleet.tasks.show(project="p", slug="t")["log"])
 
 
 @pytest.mark.req("EXC-1", "OBS-5")
@@ -201,8 +201,8 @@ def test_nobody_else_may_look_into_the_home(scene):
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", engine="scripted", script="write a.txt hello\ncommit Add a\ndone\n")
         scene.ended(fleet)
-        fleet.merge(project="p", slug="t")
-        assert fleet.journal(ident)["exec_state"] == "done"
+        fleet.merge.task(project="p", slug="t")
+        assert fleet.dispatches.show(ident)["exec_state"] == "done"
         scene.swept(fleet)
     Path(scene.home, "config.toml").unlink(missing_ok=True)  # the person's own
     trees = Path(scene.home, "projects/p/worktrees")
@@ -233,7 +233,7 @@ def test_who_settles_second_waits_for_the_release_that_is_under_way_but_not_for_
         until(lambda: not is_alive(who.pid))
         first = either.halted("before", "tmux kill-pane", "settle", ident)
         fleet.world.clock = Continuing(first.pid)
-        left = fleet.settle(ident)["left"]
+        left = fleet.sessions.settle(ident)["left"]
         os.kill(first.pid, signal.SIGCONT)
         assert first.wait(60) == 0
         assert left == ([] if patience else [f"tmux_session fleet-{ident}: somebody else is releasing it"])

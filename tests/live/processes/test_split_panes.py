@@ -53,7 +53,7 @@ def test_the_process_and_the_screen_are_the_agents_own(scene):
         assert (len(panes), panes[0].pid == who.pid) == (2, False), "the person's is listed first"
         assert listing.pane_of(ident).pid == who.pid
         assert [pane.dispatch for pane in panes] == ["", ident], "only the agent's is stamped"
-        assert "the agent" in fleet.screen(ident, history=True)
+        assert "the agent" in fleet.agents.screen(ident, history=True)
         close(scene, panes[0].pid)
 
 
@@ -64,10 +64,10 @@ def test_how_the_agent_ended_is_what_its_own_pane_says(scene):
         scene.launched(fleet, ident)
         pane = split(scene, ident, "true")
         until(lambda: len(scene.told_again(fleet).panes) == 1)
-        assert fleet.dispatches(ended=False), "a person's pane that ends says nothing of the agent"
+        assert fleet.dispatches.list(ended=False), "a person's pane that ends says nothing of the agent"
         scene.tmux("send-keys", "-t", pane, "Enter")
         scene.ended(fleet)
-        assert fleet.task(project="p", slug="t")["reason"] == "exit status 3, without a report"
+        assert fleet.tasks.show(project="p", slug="t")["reason"] == "exit status 3, without a report"
 
 
 @pytest.mark.req("EXC-9", "SWEEP-3", "AGENT-7")
@@ -78,10 +78,10 @@ def test_a_persons_editor_in_a_split_outlives_the_agent(scene):
         marks = Path(f"/proc/{editor}/environ").read_bytes()
         assert b"FLEET_DISPATCH_ID" not in marks
         assert f"FLEET_HOME={scene.home}".encode() in marks, "so that the person's fleet is this one"
-        assert fleet.kill(ident, "a test")["settled"]
+        assert fleet.dispatches.kill(ident, "a test")["settled"]
         assert (is_alive(agent), is_alive(editor)) == (False, True)
         assert claim_of(fleet, "tmux_session", ident).state == "released"
-        assert acted(fleet.sweep(kill=True)) == []
+        assert acted(fleet.sweep.run(kill=True)) == []
         assert is_alive(editor)
         close(scene, editor)
 
@@ -93,14 +93,14 @@ def test_an_agent_whose_pane_was_joined_to_anothers_ends_alone(scene, ends):
         (host, one), (guest, other) = at_work(scene, fleet, "host"), at_work(scene, fleet, "guest")
         scene.tmux("join-pane", "-s", pane_of(scene, guest), "-t", pane_of(scene, host))
         assert {pane.session for pane in fleet.world.tmux.listing().panes} == {f"fleet-{host}"}
-        assert "this is guest" in fleet.screen(guest)
-        assert acted(fleet.sweep(kill=True)) == [], "both are at work"
+        assert "this is guest" in fleet.agents.screen(guest)
+        assert acted(fleet.sweep.run(kill=True)) == [], "both are at work"
         going, staying = ((host, one), (guest, other)) if ends.endswith("is") else ((guest, other), (host, one))
-        assert fleet.kill(going[0], "a test")["settled"]
+        assert fleet.dispatches.kill(going[0], "a test")["settled"]
         assert (is_alive(going[1]), is_alive(staying[1])) == (False, True)
         assert fleet.world.tmux.listing().pane_of(going[0]) is None
-        assert acted(fleet.sweep(kill=True)) == []
-        assert [agent["id"] for agent in fleet.agents()] == [staying[0]]
+        assert acted(fleet.sweep.run(kill=True)) == []
+        assert [agent["id"] for agent in fleet.agents.list()] == [staying[0]]
         assert is_alive(staying[1])
 
 
@@ -113,8 +113,8 @@ def test_the_end_of_an_agent_in_anothers_session_is_noticed(scene):
         pane = pane_of(scene, guest)
         scene.tmux("join-pane", "-s", pane, "-t", pane_of(scene, host))
         scene.tmux("send-keys", "-t", pane, "Enter")
-        until(lambda: scene.told_again(fleet) and [each["id"] for each in fleet.dispatches(ended=False)] == [host])
-        assert fleet.task(project="p", slug="guest")["reason"] == "exit status 3, without a report"
+        until(lambda: scene.told_again(fleet) and [each["id"] for each in fleet.dispatches.list(ended=False)] == [host])
+        assert fleet.tasks.show(project="p", slug="guest")["reason"] == "exit status 3, without a report"
 
 
 @pytest.mark.req("EXC-8")
@@ -123,7 +123,7 @@ def test_attach_goes_to_where_the_agents_pane_is(scene):
         (host, _one), (guest, _other) = at_work(scene, fleet, "host"), at_work(scene, fleet, "guest")
         pane = pane_of(scene, guest)
         scene.tmux("join-pane", "-d", "-s", pane, "-t", pane_of(scene, host))
-        words = fleet.attach_words(guest)
+        words = fleet.agents.attach_words(guest)
         target = words[words.index("-t") + 1]
         assert scene.tmux("display-message", "-p", "-t", target, "#{session_name} #{pane_id}").split() == [
             f"fleet-{host}",
@@ -142,7 +142,7 @@ def test_what_a_person_started_in_a_dead_agents_pane_is_theirs(scene):
         scene.tmux("respawn-pane", "-t", pane_of(scene, ident), "sleep", "1000")
         theirs = fleet.world.tmux.listing().pane_of(ident).pid
         assert KINDS["tmux_session"].look(claim_of(fleet, "tmux_session", ident), fleet.world) == "foreign"
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert is_alive(theirs)
 
 
@@ -157,7 +157,7 @@ def test_a_session_that_an_older_fleet_stamped_is_ended_only_while_it_has_one_pa
             scene.tmux("set-option", "-t", f"=fleet-{ident}:", option, value)
         assert fleet.world.tmux.listing().pane_of(ident).pid == agent
         editor = person(scene, ident) if split_by_a_person else None
-        done = fleet.kill(ident, "a test")
+        done = fleet.dispatches.kill(ident, "a test")
         assert done["settled"]
         assert not is_alive(agent)
         if editor is None:
@@ -166,7 +166,7 @@ def test_a_session_that_an_older_fleet_stamped_is_ended_only_while_it_has_one_pa
             assert is_alive(editor)
             assert done["left"] != []
             close(scene, editor)
-            fleet.sweep(kill=True)
+            fleet.sweep.run(kill=True)
         assert fleet.world.tmux.listing().pane_of(ident) is None
 
 

@@ -112,19 +112,19 @@ def test_what_a_sweep_saw_below_the_agent_is_ended_with_it(scene, no_cgroup, tmp
     (tmp_path / "daemon.py").write_text(DAEMON.replace("if os.fork():\n    os._exit(0)\n", ""))
     with scene.fleet() as fleet:
         left = Left(scene, fleet, f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid / &")
-        fleet.sweep(kill=False)
+        fleet.sweep.run(kill=False)
         assert fleet.ground.dispatch(left.ident)["descendants"] == "[]", "a dry run writes nothing"
-        assert acted(fleet.sweep(kill=True)) == []
+        assert acted(fleet.sweep.run(kill=True)) == []
         noted = fleet.ground.dispatch(left.ident)["descendants"]
         assert f"/{left.pid}/" in noted
-        silent = fleet.ground
-        silent.commit = lambda change: pytest.fail(str(change))
-        remaining.record(silent, fleet.ground.dispatch(left.ident))  # nothing new, nothing written
+        before = fleet.operations.newest()
+        remaining.record(fleet.ground, fleet.ground.dispatch(left.ident))
+        assert fleet.operations.newest() == before, "nothing new, nothing written"
         left.die(fleet)
-        assert fleet.settle(left.ident)["why"] == f"it left processes behind: {left.pid}"
+        assert fleet.sessions.settle(left.ident)["why"] == f"it left processes behind: {left.pid}"
         scene.swept(fleet)
         assert not is_alive(left.pid)
-        assert fleet.agents() == []
+        assert fleet.agents.list() == []
 
 
 @pytest.mark.req("AGENT-7")
@@ -160,7 +160,7 @@ def test_a_stopped_agents_unmarked_descendants_end_with_it(scene, no_cgroup, tmp
     (tmp_path / "daemon.py").write_text(DAEMON.replace("if os.fork():\n    os._exit(0)\n", ""))
     with scene.fleet() as fleet:
         left = Left(scene, fleet, f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid / &")
-        assert fleet.stop(left.ident)["settled"]
+        assert fleet.dispatches.stop(left.ident)["settled"]
         assert not is_alive(left.pid)
 
 
@@ -172,10 +172,10 @@ def test_whoever_is_in_the_session_that_the_agent_led_is_its_own(scene, no_cgrou
         left = Left(scene, fleet, f"env -i PATH=$PATH nohup sh -c '{script}' >/dev/null 2>&1 &")
         left.die(fleet)
         assert is_alive(left.pid)
-        assert fleet.settle(left.ident)["why"] == f"it left processes behind: {left.pid}"
+        assert fleet.sessions.settle(left.ident)["why"] == f"it left processes behind: {left.pid}"
         scene.swept(fleet)
         assert not is_alive(left.pid)
-        assert fleet.agents() == []
+        assert fleet.agents.list() == []
 
 
 @pytest.mark.req("AGENT-7")
@@ -196,20 +196,20 @@ def test_a_worktree_in_which_somebody_writes_is_not_handed_on(scene, no_cgroup, 
     with scene.fleet() as fleet:
         left = Left(scene, fleet, writer)
         left.die(fleet)
-        told = fleet.settle(left.ident)
+        told = fleet.sessions.settle(left.ident)
         assert not told["settled"]
         assert f"process {left.pid} (sh -c" in told["why"]
         with pytest.raises(WorktreeBusy, match=f"process {left.pid}"):
             scene.dispatch(fleet, "t", "sleep", "1000")
-        assert acted(fleet.sweep(kill=True)) == []
-        assert any("not handed on" in line for line in standing(fleet.sweep(kill=True)))
+        assert acted(fleet.sweep.run(kill=True)) == []
+        assert any("not handed on" in line for line in standing(fleet.sweep.run(kill=True)))
         refused = scene.program("resume", left.ident)
         assert (refused.code, f"process {left.pid}" in refused.err) == (14, True), refused
         assert is_alive(left.pid), "nobody is killed by a guess"
-        assert fleet.task(project="p", slug="t")["assignee"] == left.ident
+        assert fleet.tasks.show(project="p", slug="t")["assignee"] == left.ident
         left.end()
         scene.swept(fleet)
-        assert fleet.agents() == []
+        assert fleet.agents.list() == []
 
 
 @pytest.mark.req("AGENT-7", "ADO-2")
@@ -238,9 +238,9 @@ def test_somebody_elsewhere_who_has_a_file_of_the_worktree_open_for_writing_keep
         script = f"exec >>written; cd /; echo $$ >{note}.new; mv {note}.new {note}; exec sleep 1000"
         left = Left(scene, fleet, f"env -i PATH=$PATH setsid sh -c '{script}' &")
         left.die(fleet)
-        assert f"process {left.pid} (sleep 1000)" in fleet.settle(left.ident)["why"]
+        assert f"process {left.pid} (sleep 1000)" in fleet.sessions.settle(left.ident)["why"]
         left.end()
-        assert fleet.settle(left.ident)["settled"]
+        assert fleet.sessions.settle(left.ident)["settled"]
 
 
 @pytest.mark.req("AGENT-7")
@@ -262,7 +262,7 @@ def test_a_persons_shell_and_editor_in_the_worktree_keep_nothing(scene, no_cgrou
             os.kill(agent.pid, signal.SIGKILL)
             until(lambda: fleet.world.processes.life(agent) == "dead")
             assert remaining.look(fleet.ground, fleet.ground.dispatch(ident)).strangers == []
-            assert fleet.settle(ident)["settled"]
+            assert fleet.sessions.settle(ident)["settled"]
             assert editor.poll() is None
             assert is_alive(int(pane))
         finally:
@@ -288,11 +288,11 @@ def is_ended_with_its_group(scene, command: str) -> None:
         group = claim_of(fleet, "cgroup", left.ident)
         assert str(left.pid) in Path(group.name, "cgroup.procs").read_text().split()
         left.die(fleet)
-        assert fleet.settle(left.ident)["why"].startswith("it left processes behind: ")
+        assert fleet.sessions.settle(left.ident)["why"].startswith("it left processes behind: ")
         scene.swept(fleet)
         assert not is_alive(left.pid)
         left.end()
-        assert fleet.agents() == []
+        assert fleet.agents.list() == []
         assert claim_of(fleet, "cgroup", left.ident).state == "released"
         assert not os.path.exists(group.name)
 
@@ -309,7 +309,7 @@ def test_what_fleet_starts_for_an_agent_is_outside_its_control_group(scene, cgro
         group = claim_of(fleet, "cgroup", left.ident).name
         assert str(left.agent.pid) in Path(group, "cgroup.procs").read_text().split()
         assert str(left.pid) not in Path(group, "cgroup.procs").read_text().split()
-        assert fleet.kill(left.ident, "a test")["settled"]
+        assert fleet.dispatches.kill(left.ident, "a test")["settled"]
         assert is_alive(left.pid), "it works for fleet, not for the agent"
         left.end()
 
@@ -321,7 +321,7 @@ def test_who_cannot_be_looked_into_is_listed_and_keeps_nothing(scene, no_cgroup,
         left.die(fleet)
         works_in = ps.works_in
         monkeypatch.setattr(ps, "works_in", lambda pid, folder: None if works_in(pid, folder) else False)
-        (found,) = [each for each in fleet.sweep(kill=True) if left.ident in each.what]
+        (found,) = [each for each in fleet.sweep.run(kill=True) if left.ident in each.what]
         assert f"process {left.pid} (sh -c" in found.proof.partition("cannot be looked into: ")[2]
         assert found.done
         left.end()
@@ -335,9 +335,9 @@ def test_one_look_at_the_processes_serves_all_agents(scene, monkeypatch):
         asked = []
         everyone = ps.everyone
         monkeypatch.setattr(ps, "everyone", lambda: asked.append(1) or everyone())
-        fleet.agents()
+        fleet.agents.list()
         assert asked == []
-        fleet.sweep(kill=False)
+        fleet.sweep.run(kill=False)
         assert len(asked) == 2, "for those at work, and for the marks of those that have ended"
 
 
@@ -378,7 +378,7 @@ def test_a_persons_server_outside_the_group_that_the_agent_joined_keeps_nothing(
         ident, pid = dead_agent(scene, fleet, "t", server)
         claim = claim_of(fleet, "cgroup", ident)
         assert claim.data == {"joined": fleet.ground.dispatch(ident)["process"], "view": fleet.world.cgroups.view()}
-        assert fleet.settle(ident)["settled"]
+        assert fleet.sessions.settle(ident)["settled"]
         assert is_alive(pid)
 
 
@@ -394,10 +394,10 @@ def test_a_group_that_the_agent_is_not_known_to_have_joined_clears_nobody(scene,
             return {"changed": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=data, at=tx.at)}
 
         fleet.commit(Change("a test", work))
-        assert f"process {pid} (sleep 1000)" in fleet.settle(ident)["why"]
+        assert f"process {pid} (sleep 1000)" in fleet.sessions.settle(ident)["why"]
         assert is_alive(pid)
         os.kill(pid, signal.SIGKILL)
-        until(lambda: fleet.settle(ident)["settled"])
+        until(lambda: fleet.sessions.settle(ident)["settled"])
 
 
 @pytest.mark.req("AGENT-7", "ADO-2")
@@ -441,8 +441,8 @@ def test_what_a_person_says_holds_for_one_process_and_its_children(scene, no_cgr
         ident, pid = dead_agent(scene, fleet, "t", server)
         census = fleet.world.processes.census()
         row = fleet.ground.dispatch(ident)
-        assert fleet.excuse(ident, [pid]) == {"id": ident, "not_ours": [str(census.identity(pid))]}
-        assert fleet.excuse(ident, [pid]) == {"id": ident, "not_ours": []}, "it was said before"
+        assert fleet.dispatches.excuse(ident, [pid]) == {"id": ident, "not_ours": [str(census.identity(pid))]}
+        assert fleet.dispatches.excuse(ident, [pid]) == {"id": ident, "not_ours": []}, "it was said before"
         assert remaining.look(fleet.ground, row).strangers == []
         entry = census.entries[pid]
         census.entries[pid] = entry._replace(start=str(int(entry.start) + 1))
@@ -463,11 +463,11 @@ def test_only_who_keeps_a_worktree_is_excused(scene, no_cgroup, server):
         gone.wait()
         for each, why in ((left.pid, "proven to be of"), (gone.pid, "no such process"), (1, "does not keep")):
             with pytest.raises(NotExcused, match=f"process {each} is not excused from {left.ident}: .*{why}"):
-                fleet.excuse(left.ident, [pid, each])
+                fleet.dispatches.excuse(left.ident, [pid, each])
         assert pid in remaining.look(fleet.ground, fleet.ground.dispatch(left.ident)).strangers, "all of them, or none"
         scene.swept(fleet)
-        fleet.excuse(left.ident, [pid])
-        assert fleet.settle(left.ident)["settled"]
+        fleet.dispatches.excuse(left.ident, [pid])
+        assert fleet.sessions.settle(left.ident)["settled"]
 
 
 @pytest.mark.req("AGENT-7", "SEC-1")

@@ -46,13 +46,13 @@ def test_what_was_at_work_is_interrupted_and_its_work_is_kept(either):
         (ident,) = at_work(either, fleet, "t")
         (either.tree("t") / "half.txt").write_text("work")
         reboot(either, fleet, ident)
-        assert [agent["state"] for agent in fleet.agents()] == ["interrupted"]
-        fleet.sweep(kill=True)
+        assert [agent["state"] for agent in fleet.agents.list()] == ["interrupted"]
+        fleet.sweep.run(kill=True)
         assert status_of(fleet, "t") == ("blocked", "interrupted")
-        journal = fleet.journal(ident)
+        journal = fleet.dispatches.show(ident)
         assert (journal["exec_state"], journal["blocked_reason"]) == ("blocked", "interrupted")
         for _ in range(2):
-            fleet.sweep(kill=True)
+            fleet.sweep.run(kill=True)
         assert bundle_of(fleet, "t")["owner"] == ident
         assert (either.tree("t") / "half.txt").read_text() == "work"
         (either.tree("t") / "half.txt").unlink()
@@ -65,10 +65,10 @@ def test_what_was_at_work_is_interrupted_and_its_work_is_kept(either):
 def test_the_tick_neither_retries_nor_discards_what_was_interrupted(either, kind):
     Path(either.repository, "fleet.toml").write_text('engine = "scripted"\n')  # so that a tick could start somebody
     with either.fleet() as fleet:
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         if kind == "fix":
             raw(fleet, "UPDATE tasks SET stage = 'fix', status = 'blocked', reason = 'red' WHERE slug = 't'")
-        done = fleet.dispatch(Wanted(project="p", slug="t", kind=kind, engine="shell", command=SLEEP))
+        done = fleet.dispatches.start(Wanted(project="p", slug="t", kind=kind, engine="shell", command=SLEEP))
         assert done["kind"] == kind
         either.launched(fleet, done["id"])
         reboot(either, fleet, done["id"])
@@ -79,7 +79,7 @@ def test_the_tick_neither_retries_nor_discards_what_was_interrupted(either, kind
         assert [each["troubles"] for each in told] == [[], []]
         assert status_of(fleet, "t") == ("blocked", "interrupted")
         assert bundle_of(fleet, "t")["owner"] == done["id"]
-        (back,) = fleet.resume_all()["resumed"]
+        (back,) = fleet.dispatches.resume_all()["resumed"]
         assert (back["predecessor"], back["kind"]) == (done["id"], kind)
         raw(fleet, "DELETE FROM seats")
 
@@ -89,37 +89,37 @@ def test_all_brings_everything_back_oldest_first_and_within_the_limits(narrow):
     with narrow.fleet() as fleet:
         first = at_work(narrow, fleet, "a", "b")
         reboot(narrow, fleet, *first)
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         third = at_work(narrow, fleet, "c")
         reboot(narrow, fleet, *third)
-        done = fleet.resume_all()
+        done = fleet.dispatches.resume_all()
         assert [each["predecessor"] for each in done["resumed"]] == first
         assert [each["id"] for each in done["waiting"]] == third
         assert "too many agents at work: 2 of 2" in done["waiting"][0]["why"]
         assert status_of(fleet, "c") == ("blocked", "interrupted")
         for each in done["resumed"]:
             narrow.launched(fleet, each["id"])
-        fleet.kill(done["resumed"][0]["id"], "makes room")
-        again = fleet.resume_all()
+        fleet.dispatches.kill(done["resumed"][0]["id"], "makes room")
+        again = fleet.dispatches.resume_all()
         assert [each["predecessor"] for each in again["resumed"]] == third
-        assert fleet.resume_all() == {"resumed": [], "waiting": [], "jobs": []}
-        assert len(fleet.agents()) == 2
+        assert fleet.dispatches.resume_all() == {"resumed": [], "waiting": [], "jobs": []}
+        assert len(fleet.agents.list()) == 2
 
 
 @pytest.mark.req("RES-12")
 def test_what_a_person_stopped_or_that_has_finished_is_not_brought_back_by_all(either):
     with either.fleet() as fleet:
         lost, stopped, killed = at_work(either, fleet, "lost", "stopped", "killed")
-        fleet.stop(stopped)
-        fleet.kill(killed, "enough")
+        fleet.dispatches.stop(stopped)
+        fleet.dispatches.kill(killed, "enough")
         reboot(either, fleet, lost)
-        listed = {each["id"]: each["interrupted"] for each in fleet.resumable("p")}
+        listed = {each["id"]: each["interrupted"] for each in fleet.dispatches.resumable("p")}
         assert listed == {lost: True, stopped: False}
-        assert fleet.resumable("another") == []
-        done = fleet.resume_all("p")
+        assert fleet.dispatches.resumable("another") == []
+        done = fleet.dispatches.resume_all("p")
         assert [each["predecessor"] for each in done["resumed"]] == [lost]
         assert status_of(fleet, "stopped") == ("blocked", "stopped")
-        assert fleet.resume(stopped)["predecessor"] == stopped
+        assert fleet.dispatches.resume(stopped)["predecessor"] == stopped
 
 
 @pytest.mark.req("RES-12", "RES-13")
@@ -130,8 +130,8 @@ def test_a_boot_that_cannot_be_told_is_no_proof_of_death(scene):
         blind = Identity(host=who.host, boot="", pid=who.pid, start=who.start)
         raw(fleet, f"UPDATE dispatches SET process = '{blind}' WHERE id = '{ident}'")
         with pytest.raises(NotResumable, match="unknown"):
-            fleet.resume(ident)
-        assert fleet.resumable() == []
+            fleet.dispatches.resume(ident)
+        assert fleet.dispatches.resumable() == []
         raw(fleet, f"UPDATE dispatches SET process = '{who}' WHERE id = '{ident}'")
 
 
@@ -140,7 +140,7 @@ def test_the_command_line_brings_back_and_says_what_waits(narrow):
     with narrow.fleet() as fleet:
         first = at_work(narrow, fleet, "a", "b")
         reboot(narrow, fleet, *first)
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         (third,) = at_work(narrow, fleet, "c")
         reboot(narrow, fleet, third)
     said = narrow.program("resume", "--all")
@@ -148,9 +148,9 @@ def test_the_command_line_brings_back_and_says_what_waits(narrow):
     assert all(f"where {ident} stopped" in said.out for ident in first)
     assert f"{third} (p/c) waits: too many agents at work" in said.out
     with narrow.fleet() as fleet:
-        for agent in fleet.agents():
+        for agent in fleet.agents.list():
             narrow.launched(fleet, agent["id"])
-            fleet.kill(agent["id"], "enough")
+            fleet.dispatches.kill(agent["id"], "enough")
     assert narrow.program("resume", "--all", "-p", "p").code == 0
     assert narrow.program("resume", "--all").out == "nothing was interrupted\n"
 
@@ -158,14 +158,14 @@ def test_the_command_line_brings_back_and_says_what_waits(narrow):
 @pytest.mark.req("RES-12")
 def test_a_coordinator_that_was_lost_comes_back_to_its_seat(either):
     with either.fleet() as fleet:
-        old = fleet.coord_spawn(Wanted(project="p", slug=None, kind="coord", engine="fleet"))["id"]
+        old = fleet.coord.start(Wanted(project="p", slug=None, kind="coord", engine="fleet"))["id"]
         either.launched(fleet, old)
         reboot(either, fleet, old)
-        (left,) = fleet.resumable()
+        (left,) = fleet.dispatches.resumable()
         assert (left["id"], left["task"], left["interrupted"]) == (old, None, True)
-        (back,) = fleet.resume_all()["resumed"]
+        (back,) = fleet.dispatches.resume_all()["resumed"]
         assert (back["predecessor"], back["kind"]) == (old, "coord")
-        assert [(agent["id"], agent["kind"]) for agent in fleet.agents()] == [(back["id"], "coord")]
-        assert fleet.resumable() == []
+        assert [(agent["id"], agent["kind"]) for agent in fleet.agents.list()] == [(back["id"], "coord")]
+        assert fleet.dispatches.resumable() == []
         with pytest.raises(NotResumable, match=back["id"]):
-            fleet.resume(old)
+            fleet.dispatches.resume(old)

@@ -52,12 +52,12 @@ def test_each_goes_on_in_the_one_that_was_begun_in_its_own_worktree(either, talk
         agents = {slug: started(either, fleet, slug) for slug in ("t", "u")}
         for slug, ident in agents.items():
             keep(either, fleet, talks, f"of-{slug}", slug)
-            fleet.stop(ident)
-        assert [each["conversation"] for each in fleet.resumable()] == [True, True]
+            fleet.dispatches.stop(ident)
+        assert [each["conversation"] for each in fleet.dispatches.resumable()] == [True, True]
         for slug, ident in agents.items():
-            done = fleet.resume(ident)
+            done = fleet.dispatches.resume(ident)
             either.shows(fleet, done["id"], f"resumed of-{slug}")
-            assert (done["conversation"], fleet.journal(done["id"])["resumes"]) == (True, "conversation")
+            assert (done["conversation"], fleet.dispatches.show(done["id"])["resumes"]) == (True, "conversation")
             assert conversation.known(fleet.ground, done["id"]) == f"of-{slug}"
 
 
@@ -67,8 +67,8 @@ def test_resumed_again_it_goes_on_in_the_same(either, talks):
         ident = started(either, fleet, "t")
         keep(either, fleet, talks, "first", "t")
         for _ in range(2):
-            fleet.stop(ident)
-            ident = fleet.resume(ident)["id"]
+            fleet.dispatches.stop(ident)
+            ident = fleet.dispatches.resume(ident)["id"]
             either.shows(fleet, ident, "resumed first")
 
 
@@ -77,16 +77,16 @@ def test_that_of_the_agent_before_it_in_the_worktree_is_not_its_own(either, talk
     with either.fleet() as fleet:
         first = started(either, fleet, "t")
         keep(either, fleet, talks, "of-the-first", "t")
-        fleet.stop(first)
+        fleet.dispatches.stop(first)
         (talks / "of-the-first.jsonl").rename(talks / "hidden")
-        second = fleet.resume(first)["id"]
+        second = fleet.dispatches.resume(first)["id"]
         either.shows(fleet, second, "started")
-        fleet.stop(second)
+        fleet.dispatches.stop(second)
         (talks / "hidden").rename(talks / "of-the-first.jsonl")
-        assert [each["conversation"] for each in fleet.resumable()] == [False]
-        third = fleet.resume(second)
+        assert [each["conversation"] for each in fleet.dispatches.resumable()] == [False]
+        third = fleet.dispatches.resume(second)
         either.shows(fleet, third["id"], "started")
-        assert (third["conversation"], fleet.journal(third["id"])["resumes"]) == (False, "again")
+        assert (third["conversation"], fleet.dispatches.show(third["id"])["resumes"]) == (False, "again")
 
 
 @pytest.mark.req("RES-10")
@@ -95,10 +95,10 @@ def test_of_two_in_one_worktree_neither_is_taken(either, talks):
         old = started(either, fleet, "t")
         keep(either, fleet, talks, "one", "t")
         keep(either, fleet, talks, "two", "t")
-        fleet.stop(old)
-        done = fleet.resume(old)
+        fleet.dispatches.stop(old)
+        done = fleet.dispatches.resume(old)
         either.shows(fleet, done["id"], "started")
-        assert (done["conversation"], fleet.journal(done["id"])["resumes"]) == (False, "again")
+        assert (done["conversation"], fleet.dispatches.show(done["id"])["resumes"]) == (False, "again")
 
 
 @pytest.mark.req("RES-10")

@@ -26,14 +26,14 @@ DAEMON = ("sh", "-c", "setsid sh -c 'echo $$ >child.new; mv child.new child; exe
 def stopped(stage, fleet, slug: str, *command: str) -> str:
     ident = stage.dispatch(fleet, slug, *(command or SLEEP))
     stage.launched(fleet, ident)
-    fleet.stop(ident)
+    fleet.dispatches.stop(ident)
     return ident
 
 
 def tidied(stage, fleet, ident: str, name: str) -> None:
     """Uncommitted work is never deleted, so the test does it."""
     stage.launched(fleet, ident)
-    fleet.kill(ident, "enough")
+    fleet.dispatches.kill(ident, "enough")
     (stage.tree("t") / name).unlink()
 
 
@@ -48,14 +48,14 @@ def test_a_stopped_agent_is_resumed_in_its_own_worktree_by_a_new_dispatch(either
         old = either.dispatch(fleet, "t", *HALF)
         either.launched(fleet, old)
         until((either.tree("t") / "half.txt").exists)
-        fleet.stop(old)
+        fleet.dispatches.stop(old)
         name = {"id": old, "prefix": old[:6], "session": f"fleet-{old}", "slug": "t"}[called]
-        done = fleet.resume(name)
+        done = fleet.dispatches.resume(name)
         new = done["id"]
         assert (done["predecessor"], done["conversation"], done["stopped"]) == (old, False, None)
         assert new != old
-        assert fleet.journal(new)["predecessor"] == old
-        assert fleet.task(project="p", slug="t")["assignee"] == new
+        assert fleet.dispatches.show(new)["predecessor"] == old
+        assert fleet.tasks.show(project="p", slug="t")["assignee"] == new
         assert status_of(fleet, "t") == ("in_progress", None)
         assert (bundle_of(fleet, "t")["owner"], bundle_of(fleet, "t")["generation"]) == (new, 2)
         pid = either.launched(fleet, new).pid
@@ -68,8 +68,8 @@ def test_the_successor_is_told_what_happened(either):
     with either.fleet() as fleet:
         old = either.dispatch(fleet, "t", *WORK, script="Add a and b.")
         either.shows(fleet, old, "farewell")
-        fleet.stop(old)
-        new = fleet.resume(old)["id"]
+        fleet.dispatches.stop(old)
+        new = fleet.dispatches.resume(old)["id"]
         told = prompt_of(either, new)
         tidied(either, fleet, new, "b.txt")
     for words in (old, "stopped", "Add a", "?? b.txt", "you begin anew", "Add a and b."):
@@ -86,10 +86,10 @@ def test_an_agent_that_was_killed_from_outside_can_be_resumed(either):
         who = either.launched(fleet, old)
         os.kill(who.pid, signal.SIGKILL)
         until(lambda: fleet.world.processes.life(who) == "dead")
-        new = fleet.resume(old)["id"]
-        assert fleet.journal(old)["exec_state"] in {"blocked", "failed"}, "the old journal is settled first"
+        new = fleet.dispatches.resume(old)["id"]
+        assert fleet.dispatches.show(old)["exec_state"] in {"blocked", "failed"}, "the old journal is settled first"
         either.launched(fleet, new)
-        assert [agent["id"] for agent in fleet.agents()] == [new]
+        assert [agent["id"] for agent in fleet.agents.list()] == [new]
 
 
 @pytest.mark.req("RES-10")
@@ -102,9 +102,9 @@ def test_what_a_dead_agent_left_running_is_ended_before_the_successor_starts(sce
         child = int((scene.tree("t") / "child").read_text())
         os.kill(who.pid, signal.SIGKILL)
         until(lambda: fleet.world.processes.life(who) == "dead")
-        fleet.resumable()
+        fleet.dispatches.resumable()
         assert is_alive(child), "looking ends nobody"
-        new = fleet.resume(old)["id"]
+        new = fleet.dispatches.resume(old)["id"]
         assert not is_alive(child)
         until(lambda: int((scene.tree("t") / "child").read_text()) != child)
         tidied(scene, fleet, new, "child")
@@ -116,11 +116,11 @@ def test_a_living_agent_is_not_resumed_and_how_to_attach_is_told(either):
         ident = either.dispatch(fleet, "t", *SLEEP)
         who = either.launched(fleet, ident)
         with pytest.raises(NotResumable, match="alive") as caught:
-            fleet.resume(ident)
+            fleet.dispatches.resume(ident)
         assert caught.value.code == 14
         assert f"fleet attach {ident}" in caught.value.next_step
         assert is_alive(who.pid)
-        assert len(fleet.dispatches()) == 1
+        assert len(fleet.dispatches.list()) == 1
 
 
 @pytest.mark.req("RES-8", "RES-10", "RES-13")
@@ -133,7 +133,7 @@ def test_an_agent_of_another_host_is_unknown_and_not_resumed(either):
             fleet, f"UPDATE dispatches SET host = 'elsewhere', process = 'elsewhere/b/{who.pid}/1' WHERE id = '{ident}'"
         )
         with pytest.raises(NotResumable, match="elsewhere"):
-            fleet.resume(ident)
+            fleet.dispatches.resume(ident)
         assert is_alive(who.pid)
         raw(fleet, f"UPDATE dispatches SET host = '{here}', process = '{who}' WHERE id = '{ident}'")
 
@@ -145,7 +145,7 @@ def test_a_process_that_cannot_be_judged_is_not_resumed(either, monkeypatch):
         either.launched(fleet, ident)
         monkeypatch.setattr(fleet.world.processes, "life", lambda _who: "unknown")
         with pytest.raises(NotResumable, match="unknown"):
-            fleet.resume(ident)
+            fleet.dispatches.resume(ident)
         monkeypatch.undo()
         assert is_alive(process_of(fleet, ident).pid)
 
@@ -165,30 +165,30 @@ def test_a_finished_one_is_refused(either, ending, why):
         if ending in {"killed", "abandoned"}:
             ident = either.killed(fleet, "t") if ending == "killed" else stopped(either, fleet, "t")
             if ending == "abandoned":
-                fleet.abandon(project="p", slug="t")
+                fleet.tasks.abandon(project="p", slug="t")
         else:
             ident = either.dispatch(fleet, "t", "sh", "-c", f"fleet {ending}")
             either.ended(fleet)
         before = status_of(fleet, "t")
         with pytest.raises(NotResumable, match=why):
-            fleet.resume(ident)
+            fleet.dispatches.resume(ident)
         assert status_of(fleet, "t") == before
-        assert fleet.agents() == []
+        assert fleet.agents.list() == []
 
 
 @pytest.mark.req("RES-10")
 def test_an_old_attempt_is_refused_when_another_has_followed_it(either):
     with either.fleet() as fleet:
         first = stopped(either, fleet, "t")
-        fleet.retry(project="p", slug="t")
+        fleet.tasks.retry(project="p", slug="t")
         second = stopped(either, fleet, "t")
         with pytest.raises(NotResumable, match=second):
-            fleet.resume(first)
-        third = fleet.resume(second)["id"]
+            fleet.dispatches.resume(first)
+        third = fleet.dispatches.resume(second)["id"]
         either.launched(fleet, third)
-        fleet.stop(third)
-        fourth = fleet.resume(second)["id"]  # what was started to resume it is the same work
-        assert fleet.journal(fourth)["predecessor"] == third
+        fleet.dispatches.stop(third)
+        fourth = fleet.dispatches.resume(second)["id"]  # what was started to resume it is the same work
+        assert fleet.dispatches.show(fourth)["predecessor"] == third
 
 
 @pytest.mark.req("RES-10")
@@ -198,7 +198,7 @@ def test_the_limits_hold_for_a_resume_too(narrow):
         for slug in ("a", "b"):
             narrow.dispatch(fleet, slug, *SLEEP)
         with pytest.raises(LimitReached):
-            fleet.resume(old)
+            fleet.dispatches.resume(old)
         assert status_of(fleet, "t") == ("blocked", "stopped")
 
 
@@ -212,15 +212,15 @@ def test_a_resume_that_could_not_start_leaves_the_work_to_be_resumed(either, onc
 
         fleet.funnel.watcher = once("before", "tmux new-session", fail)
         with pytest.raises(OSError, match="no more sessions"):
-            fleet.resume(old)
+            fleet.dispatches.resume(old)
         fleet.funnel.watcher = None
         status, reason = status_of(fleet, "t")
         assert status == "blocked"
         assert "its resume did not start" in reason
-        assert [each["interrupted"] for each in fleet.resumable()] == [True]
-        new = fleet.resume(old)["id"]
+        assert [each["interrupted"] for each in fleet.dispatches.resumable()] == [True]
+        new = fleet.dispatches.resume(old)["id"]
         either.launched(fleet, new)
-        assert [agent["id"] for agent in fleet.agents()] == [new]
+        assert [agent["id"] for agent in fleet.agents.list()] == [new]
 
 
 @pytest.mark.req("RES-9")
@@ -230,7 +230,7 @@ def test_a_resume_that_could_not_start_leaves_the_work_to_be_resumed(either, onc
 def test_no_path_can_be_smuggled_in_as_an_id(scene, given):
     before = {str(path) for path in Path(scene.root).rglob("*")}
     with scene.fleet() as fleet, pytest.raises(BadInput):
-        fleet.resume(given)
+        fleet.dispatches.resume(given)
     made = {str(path) for path in Path(scene.root).rglob("*")} - before
     assert not [path for path in made if "lock" in path]
 
@@ -238,7 +238,7 @@ def test_no_path_can_be_smuggled_in_as_an_id(scene, given):
 @pytest.mark.req("RES-9")
 def test_an_id_that_nobody_has_is_absent(scene):
     with scene.fleet() as fleet, pytest.raises(NoSuchDispatch, match="0badc0de"):
-        fleet.resume("0badc0de")
+        fleet.dispatches.resume("0badc0de")
 
 
 @pytest.mark.req("RES-10")
@@ -283,14 +283,14 @@ def test_an_engine_that_can_goes_on_in_the_same_conversation_again_and_again(eit
         assert uuid.UUID(talk).version == 4
         either.shows(fleet, ident, f"started {talk}")
         for _ in range(2):
-            fleet.stop(ident)
-            assert [each["conversation"] for each in fleet.resumable()] == [True]
-            done = fleet.resume(ident)
+            fleet.dispatches.stop(ident)
+            assert [each["conversation"] for each in fleet.dispatches.resumable()] == [True]
+            done = fleet.dispatches.resume(ident)
             ident = done["id"]
             assert done["conversation"] is True
             either.shows(fleet, ident, f"resumed {talk}")
             assert "its own conversation" in prompt_of(either, ident)
-            assert fleet.journal(ident)["resumes"] == "conversation"
+            assert fleet.dispatches.show(ident)["resumes"] == "conversation"
 
 
 @pytest.mark.req("RES-10")
@@ -301,17 +301,17 @@ def test_a_conversation_that_was_never_kept_is_begun_anew_under_another_name(eit
     with either.fleet() as fleet:
         old = either.dispatch(fleet, "t", engine="talker")
         either.shows(fleet, old, "started")
-        fleet.stop(old)
-        assert [each["conversation"] for each in fleet.resumable()] == [False]
-        done = fleet.resume(old)
+        fleet.dispatches.stop(old)
+        assert [each["conversation"] for each in fleet.dispatches.resumable()] == [False]
+        done = fleet.dispatches.resume(old)
         talk = conversation.known(fleet.ground, done["id"])
         assert (done["conversation"], talk != conversation.known(fleet.ground, old)) == (False, True)
         either.shows(fleet, done["id"], f"started {talk}")
-        assert fleet.journal(done["id"])["resumes"] == "again"
-        fleet.stop(done["id"])
+        assert fleet.dispatches.show(done["id"])["resumes"] == "again"
+        fleet.dispatches.stop(done["id"])
         (kept / "some").mkdir()
         (kept / "some" / f"{talk}.jsonl").touch()
-        again = fleet.resume("t")
+        again = fleet.dispatches.resume("t")
         assert again["conversation"] is True
         either.shows(fleet, again["id"], f"resumed {talk}")
 
@@ -323,17 +323,17 @@ def test_what_the_hooks_tell_of_the_conversation_counts(either):
         old = either.dispatch(fleet, "t", engine="talker")
         either.shows(fleet, old, "started")
         raw(fleet, f"UPDATE agents SET conversation = 'another-one' WHERE dispatch = '{old}'")
-        fleet.stop(old)
-        either.shows(fleet, fleet.resume(old)["id"], "resumed another-one")
+        fleet.dispatches.stop(old)
+        either.shows(fleet, fleet.dispatches.resume(old)["id"], "resumed another-one")
 
 
 @pytest.mark.req("RES-10")
 def test_a_coordinator_that_died_is_resumed_in_its_seat_and_a_living_one_is_not(either):
     with either.fleet() as fleet:
-        old = fleet.coord_spawn(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP))["id"]
+        old = fleet.coord.start(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP))["id"]
         who = either.launched(fleet, old)
         with pytest.raises(FleetError, match="alive") as caught:
-            fleet.resume(old)
+            fleet.dispatches.resume(old)
         assert caught.value.code == 14
         assert f"fleet attach {old}" in caught.value.next_step
         assert is_alive(who.pid)

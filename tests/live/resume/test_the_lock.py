@@ -107,7 +107,7 @@ def test_a_second_resume_is_refused_in_three_lines(scene):
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", *SLEEP)
         scene.launched(fleet, ident)
-        fleet.stop(ident)
+        fleet.dispatches.stop(ident)
         gate = work_lock.gate_of_task(fleet.ground, "p", "t", ident)
         with gate:
             since = gate.holder().since
@@ -130,14 +130,14 @@ def test_a_second_resume_is_refused_in_three_lines(scene):
 @pytest.mark.req("RES-1")
 def test_a_dispatch_of_the_same_task_takes_the_same_lock(either):
     with either.fleet() as fleet:
-        fleet.add(project="p", title="T", slug="t")
+        fleet.tasks.add(project="p", title="T", slug="t")
         child = either.halted("before", "tmux new-session", "dispatch", "t")
         with pytest.raises(ResumeInProgress, match="t"):
-            fleet.resume("t")
+            fleet.dispatches.resume("t")
         assert work_lock.gate_of_task(fleet.ground, "p", "t").holder().pid == child.pid
         os.kill(child.pid, signal.SIGCONT)
         assert answer(child).code == 0
-        assert len(fleet.agents()) == 1
+        assert len(fleet.agents.list()) == 1
 
 
 @pytest.mark.req("RES-1")
@@ -178,17 +178,17 @@ def test_a_resume_that_is_interrupted_lets_go_and_can_be_repeated(scene, number)
     with scene.fleet() as fleet:
         old = scene.dispatch(fleet, "t", *SLEEP)
         scene.launched(fleet, old)
-        fleet.stop(old)
+        fleet.dispatches.stop(old)
         child = scene.halted("before", "tmux new-session", "resume", old)
         with pytest.raises(ResumeInProgress):
-            fleet.resume(old)
+            fleet.dispatches.resume(old)
         child.send_signal(number)
         os.kill(child.pid, signal.SIGCONT)
         child.wait(60)
         assert child.returncode != 0
-        new = fleet.resume(old)["id"]
+        new = fleet.dispatches.resume(old)["id"]
         scene.launched(fleet, new)
-        assert [agent["id"] for agent in fleet.agents()] == [new]
+        assert [agent["id"] for agent in fleet.agents.list()] == [new]
 
 
 @pytest.mark.req("RES-3")
@@ -250,13 +250,13 @@ def test_of_sixteen_resumes_at_once_one_makes_a_successor(either):
     with either.fleet() as fleet:
         old = either.dispatch(fleet, "t", *SLEEP)
         either.launched(fleet, old)
-        fleet.stop(old)
+        fleet.dispatches.stop(old)
         program = fleet.world.fleet_program
         said = [answer(child) for child in [either.start(program, "resume", old) for _ in range(RACERS)]]
         assert [each.code for each in said].count(0) == 1, said
         assert {each.code for each in said} <= {0, 12, 14}, said  # late ones find it alive
-        assert len(fleet.agents()) == 1
-        journals = [each["id"] for each in fleet.dispatches()]
+        assert len(fleet.agents.list()) == 1
+        journals = [each["id"] for each in fleet.dispatches.list()]
         assert len(set(journals) - {old}) == 1
 
 
@@ -373,14 +373,14 @@ def test_a_forced_resume_leaves_one_successor_and_is_recorded(either):
     with either.fleet() as fleet:
         old = either.dispatch(fleet, "t", *SLEEP)
         either.launched(fleet, old)
-        fleet.stop(old)
+        fleet.dispatches.stop(old)
         child = either.halted("before", "tmux new-session", "resume", old)
         said = either.program("resume", old, "--force")
         assert said.code == 0, said
         assert f"stopped the resume that was in progress: pid={child.pid}" in said.out
         child.wait(60)
-        assert len(fleet.agents()) == 1
-        told = [each["why"] for each in fleet.operations(Which(), limit=1000)]
+        assert len(fleet.agents.list()) == 1
+        told = [each["why"] for each in fleet.operations.list(Which(), limit=1000)]
         assert f"resume {old} by force: stop process {child.pid}" in told
 
 
@@ -427,7 +427,7 @@ def test_a_read_only_directory_is_told_and_nothing_is_changed(scene):
     with scene.fleet() as fleet:
         old = scene.dispatch(fleet, "t", *SLEEP)
         scene.launched(fleet, old)
-        fleet.stop(old)
+        fleet.dispatches.stop(old)
         shutil.rmtree(f"{scene.home}/locks/work-p")
         os.chmod(f"{scene.home}/locks", 0o500)
         words = (sys.executable, CONFINED, "no-root-powers", "--", fleet.world.fleet_program, "resume", old)
@@ -436,8 +436,8 @@ def test_a_read_only_directory_is_told_and_nothing_is_changed(scene):
         assert said.code == 1, said
         assert "permission denied" in said.err
         assert "nothing was changed" in said.err
-        assert fleet.agents() == []
-        until(lambda: fleet.resume(old))
+        assert fleet.agents.list() == []
+        until(lambda: fleet.dispatches.resume(old))
 
 
 # speed ------------------------------------------------------------------------------------------------------------------

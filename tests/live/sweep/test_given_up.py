@@ -15,11 +15,11 @@ def test_the_worktree_of_a_task_is_given_up_by_the_last_dispatch_and_only_from_e
         who = scene.launched(fleet, ident)
         for kind in ("worktree", "tmux_session"):
             with pytest.raises(Refused, match="of this home"):
-                fleet.disown(ident, kind, "a test")
+                fleet.claims.disown(ident, kind, "a test")
         assert claim_of(fleet, "tmux_session", ident).state == "live"
     with monkeypatch.context() as patch:
         patch.setattr(Host, "id", "elsewhere")
         with scene.fleet() as fleet:
-            fleet.disown(ident, "worktree", "that machine is gone")
-            assert fleet.claims(kind="worktree") == []
+            fleet.claims.disown(ident, "worktree", "that machine is gone")
+            assert fleet.claims.list(kind="worktree") == []
     assert (is_alive(who.pid), scene.tree("t").exists()) == (True, True), "the things themselves are not touched"

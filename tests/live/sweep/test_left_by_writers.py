@@ -38,13 +38,13 @@ def test_what_a_killed_writer_left_is_swept_and_what_a_living_one_writes_is_not(
     with scene.fleet() as fleet:
         child = writer(scene, Path(scene.home, name))
         (made,) = new_files(scene.home)
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert new_files(scene.home) == [made]
         child.kill()
         child.wait()
-        fleet.sweep(kill=False)
+        fleet.sweep.run(kill=False)
         assert new_files(scene.home) == [made], "a dry run touches nothing"
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert new_files(scene.home) == []
 
 
@@ -55,7 +55,7 @@ def test_a_file_of_a_like_name_in_a_worktree_is_not_fleets(scene):
     tree.mkdir(parents=True)
     (tree / "a.0123abcd.new").write_text("mine")
     with scene.fleet() as fleet:
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
     assert (tree / "a.0123abcd.new").read_text() == "mine"
 
 
@@ -69,7 +69,7 @@ def test_half_a_backup_and_a_link_that_was_not_put_in_place_are_swept(scene):
     Path(scene.home, "locks").mkdir(exist_ok=True)
     os.symlink(FLEET, f"{scene.home}/locks/fleet.0123abcd0123abcd")
     with scene.fleet() as fleet:
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
     assert [path.name for path in backups.iterdir()] == ["fleet-schema2-1.db"]
     assert not [path for path in Path(scene.home, "locks").iterdir() if path.is_symlink()]
 

@@ -23,7 +23,7 @@ def torn_down(either):
     with either.fleet() as fleet:
         either.without_hint(fleet)
         either.killed(fleet, "t")
-        fleet.archive(**TASK)
+        fleet.tasks.archive(**TASK)
     return either
 
 
@@ -33,12 +33,12 @@ def test_whoever_is_dispatched_while_a_sweep_lets_the_tree_go_has_a_tree(torn_do
     monkeypatch.setattr(work_lock, "WAIT", 0.0)
     with torn_down.fleet() as fleet:
         releaser = torn_down.halted(where, "worktree.teardown", "sweep")
-        fleet.retry(**TASK)
+        fleet.tasks.retry(**TASK)
         with contextlib.suppress(Contested):  # it may have to wait until the old one is gone
-            fleet.dispatch(AGAIN)
+            fleet.dispatches.start(AGAIN)
         os.kill(releaser.pid, signal.SIGCONT)
         assert answer(releaser).code == 0
-        (ident,) = [agent["id"] for agent in fleet.agents()] or [fleet.dispatch(AGAIN)["id"]]
+        (ident,) = [agent["id"] for agent in fleet.agents.list()] or [fleet.dispatches.start(AGAIN)["id"]]
         who = torn_down.launched(fleet, ident)
         assert (torn_down.tree("t") / "README").exists(), "a live agent's worktree was removed"
         assert torn_down.git("rev-parse", "--abbrev-ref", "HEAD", cwd=str(torn_down.tree("t"))) == "worker/t"
@@ -50,7 +50,7 @@ def test_whoever_is_dispatched_while_a_sweep_lets_the_tree_go_has_a_tree(torn_do
 def test_a_tree_whose_task_came_back_while_a_sweep_made_it_ready_to_go_is_kept(torn_down):
     with torn_down.fleet() as fleet:
         releaser = torn_down.halted("after", "worktree.teardown", "sweep")
-        fleet.retry(**TASK)
+        fleet.tasks.retry(**TASK)
         os.kill(releaser.pid, signal.SIGCONT)
         assert answer(releaser).code == 0
         assert (torn_down.tree("t") / "README").exists()
@@ -61,18 +61,18 @@ def test_a_tree_whose_task_came_back_while_a_sweep_made_it_ready_to_go_is_kept(t
 @pytest.mark.parametrize("how", ["sweep", "dispatch"])
 def test_a_tree_that_could_not_be_made_is_freed_though_its_dispatcher_died_before_it_undid_it(either, how):
     with either.fleet() as fleet:
-        fleet.add(**TASK, title="T")
+        fleet.tasks.add(**TASK, title="T")
         broken = either.shim("git", " checkout --quiet ")
         dispatcher = either.halted("after", "commit coord_prompt_inbox", "dispatch", "t", PATH=broken)
         dispatcher.kill()
         dispatcher.wait(60)
-        left = [(each["kind"], each["state"]) for each in fleet.claims() if each["kind"] != "worker_dir"]
+        left = [(each["kind"], each["state"]) for each in fleet.claims.list() if each["kind"] != "worker_dir"]
         assert left == [("worktree", "failed_alloc")], "all else was released by then"
         if how == "sweep":
             either.swept(fleet)
-            assert [each for each in fleet.claims("adoptable") if each["state"] == "failed_alloc"] == []
+            assert [each for each in fleet.claims.list("adoptable") if each["state"] == "failed_alloc"] == []
         assert status_of(fleet, "t")[0] == "open"
-        either.launched(fleet, fleet.dispatch(AGAIN)["id"])
+        either.launched(fleet, fleet.dispatches.start(AGAIN)["id"])
         assert (either.tree("t") / "README").exists()
 
 
@@ -85,7 +85,7 @@ def test_a_session_that_a_living_process_could_not_release_is_released_by_the_ne
         broken = either.shim("tmux", "kill-pane")
         first = either.halted("end", "", "settle", ident, PATH=broken)
         assert (claim_of(fleet, "tmux_session", ident).state, is_alive(first.pid)) == ("releasing", True)
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert claim_of(fleet, "tmux_session", ident).state == "released"
         assert fleet.world.tmux.listing().pane(f"fleet-{ident}") is None
         assert is_alive(first.pid), "it was released beside it"
@@ -97,16 +97,16 @@ def test_a_tree_that_a_living_process_could_not_release_is_released_or_taken_ove
     with either.fleet() as fleet:
         either.without_hint(fleet)
         ident = either.killed(fleet, "t")
-        fleet.archive(**TASK)
+        fleet.tasks.archive(**TASK)
         broken = either.shim("git", " worktree remove ")
         first = either.halted("end", "", "settle", ident, PATH=broken)
         assert (claim_of(fleet, "worktree", slug="t").state, is_alive(first.pid)) == ("releasing", True)
         if how == "sweep":
-            fleet.sweep(kill=True)
-            assert (either.tree("t").exists(), fleet.claims("adoptable")) == (False, [])
+            fleet.sweep.run(kill=True)
+            assert (either.tree("t").exists(), fleet.claims.list("adoptable")) == (False, [])
             return
-        fleet.retry(**TASK)
-        either.launched(fleet, fleet.dispatch(AGAIN)["id"])
+        fleet.tasks.retry(**TASK)
+        either.launched(fleet, fleet.dispatches.start(AGAIN)["id"])
         assert (either.tree("t") / "README").exists()
         assert claim_of(fleet, "worktree", slug="t").state == "live"
 
@@ -120,9 +120,9 @@ def test_a_worker_folder_that_was_there_before_its_claim_is_left(either):
         either.without_hint(fleet)
         either.killed(fleet, "t")
         (folder / "set-up").write_text("")
-        fleet.archive(**TASK)
+        fleet.tasks.archive(**TASK)
         either.swept(fleet)
-        assert fleet.claims("adoptable") == []
+        assert fleet.claims.list("adoptable") == []
         assert [each.name for each in folder.iterdir()] == ["notes"]
     (folder / "notes").unlink()
     folder.rmdir()

@@ -27,10 +27,10 @@ def test_what_is_derived_is_computed_from_the_store_and_the_second_time_nothing_
     with either.fleet() as fleet:
         ident = either.dispatch(fleet, "t", "sleep", "1000")
         path.write_text('{"supervisor": "ghost", "worker_agent_ids": {"old": "ghost"}}')
-        fleet.sweep(kill=True, phases=frozenset({"reconcile-derived"}))
+        fleet.sweep.run(kill=True, phases=frozenset({"reconcile-derived"}))
         text = path.read_text()
         assert ident in text
         assert "ghost" not in text
         before = path.stat().st_mtime_ns
-        assert fleet.sweep(kill=True, phases=frozenset({"reconcile-derived"})) == []
+        assert fleet.sweep.run(kill=True, phases=frozenset({"reconcile-derived"})) == []
         assert path.stat().st_mtime_ns == before

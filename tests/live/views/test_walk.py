@@ -22,7 +22,7 @@ def test_a_person_is_walked_through_all_that_waits(scene):
     with scene.fleet() as fleet:
         for number, slug in enumerate(("one", "two", "three", "four")):
             worked(scene, fleet, slug, path=f"{slug}.txt", more="verify = 'test -f one.txt'\n")
-            assert len(fleet.to_review()) == number + 1
+            assert len(fleet.reviews.waiting()) == number + 1
         ann = Person(scene, "review", EDITOR=editor(scene, "two.txt:1 say more"))
         seen = ann.sees(QUESTION)
         for words in ("1 of 4", "one  p/one, by", "a word", "one.txt | 1 +"):
@@ -44,8 +44,8 @@ def test_a_person_is_walked_through_all_that_waits(scene):
         ann.ends()
         assert place(fleet, "one") == ("in_progress", "finisher")
         assert place(fleet, "two") == ("blocked", "fix")
-        assert fleet.task(project="p", slug="two")["reason"] == "two.txt:1 say more\n    > one two"
-        assert [each["slug"] for each in fleet.to_review()] == ["three", "four"]
+        assert fleet.tasks.show(project="p", slug="two")["reason"] == "two.txt:1 say more\n    > one two"
+        assert [each["slug"] for each in fleet.reviews.waiting()] == ["three", "four"]
 
 
 @pytest.mark.req("PIPE-2")
@@ -57,7 +57,7 @@ def test_nothing_is_sent_back_without_a_word_and_one_that_somebody_else_judged_d
         ann.sees(QUESTION)
         ann.says("s")
         assert "nothing was sent back" in ann.sees(QUESTION)
-        fleet.judge(project="p", slug="one", verdict="accept")
+        fleet.reviews.judge(project="p", slug="one", verdict="accept")
         ann.says("a")
         assert "cannot review task p/one" in ann.sees("2 of 2")
         ann.sees(QUESTION)
@@ -76,7 +76,7 @@ def test_without_an_editor_the_comments_are_a_line_at_the_terminal(scene):
         assert "EDITOR names the one to use" in ann.sees("in a line: ")
         ann.says("one.txt:1 say more")
         assert "p/one is sent back" in ann.ends()
-        assert fleet.task(project="p", slug="one")["reason"].startswith("one.txt:1 say more")
+        assert fleet.tasks.show(project="p", slug="one")["reason"].startswith("one.txt:1 say more")
 
 
 @pytest.mark.req("CLI-2")
@@ -108,4 +108,4 @@ def test_up_asks_for_engine_autonomy_and_review_and_writes_what_was_said(scene):
     again = Person(scene, "up").ends()
     assert "nothing was changed" in again
     with scene.fleet() as fleet:
-        assert fleet.coord_stop("p", "the test is over")["stopped"]
+        assert fleet.coord.stop("p", "the test is over")["stopped"]

@@ -18,7 +18,7 @@ def test_logs_and_peek_show_what_an_agent_showed_and_not_what_tmux_adds_when_it_
         scene.exited(fleet, ident)
         scene.shows(fleet, ident, "two")
         live = [scene.program(verb, ident).out for verb in ("logs", "peek")]
-        fleet.settle(ident)
+        fleet.sessions.settle(ident)
     assert live == ["one\n\ntwo\n"] * 2
     assert scene.program("logs", ident).out == "one\n\ntwo\n"
 
@@ -49,7 +49,7 @@ def test_an_agent_that_showed_nothing_has_an_empty_log(scene):
         scene.without_hint(fleet)
         ident = scene.dispatch(fleet, "t", "true")
         scene.exited(fleet, ident)
-        fleet.settle(ident)
+        fleet.sessions.settle(ident)
     assert scene.program("logs", ident).ok().out == ""
 
 
@@ -68,11 +68,11 @@ def test_a_coordinator_coordinates_and_stopping_it_says_how_it_ended(either):
 def test_stopping_says_the_same_when_somebody_else_has_settled_and_archived_it_meanwhile(either, once):
     with either.fleet() as fleet:
         either.without_hint(fleet)
-        ident = fleet.coord_spawn(COORD)["id"]
+        ident = fleet.coord.start(COORD)["id"]
         either.launched(fleet, ident)
         fleet.funnel.watcher = once("before", "publish logs/", lambda: either.program("settle", ident).ok())
-        assert fleet.stop(ident) == {"id": ident, "settled": True, "exec_state": "blocked", "left": []}
-        assert fleet.dispatches() == []
+        assert fleet.dispatches.stop(ident) == {"id": ident, "settled": True, "exec_state": "blocked", "left": []}
+        assert fleet.dispatches.list() == []
 
 
 @pytest.mark.req("MERGE-6")
@@ -81,7 +81,7 @@ def test_land_counts_the_commits_that_it_lists(scene):
         script = "write a.txt 1\ncommit Add one\nwrite a.txt 2\ncommit Add two\ndone\n"
         scene.dispatch(fleet, "t", engine="scripted", script=script)
         scene.ended(fleet)
-        fleet.merge(project="p", slug="t")
+        fleet.merge.task(project="p", slug="t")
     *titles, last = scene.program("land", "-p", "p", "--dry-run").ok().out.splitlines()
     assert [title.split(maxsplit=1)[1] for title in titles] == ["Merge t", "Add two", "Add one"]
     assert last == "3 commits of fleet/main would land on main"
@@ -95,7 +95,7 @@ def test_merging_work_without_commits_says_that_there_was_nothing_to_merge(eithe
     said = either.program("merge", "t", "-p", "p").ok()
     assert said.out == "p/t had nothing that was not merged; it is archived\n"
     with either.fleet() as fleet:
-        assert fleet.task(project="p", slug="t")["archived"]
+        assert fleet.tasks.show(project="p", slug="t")["archived"]
 
 
 @pytest.mark.req("ADO-11", "SWEEP-8")
@@ -103,10 +103,10 @@ def test_a_kept_worktree_is_listed_once_and_its_claim_stays_as_it_was(either):
     either.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
     with either.fleet() as fleet:
         either.killed(fleet, "t")
-        fleet.retry(project="p", slug="t")
+        fleet.tasks.retry(project="p", slug="t")
         either.killed(fleet, "t")
         (either.tree("t") / "new.txt").write_text("precious")
-        fleet.archive(project="p", slug="t")
+        fleet.tasks.archive(project="p", slug="t")
         for _ in range(2):
             said = either.program("clean", "--yes").ok().out
             assert said.count("has uncommitted work") == 1, said
@@ -118,11 +118,13 @@ def test_a_kept_worktree_is_listed_once_and_its_claim_stays_as_it_was(either):
 def test_the_things_of_a_bundle_count_among_those_of_its_owner(either):
     with either.fleet() as fleet:
         first = either.killed(fleet, "t")
-        assert {each["id"]: each["claims"] for each in fleet.dispatches()} == {first: 2}, "its tree and its directory"
-        fleet.retry(project="p", slug="t")
+        assert {each["id"]: each["claims"] for each in fleet.dispatches.list()} == {first: 2}, (
+            "its tree and its directory"
+        )
+        fleet.tasks.retry(project="p", slug="t")
         second = either.dispatch(fleet, "t", "sleep", "1000")
-        counts = {each["id"]: each["claims"] for each in fleet.dispatches()}
-        held = 4 + sum(each["kind"] == "cgroup" for each in fleet.claims())  # where the system has control groups
+        counts = {each["id"]: each["claims"] for each in fleet.dispatches.list()}
+        held = 4 + sum(each["kind"] == "cgroup" for each in fleet.claims.list())  # where the system has control groups
         assert counts[second] == held, "with its session and its prompt"
         assert counts.get(first, 0) == 0
     line = next(line for line in either.program("dispatches", "list").out.splitlines() if line.startswith(second))
@@ -133,7 +135,7 @@ def test_the_things_of_a_bundle_count_among_those_of_its_owner(either):
 def test_what_has_ended_and_is_archived_has_ended_already(scene, words):
     with scene.fleet() as fleet:
         ident = scene.killed(fleet, "t")
-        fleet.archive(project="p", slug="t")
+        fleet.tasks.archive(project="p", slug="t")
         scene.swept(fleet)
-        assert fleet.dispatches(ended=True) == []
+        assert fleet.dispatches.list(ended=True) == []
     scene.program(*words, ident).refused(14, f"{ident} has ended already: failed")

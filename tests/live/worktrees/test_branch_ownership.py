@@ -35,7 +35,7 @@ def test_a_copy_of_fleets_branch_is_not_adopted_although_it_has_the_mark(scene):
             WorktreeRefused, match="branch worker/b exists and is not provably of this project's agents"
         ):
             scene.dispatch(fleet, "b", engine="scripted", script=SCRIPT.format(slug="b"))
-        fleet.merge(project="p", slug="a")
+        fleet.merge.task(project="p", slug="a")
         assert scene.git("rev-parse", "worker/b") == left
 
 
@@ -43,7 +43,7 @@ def left_unmerged(scene, fleet) -> None:
     """A branch of a failed attempt whose worktree was released."""
     scene.dispatch(fleet, "a", engine="scripted", script="write a.txt a\ncommit Add a\nfail no\n")
     scene.ended(fleet)
-    fleet.archive(project="p", slug="a")
+    fleet.tasks.archive(project="p", slug="a")
     scene.swept(fleet)
     assert not scene.tree("a").exists()
     raw(fleet, "UPDATE tasks SET description = 'write b.txt b\ncommit Add b\ndone\n' WHERE slug = 'a'")
@@ -58,7 +58,7 @@ def test_without_a_reflog_a_marked_branch_is_adopted_only_where_fleet_left_it(sc
         if moved:
             scene.git("update-ref", "refs/heads/worker/a", scene.git("rev-parse", "main"))
             Path(scene.repository, ".git/logs/refs/heads/worker/a").unlink(missing_ok=True)
-        fleet.retry(project="p", slug="a")
+        fleet.tasks.retry(project="p", slug="a")
         if moved:
             with pytest.raises(WorktreeRefused, match="not provably of this project's agents"):
                 scene.dispatch(fleet, "a", engine="scripted")
@@ -84,7 +84,7 @@ def test_a_branch_from_before_there_were_marks_goes_with_its_worktree_when_it_is
     with scene.fleet() as fleet:
         finish(scene, fleet, "a")
         age(scene, fleet)
-        fleet.merge(project="p", slug="a")
+        fleet.merge.task(project="p", slug="a")
         assert scene.git("for-each-ref", "refs/heads/worker") == ""
 
 
@@ -96,16 +96,16 @@ def test_a_branch_from_before_there_were_marks_is_marked_when_its_worktree_goes_
         scene.ended(fleet)
         age(scene, fleet)
         if released:
-            fleet.archive(project="p", slug="a")
+            fleet.tasks.archive(project="p", slug="a")
             scene.swept(fleet)
             assert not scene.tree("a").exists()
         raw(fleet, "UPDATE tasks SET description = 'write b.txt b\ncommit Add b\ndone\n' WHERE slug = 'a'")
-        fleet.retry(project="p", slug="a")
+        fleet.tasks.retry(project="p", slug="a")
         scene.dispatch(fleet, "a", engine="scripted")
         scene.ended(fleet)
         assert " worker/a " in scene.git("config", "branch.worker/a.fleet")
         assert files_on(scene, "worker/a") == ["README", "a.txt", "b.txt"]
-        fleet.merge(project="p", slug="a")
+        fleet.merge.task(project="p", slug="a")
         assert scene.git("for-each-ref", "refs/heads/worker") == ""
 
 
@@ -115,5 +115,5 @@ def test_a_tree_that_is_not_under_fleets_lock_proves_nothing(scene):
         finish(scene, fleet, "a")
         age(scene, fleet)
         scene.git("worktree", "unlock", str(scene.tree("a")))
-        fleet.merge(project="p", slug="a")
+        fleet.merge.task(project="p", slug="a")
         assert "worker/a" in scene.git("for-each-ref", "refs/heads/worker")

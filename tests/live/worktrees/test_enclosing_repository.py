@@ -37,14 +37,14 @@ def outside(scene) -> tuple:
 def test_a_worktree_whose_making_was_killed_before_it_had_its_pointer_is_completed_in_itself(enclosed):
     before, tree = outside(enclosed), enclosed.tree("t")
     with enclosed.fleet() as fleet:
-        fleet.add(**TASK, title="T")
+        fleet.tasks.add(**TASK, title="T")
         maker = enclosed.halted("after", "git worktree add", "dispatch", "t")
         maker.kill()
         maker.wait(60)
         (tree / ".git").unlink()  # git writes it after its own entry, and rmtree may have it first
         enclosed.swept(fleet)
         assert claim_of(fleet, "worktree", slug="t").state == "allocating"
-        ident = fleet.dispatch(Wanted(**TASK, engine="shell", command=("sleep", "1000")))["id"]
+        ident = fleet.dispatches.start(Wanted(**TASK, engine="shell", command=("sleep", "1000")))["id"]
         assert outside(enclosed) == before
         enclosed.launched(fleet, ident)
         assert (tree / "README").read_text() == "a repository\n"
@@ -65,10 +65,10 @@ def test_a_worktree_whose_agent_removed_its_pointer_is_kept_and_said_and_its_wor
         enclosed.killed(fleet, "t")
         (tree / ".git").unlink()
         (tree / "half.txt").write_text("precious")
-        fleet.archive(**TASK)
+        fleet.tasks.archive(**TASK)
         with pytest.raises(FleetError):
-            fleet.keep(**TASK)
+            fleet.sweep.keep(**TASK)
         assert outside(enclosed) == before
-        assert any(str(tree) in line for line in standing(fleet.sweep(kill=True)))
+        assert any(str(tree) in line for line in standing(fleet.sweep.run(kill=True)))
         assert ((tree / "half.txt").read_text(), (tree / "README").exists()) == ("precious", True)
         assert outside(enclosed) == before

@@ -23,7 +23,7 @@ def merged(scene, fleet, slug: str) -> None:
     scene.dispatch(fleet, slug, engine="scripted", script=f"write {slug}.txt one\ncommit Add {slug}\ndone\n")
     scene.ended(fleet)
     assert status_of(fleet, slug) == ("to merge", None)
-    fleet.merge(project="p", slug=slug)
+    fleet.merge.task(project="p", slug=slug)
     assert scene.git("show", f"refs/heads/fleet/main:{slug}.txt") == "one"
 
 
@@ -31,7 +31,7 @@ def landed(scene, fleet) -> None:
     """The target is moved, nobody having it checked out."""
     Path(scene.repository, "fleet.toml").write_text('target = "main"\n')
     scene.git("checkout", "--quiet", "--detach")
-    assert fleet.land(project="p", dry=False)["moved"] is True
+    assert fleet.merge.land(project="p", dry=False)["moved"] is True
 
 
 @pytest.mark.req("MERGE-1")
@@ -44,9 +44,9 @@ def test_work_in_a_repository_with_sha_256_is_merged_landed_and_kept(scene):
         assert scene.git("show", "main:b.txt") == "one"
         scene.dispatch(fleet, "c", engine="scripted", script="write c.txt dirty\nexit 1\n")
         scene.ended(fleet)
-        fleet.abandon(project="p", slug="c", override=True)
-        fleet.archive(project="p", slug="c")
-        ref = fleet.keep(project="p", slug="c")["ref"]
+        fleet.tasks.abandon(project="p", slug="c", override=True)
+        fleet.tasks.archive(project="p", slug="c")
+        ref = fleet.sweep.keep(project="p", slug="c")["ref"]
         assert scene.git("show", f"{ref}:c.txt") == "dirty"
         assert len(scene.git("rev-parse", "HEAD")) == 64
 
@@ -73,7 +73,7 @@ def test_a_branch_in_the_way_is_refused_with_gits_reason_before_anything_is_writ
     shutil.copytree(scene.repository, other)
     scene.git("branch", branch, cwd=str(other))
     with scene.fleet() as fleet:
-        before = fleet.newest()
+        before = fleet.operations.newest()
         for words in (
             ("init", str(other)),
             ("up", str(other), "--engine", "shell", "--autonomy", "full", "--review", "none"),
@@ -81,10 +81,10 @@ def test_a_branch_in_the_way_is_refused_with_gits_reason_before_anything_is_writ
             said = scene.program(*words).refused(14, f"'refs/heads/{branch}' exists", "git branch -m")
             assert said.out == ""
         with pytest.raises(BranchBlocked):
-            fleet.register(str(other), "other")
-        assert (fleet.newest(), (other / "fleet.toml").exists()) == (before, False)
+            fleet.projects.register(str(other), "other")
+        assert (fleet.operations.newest(), (other / "fleet.toml").exists()) == (before, False)
         scene.git("branch", "-m", branch, "mine", cwd=str(other))
-        fleet.register(str(other), "other")
+        fleet.projects.register(str(other), "other")
 
 
 @pytest.mark.req("MERGE-1")

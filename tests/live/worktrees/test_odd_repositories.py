@@ -44,8 +44,8 @@ def test_a_worktree_with_submodules_is_kept_and_listed_and_its_removal_is_not_be
         add = ("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", scene.repository, "lib")
         scene.git(*add, cwd=str(tree))
         scene.git("commit", "--quiet", "--message=Add lib", cwd=str(tree))
-        fleet.archive(project="p", slug="t")
-        fleet.sweep(kill=True)
-        assert any("submodules" in line for line in standing(fleet.sweep(kill=True)))
+        fleet.tasks.archive(project="p", slug="t")
+        fleet.sweep.run(kill=True)
+        assert any("submodules" in line for line in standing(fleet.sweep.run(kill=True)))
         assert claim_of(fleet, "worktree", slug="t").state == "live"
     assert (tree / "lib/README").exists()

@@ -89,7 +89,7 @@ def test_no_command_of_a_rewritten_git_runs_and_the_tree_is_kept(scene, finished
         scene.program("task", "abandon", "t", "-p", PROJECT, "--reason", "no use")
         scene.program("task", "archive", "t", "-p", PROJECT)
     scene.program("clean")
-    finished.sweep(kill=True)
+    finished.sweep.run(kill=True)
     assert (ran.exists(), (scene.tree("t") / "src/a.txt").exists()) == (False, True)
 
 

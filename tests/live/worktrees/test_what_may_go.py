@@ -48,10 +48,10 @@ def trash_of(fleet) -> list[Path]:
 @pytest.mark.parametrize("flag", ["skip-worktree", "assume-unchanged"])
 def test_an_edit_hidden_from_git_keeps_the_tree_and_is_committed_with_the_rest(scene, finished, flag):
     file = hide(scene, flag)
-    assert any("README" in each for each in finished.merge(**TASK)["left"])
-    assert any("README" in line and flag in line for line in standing(finished.sweep(kill=True)))
+    assert any("README" in each for each in finished.merge.task(**TASK)["left"])
+    assert any("README" in line and flag in line for line in standing(finished.sweep.run(kill=True)))
     assert file.read_text() == "precious\n"
-    kept = finished.keep(**TASK)
+    kept = finished.sweep.keep(**TASK)
     assert scene.git("show", f"{kept['ref']}:README") == "precious"
     assert (kept["left"], file.exists()) == ([], False)
 
@@ -63,7 +63,7 @@ def test_flagged_files_that_nobody_changed_or_that_are_absent_hold_nothing_up(sc
     scene.git("update-index", "--assume-unchanged", "src/a.txt", cwd=tree)
     (tree / "README").unlink()
     os.utime(tree / "src/a.txt")
-    assert (finished.merge(**TASK)["left"], tree.exists()) == ([], False)
+    assert (finished.merge.task(**TASK)["left"], tree.exists()) == ([], False)
 
 
 @pytest.mark.req("ADO-11")
@@ -82,7 +82,7 @@ def test_ignored_files_that_cannot_be_made_again_are_put_aside_and_said_and_no_r
     assert not (folder / "node_modules").exists()
     assert (folder.stat().st_mode & 0o777, folder.parent.stat().st_mode & 0o777) == (0o700, 0o700)
     assert ".env" not in scene.git("log", "--all", "--name-only", "--format=")
-    assert any(folder.name in line for line in standing(finished.sweep(kill=True))), "clean lists it"
+    assert any(folder.name in line for line in standing(finished.sweep.run(kill=True))), "clean lists it"
     assert folder.exists()
 
 
@@ -93,9 +93,9 @@ def test_a_sweep_says_what_it_put_aside(either):
         either.without_hint(fleet)
         either.killed(fleet, "t")
         (either.tree("t") / ".env").write_text("secret")
-        fleet.archive(**TASK)
-        assert any("1 ignored files put aside" in each.action for each in fleet.sweep(kill=False))
-        actions = [each.action for each in fleet.sweep(kill=True)]
+        fleet.tasks.archive(**TASK)
+        assert any("1 ignored files put aside" in each.action for each in fleet.sweep.run(kill=False))
+        actions = [each.action for each in fleet.sweep.run(kill=True)]
         [folder] = trash_of(fleet)
         assert any(f"put aside in {folder}" in action for action in actions), actions
         assert ((folder / ".env").read_text(), either.tree("t").exists()) == ("secret", False)
@@ -108,19 +108,19 @@ def test_the_trash_is_announced_a_day_before_it_expires_and_deleted_only_after(e
         either.without_hint(fleet)
         either.killed(fleet, "t")
         (either.tree("t") / ".env").write_text("secret")
-        fleet.archive(**TASK)
-        fleet.sweep(kill=True)
+        fleet.tasks.archive(**TASK)
+        fleet.sweep.run(kill=True)
         [folder] = trash_of(fleet)
         now = fleet.clock.now()
-        assert not any("trash" in each for each in fleet.status()["reclaim"])
+        assert not any("trash" in each for each in fleet.views.status()["reclaim"])
         expire(fleet, now + DAY // 2)
-        assert any(folder.name in each and "expires in" in each for each in fleet.status()["reclaim"])
-        fleet.sweep(kill=True)
+        assert any(folder.name in each and "expires in" in each for each in fleet.views.status()["reclaim"])
+        fleet.sweep.run(kill=True)
         assert folder.exists()
         expire(fleet, now)
-        fleet.sweep(kill=False)
+        fleet.sweep.run(kill=False)
         assert folder.exists()
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         assert (folder.exists(), trash_of(fleet)) == (False, [])
 
 
@@ -131,13 +131,13 @@ def expire(fleet, until: int) -> None:
 @pytest.mark.req("SWEEP-3")
 def test_what_is_not_in_the_trash_of_this_home_is_never_deleted_for_its_row(scene, finished):
     (scene.tree("t") / ".env").write_text("secret")
-    finished.merge(**TASK)
+    finished.merge.task(**TASK)
     [folder] = trash_of(finished)
     theirs = Path(scene.root, "theirs")
     folder.rename(theirs)
     folder.symlink_to(theirs)
     expire(finished, 1)
-    assert any("not in the trash" in each.action for each in finished.sweep(kill=True))
+    assert any("not in the trash" in each.action for each in finished.sweep.run(kill=True))
     assert (theirs / ".env").read_text() == "secret"
     folder.unlink()
     theirs.rename(folder)
@@ -155,7 +155,7 @@ def test_files_that_fleet_copied_go_unless_somebody_changed_them(scene):
         scene.ended(fleet)
         assert (scene.tree("t") / "same.local").read_text() == "same"
         (scene.tree("t") / "changed.local").write_text("CHANGED")  # of the same size
-        fleet.merge(**TASK)
+        fleet.merge.task(**TASK)
         [folder] = trash_of(fleet)
         assert sorted(each.name for each in folder.iterdir()) == ["changed.local"]
 
@@ -167,7 +167,7 @@ def test_a_setting_names_what_is_disposable(scene, finished):
     (scene.tree("t") / "logs").mkdir()
     (scene.tree("t") / "logs/a.txt").write_text("a")
     (scene.tree("t") / "logs/b.md").write_text("b")
-    finished.merge(**TASK)
+    finished.merge.task(**TASK)
     [folder] = trash_of(finished)
     assert [str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file()] == ["logs/b.md"]
 
@@ -185,10 +185,10 @@ def test_what_does_not_fit_into_the_trash_keeps_its_tree(scene, finished):
     config = Path(scene.home, "config.toml")
     config.write_text(config.read_text() + '[trash]\nlimit = "1KB"\n')
     (scene.tree("t") / ".env").write_text("x" * 2_000)
-    assert any("trash.limit" in each for each in finished.merge(**TASK)["left"])
+    assert any("trash.limit" in each for each in finished.merge.task(**TASK)["left"])
     assert (scene.tree("t") / ".env").exists()
     with pytest.raises(GitRefused, match=r"trash\.limit"):
-        finished.keep(**TASK)
+        finished.sweep.keep(**TASK)
     (scene.tree("t") / ".env").unlink()
 
 
@@ -196,10 +196,10 @@ def test_what_does_not_fit_into_the_trash_keeps_its_tree(scene, finished):
 def test_what_cannot_be_put_aside_keeps_its_tree(scene, finished):
     Path(scene.home, "trash").write_text("in the way")
     (scene.tree("t") / ".env").write_text("secret")
-    assert any("could not be put aside" in each for each in finished.merge(**TASK)["left"])
+    assert any("could not be put aside" in each for each in finished.merge.task(**TASK)["left"])
     assert (scene.tree("t") / ".env").read_text() == "secret"
     Path(scene.home, "trash").unlink()
-    finished.sweep(kill=True)
+    finished.sweep.run(kill=True)
     assert not scene.tree("t").exists()
 
 
@@ -208,9 +208,9 @@ def test_a_removal_that_git_refuses_puts_back_what_was_put_aside(scene, finished
     (scene.tree("t") / ".env").write_text("secret")
     with monkeypatch.context() as patch:
         patch.setenv("PATH", scene.shim("git", " worktree remove "))
-        assert finished.merge(**TASK)["left"]
+        assert finished.merge.task(**TASK)["left"]
     assert ((scene.tree("t") / ".env").read_text(), trash_of(finished)) == ("secret", [])
-    finished.sweep(kill=True)
+    finished.sweep.run(kill=True)
     assert not scene.tree("t").exists()
 
 
@@ -236,11 +236,11 @@ def test_the_trash_counts_what_is_left_when_only_some_files_could_go_back(scene,
 def test_what_was_half_moved_is_counted_when_that_is_written_down(scene, finished):
     for name in (".env", "a.local"):
         (scene.tree("t") / name).write_text("secret")
-    finished.merge(**TASK)
+    finished.merge.task(**TASK)
     [folder] = trash_of(finished)
     (folder / "a.local").unlink()
     raw(finished, "UPDATE trash SET moved_at = NULL")  # as whoever was killed half-way leaves it
-    finished.sweep(kill=True)
+    finished.sweep.run(kill=True)
     assert counted(finished) == [(1, 6)]
 
 
@@ -257,10 +257,10 @@ def make_repository(path: Path, *, remote: str = "") -> None:
 def test_a_repository_inside_with_commits_of_its_own_keeps_the_tree(scene, finished, place):
     nested = scene.tree("t") / place
     make_repository(nested)
-    assert any(place in each for each in finished.merge(**TASK)["left"])
-    assert any("another repository" in line for line in standing(finished.sweep(kill=True)))
+    assert any(place in each for each in finished.merge.task(**TASK)["left"])
+    assert any("another repository" in line for line in standing(finished.sweep.run(kill=True)))
     with pytest.raises(GitRefused, match="another repository"):
-        finished.keep(**TASK)
+        finished.sweep.keep(**TASK)
     assert (nested / ".git/HEAD").exists()
     shutil.rmtree(nested / ".git")
 
@@ -269,7 +269,7 @@ def test_a_repository_inside_with_commits_of_its_own_keeps_the_tree(scene, finis
 def test_a_clone_inside_that_has_nothing_of_its_own_goes_with_what_is_around_it(scene, finished):
     make_repository(scene.tree("t") / "build/lib", remote=scene.repository)
     make_repository(scene.tree("t") / "vendor/lib", remote=scene.repository)
-    assert (finished.merge(**TASK)["left"], scene.tree("t").exists()) == ([], False)
+    assert (finished.merge.task(**TASK)["left"], scene.tree("t").exists()) == ([], False)
     [folder] = trash_of(finished)
     assert (folder / "vendor/lib/.git/HEAD").exists()
     assert not (folder / "build").exists()
@@ -295,8 +295,8 @@ def test_a_clone_in_a_disposable_folder_that_was_edited_keeps_the_tree(scene, fi
     clone = scene.tree("t") / "build/lib"
     make_repository(clone, remote=scene.repository)
     edit_clone(clone, how)
-    assert any("another repository" in each for each in finished.merge(**TASK)["left"])
-    finished.sweep(kill=True)
+    assert any("another repository" in each for each in finished.merge.task(**TASK)["left"])
+    finished.sweep.run(kill=True)
     assert (clone / ".git/HEAD").exists()
     assert not (clone.parent / "ran").exists()
     shutil.rmtree(clone)
@@ -309,10 +309,10 @@ def test_an_untracked_clone_is_never_committed_as_the_name_of_a_commit(scene, fi
     make_repository(clone, remote=scene.repository)
     if edited:
         (clone / "README").write_text("precious")
-    assert any("lib" in each for each in finished.merge(**TASK)["left"])
-    assert [each["committable"] for each in finished.kept_trees()] == [False]
+    assert any("lib" in each for each in finished.merge.task(**TASK)["left"])
+    assert [each["committable"] for each in finished.sweep.kept_trees()] == [False]
     with pytest.raises(GitRefused, match="another repository"):
-        finished.keep(**TASK)
+        finished.sweep.keep(**TASK)
     with pytest.raises(GitRefused, match="another repository"):
         finished.world.git.keep_dirty(scene.repository, str(scene.tree("t")), "t")
     assert scene.git("for-each-ref", "refs/fleet/kept") == ""
@@ -333,9 +333,9 @@ def test_a_tree_whose_git_was_made_anew_is_kept(scene, finished, how, tmp_path):
     (tree / "src/a.txt").write_text("precious")
     scene.git("add", "--all", cwd=tree)
     scene.git("commit", "--quiet", "-m", "hidden", cwd=tree)
-    assert finished.merge(**TASK)["left"]
-    finished.sweep(kill=True)
-    assert any("made anew" in line for line in standing(finished.sweep(kill=True)))
+    assert finished.merge.task(**TASK)["left"]
+    finished.sweep.run(kill=True)
+    assert any("made anew" in line for line in standing(finished.sweep.run(kill=True)))
     assert (tree / "src/a.txt").read_text() == "precious"
     shutil.rmtree(tree / ".git") if how == "directory" else (tree / ".git").unlink()
     (tree / ".git").write_text(pointer)
@@ -354,7 +354,7 @@ def killed_half_way(scene, request):
         scene.without_hint(fleet)
         scene.killed(fleet, "t")
         (scene.tree("t") / ".env").write_text("secret")
-        fleet.archive(**TASK)
+        fleet.tasks.archive(**TASK)
         remover = scene.halted(*request.param, "sweep")
         remover.kill()
         remover.wait(60)
@@ -376,13 +376,13 @@ def test_a_removal_killed_around_putting_aside_is_finished_by_the_next_sweep(sce
     assert not scene.tree("t").exists()
     folders = trash_of(killed_half_way)
     assert [(each / ".env").read_text() for each in folders] == ["secret"]
-    assert any("trash" in line for line in standing(killed_half_way.sweep(kill=True)))
+    assert any("trash" in line for line in standing(killed_half_way.sweep.run(kill=True)))
 
 
 @pytest.mark.req("ADO-10", "ADO-11", "STORE-6")
 @pytest.mark.parametrize("killed_half_way", MOMENTS[:3], indirect=True)
 def test_whoever_takes_the_task_up_after_such_a_kill_has_its_ignored_files(scene, killed_half_way):
-    killed_half_way.retry(**TASK)
+    killed_half_way.tasks.retry(**TASK)
     scene.launched(killed_half_way, scene.dispatch(killed_half_way, "t", "sleep", "1000"))
     assert (scene.tree("t") / ".env").read_text() == "secret"
     assert [each for each in trash_of(killed_half_way) if each.exists()] == []

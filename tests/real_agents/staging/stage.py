@@ -124,7 +124,9 @@ class Stage:
 
     def add(self, slug: str) -> None:
         with self.scene.fleet() as fleet:
-            fleet.add(project=PROJECT, title=f"Write {slug}", slug=slug, description="Write out.txt and commit it.")
+            fleet.tasks.add(
+                project=PROJECT, title=f"Write {slug}", slug=slug, description="Write out.txt and commit it."
+            )
 
     def dispatch(self, slug: str, *words: str) -> str:
         """`fleet dispatch`, as a person types it; the agent's id."""
@@ -137,7 +139,7 @@ class Stage:
     def agent(self, ident: str) -> dict[str, Any]:
         """As `fleet ps` has it; nothing once it has ended."""
         with self.scene.fleet() as fleet:
-            return next((each for each in fleet.agents() if each["id"] == ident), {})
+            return next((each for each in fleet.agents.list() if each["id"] == ident), {})
 
     def until_state(self, ident: str, wanted: str) -> dict[str, Any]:
         """Wait for a state; no dialog may come on the way, unless that is what is waited for."""
@@ -153,15 +155,15 @@ class Stage:
 
     def screen(self, ident: str) -> str:
         with self.scene.fleet() as fleet:
-            return fleet.screen(ident)
+            return fleet.agents.screen(ident)
 
     def task(self, slug: str) -> dict[str, Any]:
         with self.scene.fleet() as fleet:
-            return fleet.task(project=PROJECT, slug=slug)
+            return fleet.tasks.show(project=PROJECT, slug=slug)
 
     def journal(self, ident: str) -> dict[str, Any]:
         with self.scene.fleet() as fleet:
-            return fleet.journal(ident)
+            return fleet.dispatches.show(ident)
 
     def until_settled(self, slug: str) -> str:
         """Wait until nobody works on a task any more; what became of it."""

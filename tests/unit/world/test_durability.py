@@ -13,11 +13,11 @@ FLEET = str(Path(sys.executable).with_name("fleet"))
 
 LOG_TWICE = """
 import os, sys
-from fleet.api.acts import Acts
-acts = Acts.open(actor="t")
-acts.log(project="p", slug="t", message="warm")
+from fleet.api.fleet import Fleet
+fleet = Fleet.open(actor="t")
+fleet.tasks.log(project="p", slug="t", message="warm")
 os.write(2, b"<begin>")
-acts.log(project="p", slug="t", message="counted")
+fleet.tasks.log(project="p", slug="t", message="counted")
 os.write(2, b"<end>")
 """
 

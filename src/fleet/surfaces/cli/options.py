@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleet.api.looking import Looking
+from fleet.api.fleet import Fleet
 from fleet.errors.families import FleetError
 from fleet.surfaces.cli.hot.table import COMMON
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-    from fleet.api.fleet import Fleet
     from fleet.surfaces.cli.hot.table import Option
 
 Decorated = Any
@@ -57,9 +56,9 @@ class Slug(click.ParamType[str]):
         from click.shell_completion import CompletionItem
 
         try:
-            with Looking.open() as fleet:
+            with Fleet.open() as fleet:
                 project = fleet.project_here(ctx.params.get("project"))
-                found = fleet.slugs(project=project, prefix=incomplete)
+                found = fleet.graph.slugs(project=project, prefix=incomplete)
         except FleetError:
             return []
         return [CompletionItem(each["slug"], help=each["title"]) for each in found]
@@ -75,8 +74,8 @@ class ProjectName(click.ParamType[str]):
         from click.shell_completion import CompletionItem
 
         try:
-            with Looking.open() as fleet:
-                known = [each["name"] for each in fleet.projects()]
+            with Fleet.open() as fleet:
+                known = [each["name"] for each in fleet.projects.list()]
         except FleetError:
             return []
         return [CompletionItem(name) for name in known if name.startswith(incomplete)]
@@ -114,13 +113,6 @@ json_option = _JSON
 project_option = _PROJECT
 slug_argument = click.argument("slug", type=Slug())
 override_option = click.option("--override", is_flag=True, help="take the task away from whoever works on it")
-
-
-def whole_fleet() -> type[Fleet]:
-    """Everything that can be asked of fleet, for a command that seldom needs it."""
-    from fleet.api.fleet import Fleet
-
-    return Fleet
 
 
 def from_stdin(given: str | None) -> str | None:

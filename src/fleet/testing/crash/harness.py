@@ -201,7 +201,7 @@ def _carry_on(program: int, way: str) -> None:
 
 def _sweep(scene: Scene) -> list[str]:
     with scene.fleet("sweeper") as fleet:
-        return [f"{each.what}: {each.action}" for each in fleet.sweep(kill=True) if each.done]
+        return [f"{each.what}: {each.action}" for each in fleet.sweep.run(kill=True) if each.done]
 
 
 def _sweep_until_quiet(scene: Scene) -> list[str]:

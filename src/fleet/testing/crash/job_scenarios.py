@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fleet.api.jobs import Jobs
+from fleet.api.fleet import Fleet
 from fleet.testing.crash.scenarios import BYSTANDER, Scenario, add_bystander, until
 from fleet.testing.scene import PROJECT
 from fleet.verbs.jobs.begin import Asked
@@ -14,7 +14,6 @@ from fleet.verbs.jobs.begin import Asked
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.api.fleet import Fleet
     from fleet.testing.scene import Scene
 
 ITEMS = ("a", "b")
@@ -40,16 +39,16 @@ class JobScenario(Scenario):
     def finish(self, scene: Scene) -> list[str]:
         """Nothing at all may be left of it."""
         with _jobs(scene) as fleet:
-            for job in fleet.jobs():
+            for job in fleet.jobs.list():
                 if job["state"] not in {"done", "cancelled"}:
-                    fleet.cancel_job(job["id"], "the scene is over")
-                if fleet.dead_items(job["id"]):
-                    fleet.drop_items(job["id"], (), everything=True)
+                    fleet.jobs.cancel(job["id"], "the scene is over")
+                if fleet.jobs.dead_items(job["id"]):
+                    fleet.jobs.drop(job["id"], (), everything=True)
         return super().finish(scene)
 
 
-def _jobs(scene: Scene) -> Jobs:
-    return Jobs.open(scene.home, actor="tester")
+def _jobs(scene: Scene) -> Fleet:
+    return Fleet.open(scene.home, actor="tester")
 
 
 def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], None]:
@@ -65,8 +64,7 @@ def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], Non
 
 
 def _run(fleet: Fleet) -> None:
-    mine = Jobs(home=fleet.home, store=fleet.store, actor=fleet.actor, dispatch=None, funnel=fleet.funnel)
-    mine.run_job(Asked(project=PROJECT, file=f"{fleet.home}/job.yml"), lambda _event: None)
+    fleet.jobs.run(Asked(project=PROJECT, file=f"{fleet.home}/job.yml"), lambda _event: None)
 
 
 def _wait_for_sessions(scene: Scene) -> list[str]:
@@ -86,13 +84,13 @@ def _has_live_pane(fleet: Fleet) -> bool:
 def _check(scene: Scene) -> list[str]:
     """Resumed (or begun, when it never was), every item ends once."""
     with _jobs(scene) as fleet:
-        before = fleet.jobs()
+        before = fleet.jobs.list()
         if not before:
             _run(fleet)
         elif before[0]["state"] != "done":
-            fleet.resume_job(before[0]["id"], lambda _event: None)
-        (job,) = fleet.jobs()
-        found = {each["item"]: each["state"] for each in fleet.items(job["id"])}
+            fleet.jobs.resume(before[0]["id"], lambda _event: None)
+        (job,) = fleet.jobs.list()
+        found = {each["item"]: each["state"] for each in fleet.jobs.items(job["id"])}
         faults = [] if job["state"] == "done" else [f"the job is {job['state']}: {job['reason']}"]
         faults += [] if found == dict.fromkeys(ITEMS, "done") else [f"items: {found}"]
         titles = scene.git("log", "--no-merges", "--format=%s", job["branch"]).splitlines()

@@ -53,19 +53,19 @@ class Scenario:
         """End all work, archive all tasks, sweep: then nothing at all may be left, and the bystander must live."""
         alive = _bystander_lives(scene)
         with scene.fleet("finisher") as fleet:
-            for agent in fleet.agents():
-                fleet.kill(agent["id"], "the scene is over")
-            for task in list(fleet.tasks(project=PROJECT)):
+            for agent in fleet.agents.list():
+                fleet.dispatches.kill(agent["id"], "the scene is over")
+            for task in list(fleet.tasks.list(project=PROJECT)):
                 if task["status"] not in {"done", "failed", "abandoned"}:
-                    fleet.abandon(project=PROJECT, slug=task["slug"], override=True)
-                fleet.archive(project=PROJECT, slug=task["slug"])
+                    fleet.tasks.abandon(project=PROJECT, slug=task["slug"], override=True)
+                fleet.tasks.archive(project=PROJECT, slug=task["slug"])
             left = self._swept(scene, fleet)
         return [*(f"left: {each}" for each in left), *([] if alive else ["the bystander was touched"])]
 
     def _swept(self, scene: Scene, fleet: Fleet) -> list[str]:
         """What is left after a few sweeps; whoever tmux told of an agent's death may still be letting go of its things."""
         for _ in range(_SWEEPS):
-            fleet.sweep(kill=True)
+            fleet.sweep.run(kill=True)
             left = scene.leftovers()
             if not left:
                 break
@@ -102,18 +102,18 @@ def until(what: Callable[[], object]) -> None:
 def _add_task(scene: Scene) -> None:
     add_bystander(scene)
     with scene.fleet() as fleet:
-        fleet.add(project=PROJECT, title="T", slug="t")
+        fleet.tasks.add(project=PROJECT, title="T", slug="t")
 
 
 def _dispatch(fleet: Fleet) -> None:
-    fleet.dispatch(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
+    fleet.dispatches.start(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
 
 
 def _check_dispatch(scene: Scene) -> list[str]:
     """Either the agent works, or the task can be dispatched again. Nothing in between."""
     with scene.fleet() as fleet:
-        task = fleet.task(project=PROJECT, slug="t")
-        agents = fleet.agents()
+        task = fleet.tasks.show(project=PROJECT, slug="t")
+        agents = fleet.agents.list()
         if agents:
             return (
                 [] if task["assignee"] == agents[0]["id"] else [f"agent {agents[0]['id']}, assignee {task['assignee']}"]
@@ -121,10 +121,10 @@ def _check_dispatch(scene: Scene) -> list[str]:
         if task["status"] != "open":
             return [f"nobody works, but the task is {task['status']}"]
         try:
-            again = fleet.dispatch(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
+            again = fleet.dispatches.start(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
         except FleetError as error:
             return [f"it cannot be dispatched again: {error}"]
-        fleet.kill(again["id"], "tried")
+        fleet.dispatches.kill(again["id"], "tried")
     return []
 
 
@@ -159,15 +159,15 @@ def _no_session_yet(scene: Scene) -> None:
 
 
 def _launch(fleet: Fleet) -> None:
-    fleet.launch(fleet.find("t"))
+    fleet.sessions.launch(fleet.dispatches.find("t"))
 
 
 def _check_launch(scene: Scene) -> list[str]:
     """Nobody works, and the task can be tried again."""
     with scene.fleet() as fleet:
-        task = fleet.task(project=PROJECT, slug="t")
-        if fleet.agents() or task["status"] not in {"open", "blocked"}:
-            return [f"agents {fleet.agents()}, task {task['status']}"]
+        task = fleet.tasks.show(project=PROJECT, slug="t")
+        if fleet.agents.list() or task["status"] not in {"open", "blocked"}:
+            return [f"agents {fleet.agents.list()}, task {task['status']}"]
     return []
 
 
@@ -181,18 +181,18 @@ def _finished_agent(scene: Scene) -> None:
     with scene.fleet() as fleet:
         socket = fleet.world.tmux.socket
         subprocess.run(["tmux", "-N", "-S", socket, "set-hook", "-gu", "pane-died"], check=True, capture_output=True)
-        fleet.add(project=PROJECT, title="S", slug="s", description=SCRIPT)
-        ident = fleet.dispatch(Wanted(project=PROJECT, slug="s", engine="scripted"))["id"]
-        until(lambda: fleet.agents()[0]["state"] == "exited" and not fleet.world.processes.marked(ident))
+        fleet.tasks.add(project=PROJECT, title="S", slug="s", description=SCRIPT)
+        ident = fleet.dispatches.start(Wanted(project=PROJECT, slug="s", engine="scripted"))["id"]
+        until(lambda: fleet.agents.list()[0]["state"] == "exited" and not fleet.world.processes.marked(ident))
 
 
 def _settle(fleet: Fleet) -> None:
-    fleet.settle(fleet.find("s"))
+    fleet.sessions.settle(fleet.dispatches.find("s"))
 
 
 def _check_done(scene: Scene) -> list[str]:
     with scene.fleet() as fleet:
-        task = fleet.task(project=PROJECT, slug="s")
+        task = fleet.tasks.show(project=PROJECT, slug="s")
         over = task["status"] == "done" or (task["status"], task["stage"]) == ("in_progress", "finisher")
         faults = [] if over else [f"the task is {task['status']}"]
         if len(task["log"]) != 1:
@@ -208,33 +208,38 @@ def _check_done(scene: Scene) -> list[str]:
 def _working_agent(scene: Scene) -> None:
     _add_task(scene)
     with scene.fleet() as fleet:
-        fleet.add(project=PROJECT, title="S", slug="s", description="stubborn\ndaemon\nhang\n")
-        fleet.dispatch(Wanted(project=PROJECT, slug="s", engine="scripted"))
-        until(lambda: fleet.agents()[0]["state"] == "working" and "hang" in fleet.screen(fleet.find("s")))
+        fleet.tasks.add(project=PROJECT, title="S", slug="s", description="stubborn\ndaemon\nhang\n")
+        fleet.dispatches.start(Wanted(project=PROJECT, slug="s", engine="scripted"))
+        until(
+            lambda: (
+                fleet.agents.list()[0]["state"] == "working"
+                and "hang" in fleet.agents.screen(fleet.dispatches.find("s"))
+            )
+        )
 
 
 def _kill(fleet: Fleet) -> None:
-    fleet.kill(fleet.find("s"), "a test")
+    fleet.dispatches.kill(fleet.dispatches.find("s"), "a test")
 
 
 # merge ------------------------------------------------------------------------------------------------------------------
 def _done_task(scene: Scene) -> None:
     _finished_agent(scene)
     with scene.fleet() as fleet:
-        fleet.settle(fleet.find("s"))
+        fleet.sessions.settle(fleet.dispatches.find("s"))
 
 
 def _merge(fleet: Fleet) -> None:
-    fleet.merge(project=PROJECT, slug="s")
+    fleet.merge.task(project=PROJECT, slug="s")
 
 
 def _check_merge(scene: Scene) -> list[str]:
     """Merged once, or it can be merged now; the user's checkout is as it was."""
     faults = _check_done(scene)
     with scene.fleet() as fleet:
-        task = fleet.task(project=PROJECT, slug="s")
+        task = fleet.tasks.show(project=PROJECT, slug="s")
         if not task["archived"]:
-            fleet.merge(project=PROJECT, slug="s")
+            fleet.merge.task(project=PROJECT, slug="s")
     merges = scene.git("log", "--merges", "--format=%s", INTEGRATION).splitlines()
     if merges != ["Merge s"]:
         faults.append(f"merges on the integration branch: {merges}")
@@ -255,22 +260,22 @@ def _dead_agent(scene: Scene) -> None:
         socket = fleet.world.tmux.socket
         subprocess.run(["tmux", "-N", "-S", socket, "set-hook", "-gu", "pane-died"], check=True, capture_output=True)
         ident = scene.dispatch(fleet, "t", *HALF)
-        until(lambda: "committed" in fleet.screen(ident))
+        until(lambda: "committed" in fleet.agents.screen(ident))
         fleet.world.processes.kill_all(fleet.world.processes.marked(ident))
-        until(lambda: fleet.agents()[0]["state"] == "exited" and not fleet.world.processes.marked(ident))
+        until(lambda: fleet.agents.list()[0]["state"] == "exited" and not fleet.world.processes.marked(ident))
 
 
 def _resume(fleet: Fleet) -> None:
-    fleet.resume("t")
+    fleet.dispatches.resume("t")
 
 
 def _resume_again(scene: Scene) -> list[str]:
     """Whoever finds the resume dead resumes again: refused only when the successor is there."""
     with scene.fleet("again") as fleet:
         try:
-            fleet.resume("t")
+            fleet.dispatches.resume("t")
         except NotResumable as error:
-            return [] if fleet.agents() else [f"it cannot be resumed again: {error}"]
+            return [] if fleet.agents.list() else [f"it cannot be resumed again: {error}"]
         except FleetError as error:
             return [f"it cannot be resumed again: {error}"]
     return []
@@ -279,16 +284,16 @@ def _resume_again(scene: Scene) -> list[str]:
 def _check_resume(scene: Scene) -> list[str]:
     """One successor, with the work of the one before."""
     with scene.fleet() as fleet:
-        working = [agent["id"] for agent in fleet.agents()]
+        working = [agent["id"] for agent in fleet.agents.list()]
         faults = [] if len(working) == 1 else [f"agents at work: {working}"]
-        task = fleet.task(project=PROJECT, slug="t")
+        task = fleet.tasks.show(project=PROJECT, slug="t")
         if [task["assignee"]] != working or task["status"] != "in_progress":
             faults.append(f"the task is {task['status']}, with {task['assignee']}")
     return faults if scene.git("show", f"{task_branch('t')}:a.txt") == "hello" else [*faults, "its work was lost"]
 
 
 def _sweep(fleet: Fleet) -> None:
-    fleet.sweep(kill=True)
+    fleet.sweep.run(kill=True)
 
 
 SCENARIOS = {

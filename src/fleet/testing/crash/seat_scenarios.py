@@ -50,13 +50,13 @@ def _launched(fleet: Fleet, ident: str) -> Identity:
 def _old_coordinator(scene: Scene) -> None:
     add_bystander(scene)
     with scene.fleet() as fleet:
-        ident = fleet.coord_spawn(_coordinator(*SLEEPS))["id"]
+        ident = fleet.coord.start(_coordinator(*SLEEPS))["id"]
         _launched(fleet, ident)
     Path(scene.root, "old").write_text(ident, encoding="utf-8")
 
 
 def _replace(fleet: Fleet) -> None:
-    fleet.coord_replace(_coordinator(*PROVES, proof=_LONG))
+    fleet.coord.replace(_coordinator(*PROVES, proof=_LONG))
 
 
 def _start_over(scene: Scene) -> list[str]:
@@ -65,7 +65,7 @@ def _start_over(scene: Scene) -> list[str]:
 
         def over() -> bool:
             with contextlib.suppress(CoordinatorLives, GateHeld):
-                fleet.coord_spawn(_coordinator(*PROVES))
+                fleet.coord.start(_coordinator(*PROVES))
             return _seat(fleet)["candidate"] is None
 
         until(over)
@@ -76,7 +76,7 @@ def _check_seat(scene: Scene) -> list[str]:
     """One coordinator lives, it is in the seat, and it was told once what it has to know."""
     with scene.fleet() as fleet:
         holder = _seat(fleet)["holder"]
-        living = [agent["id"] for agent in fleet.agents()]
+        living = [agent["id"] for agent in fleet.agents.list()]
         told = fleet.store.read(lambda rows: rows.all(q.ALL_MESSAGES))
     faults = [] if living == [holder] else [f"{holder} is in the seat, and {living} live"]
     proven = [row["dispatch"] for row in told if row["kind"] == "resume"]
@@ -108,12 +108,12 @@ def _prove(fleet: Fleet) -> None:
     try:
         with Fleet.open(fleet.home) as mine:
             mine.funnel.watcher = fleet.funnel.watcher
-            told = [message["id"] for message in mine.tick(PROJECT)["messages"]]
+            told = [message["id"] for message in mine.coord.tick(PROJECT)["messages"]]
             applied = root / "applied"
             before = applied.read_text(encoding="utf-8").split() if applied.exists() else []
             applied.write_text("\n".join(dict.fromkeys([*before, *told])), encoding="utf-8")
             if told:
-                mine.acknowledge(told)
+                mine.messages.acknowledge(told)
     finally:
         for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", VARIABLE):
             del os.environ[name]
@@ -126,7 +126,7 @@ def _tick_again(scene: Scene) -> list[str]:
         def over() -> bool:
             _prove(fleet)
             waiting = fleet.store.read(lambda rows: rows.all(q.ALL_MESSAGES))
-            return not fleet.coordinator(PROJECT)["retiring"] and all(row["acknowledged_at"] for row in waiting)
+            return not fleet.coord.show(PROJECT)["retiring"] and all(row["acknowledged_at"] for row in waiting)
 
         until(over)
     return []
@@ -151,18 +151,18 @@ def _handed_off(scene: Scene) -> None:
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", *HALF)
         until(lambda: "Add a" in scene.git("log", "--format=%s", task_branch("t")))
-        fleet.hand_off(ident, reason="full", written="mind the gap")
+        fleet.coord.hand_off(ident, reason="full", written="mind the gap")
     Path(scene.root, "old").write_text(ident, encoding="utf-8")
 
 
 def _drain(fleet: Fleet) -> None:
-    fleet.drained(fleet.handoffs(PROJECT)[0]["id"], limit=_LONG)
+    fleet.coord.finish_handoff(fleet.coord.handoffs(PROJECT)[0]["id"], limit=_LONG)
 
 
 def _drain_again(scene: Scene) -> list[str]:
     """Whoever comes later sweeps, and drains what waits."""
     with scene.fleet("again") as fleet:
-        fleet.sweep(kill=True)
+        fleet.sweep.run(kill=True)
         try:
             _drain(fleet)
         except FleetError as error:
@@ -174,10 +174,10 @@ def _check_drain(scene: Scene) -> list[str]:
     """One successor, in the bundle, with the work and the words of the one before."""
     old = Path(scene.root, "old").read_text(encoding="utf-8")
     with scene.fleet() as fleet:
-        [entry], task = fleet.handoffs(PROJECT), fleet.task(project=PROJECT, slug="t")
-        living = [agent["id"] for agent in fleet.agents()]
+        [entry], task = fleet.coord.handoffs(PROJECT), fleet.tasks.show(project=PROJECT, slug="t")
+        living = [agent["id"] for agent in fleet.agents.list()]
         prompts = [fleet.files_of_home(f"{paths.INBOX}/{name}") for name in fleet.files.names(paths.INBOX)]
-        lineage = [fleet.journal(ident)["predecessor"] for ident in living]
+        lineage = [fleet.dispatches.show(ident)["predecessor"] for ident in living]
     faults = [] if (entry["state"], [entry["successor"]]) == ("done", living) else [f"{entry}, and {living} live"]
     if ([task["assignee"]], lineage) != (living, [old]):
         faults.append(f"the task is with {task['assignee']}, after {lineage}")

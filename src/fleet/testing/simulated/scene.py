@@ -61,7 +61,7 @@ class SimulatedScene:
         self._opened: list[Fleet] = []
         _make_repository(self.repository)
         self.fleet = self.open()
-        self.fleet.register(self.repository, PROJECT)
+        self.fleet.projects.register(self.repository, PROJECT)
 
     # who acts ---------------------------------------------------------------------------------------------------------
     def open(self, actor: str | None = "tester", process: Process | None = None) -> Fleet:
@@ -91,16 +91,16 @@ class SimulatedScene:
     def dispatch(self, slug: str, fleet: Fleet | None = None) -> str:
         """Add a task if it is missing, and make a session for its agent. The session's command has not begun yet."""
         fleet = fleet or self.fleet
-        if not fleet.slugs(project=PROJECT, prefix=slug):
-            fleet.add(project=PROJECT, title=slug, slug=slug)
-        return str(fleet.dispatch(Wanted(project=PROJECT, slug=slug, engine="shell", command=_COMMAND))["id"])
+        if not fleet.graph.slugs(project=PROJECT, prefix=slug):
+            fleet.tasks.add(project=PROJECT, title=slug, slug=slug)
+        return str(fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="shell", command=_COMMAND))["id"])
 
     def launch(self, ident: str) -> Process:
         """Let the session's command do its work: it becomes the agent."""
         process = self.pane(ident).process
         fleet = self.open(actor=None, process=process)
         with self.machine.surroundings(process):
-            launched = fleet.launch(ident)
+            launched = fleet.sessions.launch(ident)
         fleet.close()
         if launched.lease >= 0:
             os.close(launched.lease)
@@ -124,7 +124,7 @@ class SimulatedScene:
     def report(self, ident: str, slug: str) -> None:
         """The agent says that it is done."""
         with self.speaking(ident) as fleet:
-            fleet.done(project=PROJECT, slug=slug)
+            fleet.tasks.done(project=PROJECT, slug=slug)
 
     # the outside ------------------------------------------------------------------------------------------------------
     def agent(self, ident: str) -> Process:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fleet.model.agents.dialect import Dialect
-    from fleet.store.transaction import Row, Rows, Store, Tx
+    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.verbs.context import Committer
 
     Decide = Callable[[Tx, Row], tuple[Heard, Row]]
 
@@ -47,13 +48,12 @@ class Reply:
 class Desk:
     """One event of one agent, and what is needed to answer it."""
 
-    __slots__ = ("at", "commit", "dialect", "dispatch", "event", "fresh", "store", "told")
+    __slots__ = ("at", "by", "dialect", "dispatch", "event", "fresh", "store", "told")
 
     def __init__(
         self,
         *,
-        store: Store,
-        commit: Callable[[Change], Row],
+        by: Committer,
         dialect: Dialect,
         dispatch: str,
         event: str,
@@ -61,8 +61,8 @@ class Desk:
         at: int,
         fresh: str,
     ) -> None:
-        self.store = store
-        self.commit = commit
+        self.by = by
+        self.store = by.store
         self.dialect = dialect
         self.dispatch = dispatch
         self.event = event
@@ -262,7 +262,7 @@ def _written(desk: Desk, decide: Decide) -> Row:
         tx.note(event=desk.event, state=heard.state, detail=heard.detail or None)
         return result
 
-    return desk.commit(Change(f"hook {desk.event} of {desk.dispatch}", work))
+    return desk.by.commit(Change(f"hook {desk.event} of {desk.dispatch}", work))
 
 
 def _lift(tx: Tx, desk: Desk, heard: Heard) -> None:

@@ -36,14 +36,14 @@ def answered(desk: Desk, ident: str, clock: Clock, is_alone: Callable[[], bool])
         if row is None or row["closed_at"] is not None:
             return None
         if row["answer"] is not None:
-            return _said(desk, row) if desk.commit(_taken(desk, ident, clock.now()))["taken"] else None
+            return _said(desk, row) if desk.by.commit(_taken(desk, ident, clock.now()))["taken"] else None
         clock.wait(LOOK_AGAIN)
-    if desk.commit(_given_up(desk, ident))["taken"]:
+    if desk.by.commit(_given_up(desk, ident))["taken"]:
         return None
     row = desk.store.read(lambda rows: rows.one(q.QUESTION_BY_ID, id=ident))  # it came with the last tick
     if row is None or row["closed_at"] is not None or row["answer"] is None:
         return None
-    return _said(desk, row) if desk.commit(_taken(desk, ident, clock.now()))["taken"] else None
+    return _said(desk, row) if desk.by.commit(_taken(desk, ident, clock.now()))["taken"] else None
 
 
 def _given_up(desk: Desk, ident: str) -> Change:
@@ -96,7 +96,7 @@ def something_to_say(desk: Desk, clock: Clock, is_alone: Callable[[], bool]) -> 
         if not quiet and clock.ticks() > begun + SETTLING:
             return []
         found: list[Row] = (
-            desk.commit(messages.taken(desk.dispatch, "woken"))["messages"] if quiet and known["waiting"] else []
+            desk.by.commit(messages.taken(desk.dispatch, "woken"))["messages"] if quiet and known["waiting"] else []
         )
         if found or _left_alone(clock, is_alone):
             return found

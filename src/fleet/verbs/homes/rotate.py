@@ -19,27 +19,28 @@ from fleet.verbs.views.operations import FOREVER
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from fleet.store.transaction import Row, Store, Tx
+    from fleet.verbs.context import Ground
     from fleet.world.files.files import Files
 
 STEP = 5_000
 _NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
 
 
-def rotate(store: Store, files: Files, *, before: int, commit: Callable[[Change], Any]) -> dict[str, Any]:
+def rotate(ground: Ground, *, before: int) -> dict[str, Any]:
     """Move every operation older than a time, but the newest, into the archive."""
-    moved = _finish_interrupted(store, files, commit)
+    moved = _finish_interrupted(ground)
     made: list[str] = []
     while True:
-        rows = store.read(lambda snapshot: snapshot.all(q.OPERATIONS_TO_ROTATE, before=before, most=STEP))
+        rows = ground.store.read(lambda snapshot: snapshot.all(q.OPERATIONS_TO_ROTATE, before=before, most=STEP))
         if not rows:
             return {"moved": moved, "files": made}
         name = f"{rows[0]['seq']:012d}-{rows[-1]['seq']:012d}.jsonl.gz"
-        files.publish(f"{paths.OPERATIONS}/{name}", _compressed(rows))
+        ground.world.files.publish(f"{paths.OPERATIONS}/{name}", _compressed(rows))
         made.append(name)
-        moved += commit(_forget(rows[0]["seq"], rows[-1]["seq"]))["forgotten"]
+        moved += ground.commit(_forget(rows[0]["seq"], rows[-1]["seq"]))["forgotten"]
 
 
 def archived(files: Files) -> Iterator[Row]:
@@ -54,14 +55,15 @@ def _rows_of(files: Files, name: str) -> Iterator[Row]:
     return map(json.loads, text.split("\n")[:-1])
 
 
-def _finish_interrupted(store: Store, files: Files, commit: Callable[[Change], Any]) -> int:
+def _finish_interrupted(ground: Ground) -> int:
     """Forget what is in a file already. So no file is made that another has the name of."""
+    store, files = ground.store, ground.world.files
     oldest = store.read(lambda rows: rows.all(q.OPERATIONS_AFTER, after=0, until=FOREVER, most=1))
     moved = 0
     for name in _archives(files):
         first, last = (int(part) for part in _NAME.fullmatch(name).groups())  # type: ignore[union-attr]
         if oldest and last >= oldest[0]["seq"] and _is_kept(store, files, name, (first, last)):
-            moved += commit(_forget(first, last))["forgotten"]
+            moved += ground.commit(_forget(first, last))["forgotten"]
     return moved
 
 

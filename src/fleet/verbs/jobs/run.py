@@ -185,6 +185,7 @@ class Runner:
     def _work_off(self, part: str) -> None:
         """Until no item of this part is left to do."""
         while True:
+            self._ground.forget()
             self._obey()
             self._conclude(self._looked_at(part), part)
             self._merge(part)

@@ -13,7 +13,7 @@ from fleet.world.git import locks, pointers, refs, worktree_status
 from fleet.world.process.programs import Done
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from fleet.world.process.programs import Programs
 
@@ -61,8 +61,8 @@ class Git:
         self._programs = programs
         self.funnel = programs.funnel
         self._home = home
-        # The repositories of all projects, asked for when a worktree points to one that is not known yet. None: any will do.
-        self.repositories: Callable[[], Iterable[str]] | None = None
+        # The repositories of all projects: a worktree that points to another one is not believed. None: any will do.
+        self.repositories: frozenset[str] | None = None
         self._known: frozenset[str] = frozenset()
         # Whether whoever may hold one of git's locks can be seen from here.
         self._sees_everyone = sees_everyone
@@ -426,7 +426,7 @@ class Git:
 
     def _knows(self, common: str) -> bool:
         if self.repositories is not None and common not in self._known:
-            self._known = frozenset(os.path.realpath(git_dir(each)) for each in self.repositories())
+            self._known = frozenset(os.path.realpath(git_dir(each)) for each in self.repositories)
         return self.repositories is None or common in self._known
 
 

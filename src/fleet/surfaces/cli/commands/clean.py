@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.api.running import PHASES
+from fleet.api.homes.sweep import PHASES
 from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
@@ -42,7 +42,7 @@ def rotate_operations(**given: Any) -> None:
       fleet maintenance rotate-operations --older-than 30d
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.rotate_operations(older_than=given["older_than"])
+        done = fleet.operations.rotate(older_than=given["older_than"])
     if given["json"]:
         terminal.say_json(done)
     else:
@@ -70,7 +70,7 @@ def sweep_leaks(phases: tuple[str, ...], **given: Any) -> None:
       fleet maintenance sweep-leaks --kill
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        found = fleet.sweep(kill=given["kill"], phases=frozenset(phases or PHASES))
+        found = fleet.sweep.run(kill=given["kill"], phases=frozenset(phases or PHASES))
     if given["json"]:
         terminal.say_json([asdict(each) for each in found])
     else:
@@ -88,7 +88,7 @@ def prune_dispatch_archive(older_than: str, **given: Any) -> None:
       fleet maintenance prune-dispatch-archive --older-than 90d
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.prune_archive(older_than=older_than)
+        done = fleet.sweep.prune_archive(older_than=older_than)
     terminal.say_json(done) if given["json"] else terminal.say(
         f"{terminal.counted(done['pruned'], 'journal')} removed, {done['kept']} kept"
     )
@@ -120,13 +120,13 @@ def clean(**given: Any) -> None:
     """
     asking = not given["yes"] and not given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
-        found = fleet.sweep(kill=False)
+        found = fleet.sweep.run(kill=False)
         moving = [each for each in found if not each.standing]
         if moving and asking and not _is_wanted(found, len(moving)):
             terminal.say("nothing was cleaned up")
             return
         if moving and (given["yes"] or asking):
-            found = fleet.sweep(kill=True)
+            found = fleet.sweep.run(kill=True)
         if given["json"]:
             terminal.say_json([asdict(each) for each in found])
             return
@@ -144,14 +144,14 @@ def _is_wanted(found: list[Finding], count: int) -> bool:
 
 def _offer(fleet: Fleet) -> None:
     """Each worktree that nobody needs any more but that is kept because of what is in it."""
-    for tree in fleet.kept_trees():
+    for tree in fleet.sweep.kept_trees():
         terminal.say(f"{tree['why']} ({tree['project']}/{tree['task']}, which is archived)")
         choices = ["commit", "keep", "open"] if tree["committable"] else ["keep", "open"]
         commit = "commit it to a ref of its own and remove the worktree, " if tree["committable"] else ""
         said = f"{commit}keep it, or open it (its path is printed)"
         chosen = click.prompt(said, type=click.Choice(choices), default="keep")
         if chosen == "commit":
-            done = fleet.keep(project=tree["project"], slug=tree["task"])
+            done = fleet.sweep.keep(project=tree["project"], slug=tree["task"])
             terminal.say(f"kept as {done['ref']}; `git show {done['ref']}` shows it")
             for each in [*done["aside"], *done["left"]]:
                 terminal.say(each)

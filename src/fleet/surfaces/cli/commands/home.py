@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.api.homes import new_database
+from fleet.api.homes.homes import new_database
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 
@@ -34,7 +34,7 @@ def show(**given: Any) -> None:
       fleet home show --json
     """
     with Fleet.open() as fleet:
-        found = fleet.home_shown()
+        found = fleet.homes.show()
     if given["json"]:
         terminal.say_json(found)
         return
@@ -62,9 +62,9 @@ def repair(*, yes: bool, **given: Any) -> int:
       fleet home repair --yes
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        found = fleet.plan_repair()
+        found = fleet.homes.plan_repair()
         wanted = yes or (not given["json"] and _wanted(found))
-        done = fleet.repair_home() if wanted else found
+        done = fleet.homes.repair() if wanted else found
     if given["json"]:
         terminal.say_json(done)
     elif done["repaired"]:

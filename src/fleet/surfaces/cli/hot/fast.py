@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from fleet.api.acts import Acts
+from fleet.api.fleet import Fleet
 from fleet.model.text import jsontext
 from fleet.surfaces.cli.hot.table import COMMON, Hot, read_words
 
@@ -28,11 +28,11 @@ def parse(hot: Hot, words: list[str], *, short: bool) -> Values | None:
 def perform(hot: Hot, values: Values, *, short: bool) -> int:
     """Do it and say so."""
     as_json = values.pop("json", False)
-    with Acts.open(actor=values.pop("as", None)) as acts:
+    with Fleet.open(actor=values.pop("as", None)) as fleet:
         if short:
-            values["slug"] = acts.task_here(hot.usage)
-        values["project"] = acts.project_here(values.get("project"))
-        result = getattr(acts, hot.name)(**values)
+            values["slug"] = fleet.task_here(hot.usage)
+        values["project"] = fleet.project_here(values.get("project"))
+        result = getattr(fleet.tasks, hot.name)(**values)
     sys.stdout.write(f"{jsontext.dumps(result) if as_json else told(hot, result)}\n")
     return 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from fleet.api.session import Session
+from fleet.api.fleet import Fleet
 from fleet.errors.families import Superseded
 from fleet.model.names import DispatchId
 from fleet.model.text import escapes
@@ -22,14 +22,14 @@ def run(words: list[str]) -> int:
 
 def launch(ident: str) -> None:
     """Become the agent of a dispatch."""
-    with Session.open(make=False) as session:
+    with Fleet.open(make=False) as fleet:
         try:
-            made = session.launch(ident)
+            made = fleet.sessions.launch(ident)
         except Superseded as error:
             sys.stdout.write(f"fleet: {escapes.line(str(error))}\n")
             return
     sys.stdout.flush()
-    made.become(session.funnel)
+    made.become(fleet.funnel)
 
 
 def settle_soon(given: str) -> None:
@@ -38,5 +38,5 @@ def settle_soon(given: str) -> None:
         return
     ident = DispatchId(given.removeprefix("fleet-"), source="the session's name")
     if not detached():
-        with Session.open(make=False) as session:
-            session.settle_soon(ident)
+        with Fleet.open(make=False) as fleet:
+            fleet.sessions.settle_soon(ident)

@@ -33,13 +33,13 @@ def picked(fleet: Fleet, given: str | None, *, otherwise: str | None = None, end
     One that is to end is never meant by an empty answer.
     """
     if given:
-        return fleet.find(given)
+        return fleet.dispatches.find(given)
     asking = sys.stdin.isatty() and sys.stdout.isatty()
-    found = fleet.agents() if asking else []
+    found = fleet.agents.list() if asking else []
     if found:
         return _chosen(found, first=None if ending else "1")
     if otherwise:
-        return fleet.find(otherwise)
+        return fleet.dispatches.find(otherwise)
     what = "no agents at work" if asking else "name an agent: its id, a prefix of it, its task's slug, or @last"
     raise BadInput(what=what)
 

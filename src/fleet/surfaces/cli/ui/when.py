@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from fleet.model.text import moments
 
 if TYPE_CHECKING:
-    from fleet.api.acts import Acts
+    from fleet.api.fleet import Fleet
 
 
-def moment(given: str | None, fleet: Acts, *, back: bool = False) -> int | None:
+def moment(given: str | None, fleet: Fleet, *, back: bool = False) -> int | None:
     """A time as people write it, in their own time zone."""
     if given is None:
         return None

@@ -40,7 +40,7 @@ def attach(agent: str | None) -> None:
       fleet attach fix-login
     """
     with Fleet.open() as fleet:
-        words = fleet.attach_words(picked(fleet, agent))
+        words = fleet.agents.attach_words(picked(fleet, agent))
     sys.stdout.flush()
     become(fleet.funnel, words)
 
@@ -59,7 +59,7 @@ def peek(agent: str | None, **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         ident = picked(fleet, agent)
-        text = fleet.screen(ident, history=given["history"])
+        text = fleet.agents.screen(ident, history=given["history"])
     terminal.say_json({"id": ident, "screen": text}) if given["json"] else _show(text)
 
 
@@ -76,7 +76,7 @@ def logs(agent: str | None, **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         ident = agent if agent and _is_kept(fleet, agent) else picked(fleet, agent, otherwise="@last")
-        text = fleet.screen(ident, history=True)
+        text = fleet.agents.screen(ident, history=True)
     terminal.say_json({"id": ident, "output": text}) if given["json"] else _show(text)
 
 
@@ -107,7 +107,7 @@ def diff(slug: str, **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         project = fleet.project_here(given["project"])
-        text = fleet.diff(project=project, slug=slug, stat=given["stat"])
+        text = fleet.dispatches.diff(project=project, slug=slug, stat=given["stat"])
     if given["json"]:
         terminal.say_json({"project": project, "task": slug, "diff": text})
     elif not text and terminal.is_terminal():

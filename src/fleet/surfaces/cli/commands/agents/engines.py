@@ -55,7 +55,7 @@ def list_(**given: Any) -> None:
       fleet engine list
     """
     with Fleet.open() as fleet:
-        found = [_row(each) for each in fleet.engines().values()]
+        found = [_row(each) for each in fleet.engines.all().values()]
     if given["json"]:
         terminal.say_json(found)
         return
@@ -82,7 +82,7 @@ def show(name: str, **given: Any) -> None:
       fleet engine show claude > $FLEET_HOME/engines/mine.toml
     """
     with Fleet.open() as fleet:
-        found = fleet.engine(name)
+        found = fleet.engines.show(name)
     if given["json"]:
         terminal.say_json(_row(found))
         return
@@ -109,7 +109,7 @@ def check(name: str, autonomy: str | None, **given: Any) -> int:
       fleet engine check claude --autonomy edits
     """
     with Fleet.open() as fleet:
-        found = fleet.engine(name)
+        found = fleet.engines.show(name)
         answer = _Answer(found, quiet=given["json"])
         try:
             answer.look(fleet, (autonomy,) if autonomy else tuple(found.autonomy) or (None,))

@@ -38,7 +38,7 @@ def install(engine: str, **given: Any) -> None:
       fleet hooks install --engine claude --json
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.install_hooks(engine)
+        done = fleet.engines.install_hooks(engine)
     _told(done, "installed in", as_json=given["json"])
 
 
@@ -53,7 +53,7 @@ def uninstall(engine: str, **given: Any) -> None:
       fleet hooks uninstall
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.uninstall_hooks(engine)
+        done = fleet.engines.uninstall_hooks(engine)
     _told(done, "not in", as_json=given["json"])
 
 
@@ -75,7 +75,7 @@ def status(**given: Any) -> None:
       fleet hooks status --json
     """
     with Fleet.open() as fleet:
-        found = fleet.hooks()
+        found = fleet.engines.hooks()
     if given["json"]:
         terminal.say_json(found)
         return
@@ -113,7 +113,7 @@ def list_limits(**given: Any) -> None:
       fleet limits list --json
     """
     with Fleet.open() as fleet:
-        found = fleet.limits()
+        found = fleet.engines.limits()
     if given["json"]:
         terminal.say_json(found)
         return
@@ -139,7 +139,7 @@ def lift(engine: str, **given: Any) -> None:
       fleet limits lift claude
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.lift(engine)
+        done = fleet.engines.lift(engine)
     if given["json"]:
         terminal.say_json(done)
         return

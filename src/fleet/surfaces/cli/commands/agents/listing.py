@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.api.viewing import Viewing
+from fleet.api.fleet import Fleet
 from fleet.model.text.times import age
 from fleet.surfaces.cli.ui import terminal
 
@@ -18,8 +18,8 @@ _NARROW = (0, 2, 5, 7, 8, 10)
 
 def list_agents(**given: Any) -> None:
     """Who works on what."""
-    with Viewing.open() as fleet:
-        found = fleet.agents(given["project"])
+    with Fleet.open() as fleet:
+        found = fleet.agents.list(given["project"])
     if given["json"]:
         terminal.say_json(found)
         return

@@ -37,7 +37,7 @@ def message(words: tuple[str, ...], **given: Any) -> None:
         raise BadInput(what="say whom and what: `fleet message AGENT TEXT`, or `fleet message --all TEXT`")
     text = from_stdin(words[-1]) or ""
     with Fleet.open(actor=given["as"]) as fleet:
-        sent = fleet.message(text, agent=None if several else words[0], project=given["project"])
+        sent = fleet.messages.send(text, agent=None if several else words[0], project=given["project"])
     if given["json"]:
         terminal.say_json(sent)
         return
@@ -60,7 +60,7 @@ def inbox(**given: Any) -> None:
       fleet inbox --json
     """
     with Fleet.open() as fleet:
-        found = fleet.inbox()
+        found = fleet.messages.inbox()
         keep = ("id", "kind", "sender", "text")
         if given["json"]:
             terminal.say_json([{name: each[name] for name in keep} for each in found])
@@ -70,7 +70,7 @@ def inbox(**given: Any) -> None:
             if not found:
                 terminal.say("nothing waits for you")
         sys.stdout.flush()  # acknowledged is only what was shown
-        fleet.read([each["id"] for each in found])
+        fleet.messages.read([each["id"] for each in found])
 
 
 @click.command("questions")
@@ -84,7 +84,7 @@ def questions(**given: Any) -> None:
       fleet questions --json
     """
     with Fleet.open() as fleet:
-        found = fleet.questions()
+        found = fleet.messages.questions()
     if given["json"]:
         terminal.say_json(found)
         return
@@ -110,7 +110,7 @@ def answer(question: str, said: tuple[str, ...], **given: Any) -> None:
       fleet answer fix-login "Use OAuth"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _told(fleet.answer(question, list(said)), as_json=given["json"])
+        _told(fleet.messages.answer(question, list(said)), as_json=given["json"])
 
 
 @click.command("approve")
@@ -125,7 +125,7 @@ def approve(question: str, **given: Any) -> None:
       fleet approve fix-login
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _told(fleet.answer(question, ["allow"], kind="permission"), as_json=given["json"])
+        _told(fleet.messages.answer(question, ["allow"], kind="permission"), as_json=given["json"])
 
 
 @click.command("deny")
@@ -140,7 +140,7 @@ def deny(question: str, **given: Any) -> None:
       fleet deny 5c0ffee1 --reason "never touch the production database"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.answer(question, ["deny"], reason=given["reason"], kind="permission")
+        done = fleet.messages.answer(question, ["deny"], reason=given["reason"], kind="permission")
         _told(done, as_json=given["json"])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fleet.api.coordinating import ENGINE
+from fleet.api.agents.coord import ENGINE
 from fleet.api.fleet import Fleet
 from fleet.api.loop import Loop
 from fleet.errors.absent import NoCoordinator
@@ -56,7 +56,7 @@ def start(**given: Any) -> None:
       fleet coord start -p web --engine claude --autonomy edits
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        made = fleet.coord_spawn(_wanted(fleet, given))
+        made = fleet.coord.start(_wanted(fleet, given))
     _say_started(made, given)
 
 
@@ -74,7 +74,7 @@ def replace(**given: Any) -> None:
       fleet coord replace -p web --engine claude --autonomy edits --proof-timeout 600
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        made = fleet.coord_replace(_wanted(fleet, given))
+        made = fleet.coord.replace(_wanted(fleet, given))
     _say_started(made, given)
 
 
@@ -106,7 +106,7 @@ def status(**given: Any) -> None:
       fleet coord status -p web --json
     """
     with Fleet.open() as fleet:
-        seat = fleet.coordinator(fleet.project_here(given["project"]))
+        seat = fleet.coord.show(fleet.project_here(given["project"]))
     if given["json"]:
         terminal.say_json(seat)
         return
@@ -136,8 +136,8 @@ def tick(acknowledged: tuple[str, ...], **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         if acknowledged:
-            fleet.acknowledge(list(acknowledged))
-        told = fleet.tick(fleet.project_here(given["project"]))
+            fleet.messages.acknowledge(list(acknowledged))
+        told = fleet.coord.tick(fleet.project_here(given["project"]))
     if given["json"]:
         terminal.say_json(told)
     else:
@@ -199,10 +199,10 @@ def attach(project: str | None) -> None:
     """
     with Fleet.open() as fleet:
         name = fleet.project_here(project)
-        holder = fleet.coordinator(name)["holder"]
+        holder = fleet.coord.show(name)["holder"]
         if holder is None:
             raise NoCoordinator(project=name)
-        words = fleet.attach_words(holder)
+        words = fleet.agents.attach_words(holder)
     sys.stdout.flush()
     become(fleet.funnel, words)
 
@@ -218,7 +218,7 @@ def stop(reason: str, **given: Any) -> int:
       fleet coord stop -p web
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.coord_stop(fleet.project_here(given["project"]), reason)
+        done = fleet.coord.stop(fleet.project_here(given["project"]), reason)
     if given["json"]:
         terminal.say_json(done)
     elif done["stopped"]:

@@ -34,14 +34,14 @@ def handoff(agent: str | None, doc: Any, **given: Any) -> None:
     written = doc.read() if doc is not None else ""
     with Fleet.open(actor=given["as"]) as fleet:
         ident = fleet.speaker if agent is None and fleet.speaker else picked(fleet, agent)
-        entry = fleet.hand_off(ident, reason=given["reason"], written=written)
+        entry = fleet.coord.hand_off(ident, reason=given["reason"], written=written)
         if fleet.speaker is not None:
             fleet.world.start_fleet("drain", "--wait")  # it must outlive the agent that is speaking
         else:
             if not given["json"]:
                 terminal.warn(f"{ident} is asked to exit …")
             told = {name: entry[name] for name in ("changed", "warnings")}
-            entry = fleet.drained(entry["id"], limit=_PATIENCE) | told
+            entry = fleet.coord.finish_handoff(entry["id"], limit=_PATIENCE) | told
     if given["json"]:
         terminal.say_json(entry)
         return
@@ -72,9 +72,9 @@ def drain(project: str | None, *, wait: bool, **given: Any) -> None:
       fleet drain -p web --wait
     """
     with Fleet.open() as fleet:
-        entries = fleet.drain(project)
+        entries = fleet.coord.drain(project)
         if wait:
-            entries = [fleet.drained(entry["id"], limit=_PATIENCE) for entry in entries]
+            entries = [fleet.coord.finish_handoff(entry["id"], limit=_PATIENCE) for entry in entries]
     if given["json"]:
         terminal.say_json(entries)
         return
@@ -107,7 +107,7 @@ def list_(*, everywhere: bool, **given: Any) -> None:
       fleet handoffs list --all --json
     """
     with Fleet.open() as fleet:
-        entries = fleet.handoffs(None if everywhere else fleet.project_here(given["project"]))
+        entries = fleet.coord.handoffs(None if everywhere else fleet.project_here(given["project"]))
     if given["json"]:
         terminal.say_json(entries)
         return
@@ -130,7 +130,7 @@ def show(ident: str, **given: Any) -> None:
     if not ident.strip():
         raise BadInput(what="name a handoff; `fleet handoffs list` shows what there is")
     with Fleet.open() as fleet:
-        entry = fleet.handoff(ident)
+        entry = fleet.coord.handoff(ident)
     if given["json"]:
         terminal.say_json(entry)
     else:

@@ -25,7 +25,7 @@ def rc() -> None:
 
 def _say(project: str, to: str, given: dict[str, Any]) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.remote_control(project, to, key=given["key"])
+        done = fleet.projects.remote_control(project, to, key=given["key"])
     if given["json"]:
         terminal.say_json(done)
         return
@@ -70,7 +70,7 @@ def status(project: str, **given: Any) -> None:
       fleet rc status web
     """
     with Fleet.open() as fleet:
-        found = fleet.remote_control(project)
+        found = fleet.projects.remote_control(project)
     said = found["remote_control"] or "not said; the next coordinator says up"
     terminal.say_json(found) if given["json"] else terminal.say(f"remote control of {project}: {said}")
 

@@ -44,7 +44,7 @@ def list_claims(klass: str | None, kind: str | None, **given: Any) -> None:
       fleet claims list adoptable worktree --json
     """
     with Fleet.open() as fleet:
-        found = fleet.claims(klass, kind)
+        found = fleet.claims.list(klass, kind)
     if given["json"]:
         terminal.say_json(found)
         return
@@ -76,7 +76,7 @@ def disown(ident: str, kind: str, reason: str, **given: Any) -> None:
       fleet claims disown JOB --kind job_process --reason "that machine is gone"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.disown(ident, kind, reason)
+        done = fleet.claims.disown(ident, kind, reason)
     terminal.say_json(done) if given["json"] else terminal.say(f"{done['count']} claim(s) of {ident} given up")
 
 
@@ -110,7 +110,7 @@ def _content() -> str:
 @click.option("--tmux-socket", metavar="PATH", help="refuse on any other socket")
 def acquire_prompt(ident: str, **given: Any) -> int:
     """Publish a prompt, from standard input, for a dispatch that is made pending if there is none."""
-    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.acquire_prompt(ident, _content(), given))
+    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.claims.acquire_prompt(ident, _content(), given))
 
 
 @claims.command("release", hidden=True)
@@ -118,7 +118,7 @@ def acquire_prompt(ident: str, **given: Any) -> int:
 @click.option("--kind", required=True, metavar="KIND")
 def release(ident: str, kind: str) -> int:
     """Let go of one thing of a dispatch."""
-    return _answered(ident, kind, lambda fleet: fleet.release_prompt(ident, kind))
+    return _answered(ident, kind, lambda fleet: fleet.claims.release_prompt(ident, kind))
 
 
 @claims.command("rewrite-prompt", hidden=True)
@@ -126,14 +126,16 @@ def release(ident: str, kind: str) -> int:
 @click.option("--target-old-id", required=True, metavar="ID")
 def rewrite_prompt(ident: str, target_old_id: str) -> int:
     """Hand an inbox over to a new owner, with new content from standard input."""
-    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.rewrite_prompt(ident, target_old_id, _content()))
+    return _answered(
+        ident, "coord_prompt_inbox", lambda fleet: fleet.claims.rewrite_prompt(ident, target_old_id, _content())
+    )
 
 
 @claims.command("inspect", hidden=True)
 @click.argument("ident")
 def inspect(ident: str) -> int:
     """What a dispatch holds, each thing looked at anew."""
-    return _answered(ident, None, lambda fleet: fleet.inspect(ident))
+    return _answered(ident, None, lambda fleet: fleet.claims.inspect(ident))
 
 
 COMMANDS = {"claims": claims}

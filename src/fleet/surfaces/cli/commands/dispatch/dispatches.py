@@ -40,7 +40,7 @@ def list_(**given: Any) -> None:
       fleet dispatches list --unfinished --json
     """
     with Fleet.open() as fleet:
-        found = fleet.dispatches(given["project"], ended=not given["unfinished"])
+        found = fleet.dispatches.list(given["project"], ended=not given["unfinished"])
     if given["json"]:
         terminal.say_json(found)
     elif not found:
@@ -67,7 +67,7 @@ def show(agent: str | None, **given: Any) -> None:
       fleet dispatches show 3f2a9c01 --json
     """
     with Fleet.open() as fleet:
-        found = fleet.journal(agent if agent and _archived(fleet, agent) else picked(fleet, agent))
+        found = fleet.dispatches.show(agent if agent and _archived(fleet, agent) else picked(fleet, agent))
     if given["json"]:
         terminal.say_json(found)
         return
@@ -101,9 +101,9 @@ def settle(agent: str, not_ours: tuple[int, ...], **given: Any) -> None:
       fleet dispatches settle 3f2a9c01 --not-ours 4711
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        ident = fleet.find(agent)
-        excused = fleet.excuse(ident, not_ours)["not_ours"] if not_ours else []
-        done = fleet.settle(ident)
+        ident = fleet.dispatches.find(agent)
+        excused = fleet.dispatches.excuse(ident, not_ours)["not_ours"] if not_ours else []
+        done = fleet.sessions.settle(ident)
     if not done["settled"]:
         raise NotSettled(dispatch=ident, why=done["why"])
     if given["json"]:
@@ -128,7 +128,7 @@ def disown(ident: str, reason: str, **given: Any) -> None:
       fleet dispatches disown 3f2a9c01 --reason "that machine is gone"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.disown_dispatch(ident, reason)
+        done = fleet.homes.disown(ident, reason)
     if given["json"]:
         terminal.say_json(done)
         return

@@ -40,14 +40,16 @@ def resume(agent: str | None, **given: Any) -> int:
     if sum(chosen) != 1 or (given["force"] and not agent):
         raise BadInput(what="say one of: an id (perhaps with --force), --all, --list")
     with Fleet.open(actor=given["as"]) as fleet:
-        job = fleet.job_named(agent) if agent else None
+        job = fleet.jobs.named(agent) if agent else None
         if job:
             return resume_job(job, force=given["force"], actor=given["as"], as_json=given["json"])
         if agent:
-            return _one(fleet.resume(agent, project=given["project"], force=given["force"]), as_json=given["json"])
+            return _one(
+                fleet.dispatches.resume(agent, project=given["project"], force=given["force"]), as_json=given["json"]
+            )
         if given["everything"]:
-            return _all(fleet.resume_all(given["project"]), as_json=given["json"])
-        return _list(fleet.resumable(given["project"]), as_json=given["json"])
+            return _all(fleet.dispatches.resume_all(given["project"]), as_json=given["json"])
+        return _list(fleet.dispatches.resumable(given["project"]), as_json=given["json"])
 
 
 def _one(done: dict[str, Any], *, as_json: bool) -> int:

@@ -55,9 +55,9 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         offer_trust(fleet, project, as_json=given["json"])
-        fleet.check_start(Wanted(project=project, slug="", **_how(given, command)))
+        fleet.dispatches.check_start(Wanted(project=project, slug="", **_how(given, command)))
         whole = not rest and len(first) <= _TITLE
-        task = fleet.add(
+        task = fleet.tasks.add(
             project=project,
             title=first if len(first) <= _TITLE else f"{first[: _TITLE - 1]}…",
             slug=given["slug"],
@@ -65,7 +65,7 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
         )
         wanted = Wanted(project=project, slug=task["slug"], **_how(given, command))
         try:
-            done = fleet.dispatch(wanted)
+            done = fleet.dispatches.start(wanted)
         except FleetError:
             said = (
                 f"the task {project}/{task['slug']} was added all the same; `fleet dispatch {task['slug']}` starts it"
@@ -112,7 +112,7 @@ def dispatch(slug: str | None, command: tuple[str, ...], **given: Any) -> None:
         offer_trust(fleet, project, as_json=given["json"])
         kind = "coord" if given["coord_spawn"] else given["kind"]
         wanted = Wanted(project=project, slug=slug, kind=kind, wait=given["wait"], **_how(given, command))
-        done = fleet.coord_spawn(wanted) if given["coord_spawn"] else fleet.dispatch(wanted)
+        done = fleet.coord.start(wanted) if given["coord_spawn"] else fleet.dispatches.start(wanted)
     _told(done, as_json=given["json"])
 
 
@@ -132,7 +132,7 @@ def settle(given: str, *, hint: bool) -> int:
         session.settle_soon(given)
         return 0
     with Fleet.open() as fleet:
-        done = fleet.settle(fleet.find(given.removeprefix("fleet-")))
+        done = fleet.sessions.settle(fleet.dispatches.find(given.removeprefix("fleet-")))
     terminal.say(f"{done['id']}: {done.get('exec_state') or done['why']}")
     return 0
 
@@ -153,8 +153,8 @@ def stop(agent: str | None, **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         ident = picked(fleet, agent, ending=True)
         terminal.note(f"{ident} is asked to exit …")
-        done = fleet.stop(ident)
-        _ended(done, fleet.journal(done["id"]), as_json=given["json"])
+        done = fleet.dispatches.stop(ident)
+        _ended(done, fleet.dispatches.show(done["id"]), as_json=given["json"])
 
 
 @click.command("kill")
@@ -171,8 +171,8 @@ def kill(agent: str | None, reason: str, **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         ident = picked(fleet, agent, ending=True)
         terminal.note(f"{ident} is asked to exit …")
-        done = fleet.kill(ident, reason)
-        _ended(done, fleet.journal(done["id"]), as_json=given["json"])
+        done = fleet.dispatches.kill(ident, reason)
+        _ended(done, fleet.dispatches.show(done["id"]), as_json=given["json"])
 
 
 def _ended(done: dict[str, Any], journal: dict[str, Any], *, as_json: bool) -> None:

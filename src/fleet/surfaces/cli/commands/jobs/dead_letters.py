@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from fleet.api.jobs import Jobs
+from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 
@@ -37,8 +37,8 @@ def list_(ident: str, **given: Any) -> None:
       fleet job dlq list @last
       fleet job dlq list 3f2a9c01 --json
     """
-    with Jobs.open() as fleet:
-        found = fleet.dead_items(fleet.find_job(ident))
+    with Fleet.open() as fleet:
+        found = fleet.jobs.dead_items(fleet.jobs.find(ident))
     if given["json"]:
         terminal.say_json(found)
         return
@@ -61,8 +61,8 @@ def show(ident: str, item: str, **given: Any) -> None:
     Examples:
       fleet job dlq show @last 0c4e1b
     """
-    with Jobs.open() as fleet:
-        found = fleet.item(fleet.find_job(ident), item)
+    with Fleet.open() as fleet:
+        found = fleet.jobs.item(fleet.jobs.find(ident), item)
     if given["json"]:
         terminal.say_json(found)
         return
@@ -89,8 +89,8 @@ def retry(ident: str, items: tuple[str, ...], **given: Any) -> None:
       fleet job dlq retry @last 0c4e1b
       fleet job dlq retry 3f2a9c01 --all
     """
-    with Jobs.open(actor=given["as"]) as fleet:
-        done = fleet.retry_items(fleet.find_job(ident), items, everything=given["everything"])
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.jobs.retry(fleet.jobs.find(ident), items, everything=given["everything"])
     if given["json"]:
         terminal.say_json(done)
         return
@@ -111,8 +111,8 @@ def drop(ident: str, items: tuple[str, ...], **given: Any) -> None:
       fleet job dlq drop @last 0c4e1b
       fleet job dlq drop 3f2a9c01 --all
     """
-    with Jobs.open(actor=given["as"]) as fleet:
-        done = fleet.drop_items(fleet.find_job(ident), items, everything=given["everything"])
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.jobs.drop(fleet.jobs.find(ident), items, everything=given["everything"])
     if given["json"]:
         terminal.say_json(done)
         return

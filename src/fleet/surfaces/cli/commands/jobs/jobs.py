@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from fleet.api.jobs import Jobs, job_schema, validate_job
+from fleet.api.agents.jobs import job_schema, validate_job
+from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput
 from fleet.surfaces.cli.commands.jobs.dead_letters import dlq
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
@@ -53,19 +54,19 @@ def run(file: str, **given: Any) -> int:
       fleet job run modernise.yml --set LEVEL=high --dry-run
       fleet job run modernise.yml --id 3f2a9c01 --json
     """
-    with Jobs.open(actor=given["as"]) as fleet, job_progress.Wish() as wish:
+    with Fleet.open(actor=given["as"]) as fleet, job_progress.Wish() as wish:
         project = fleet.project_here(given["project"])
         asked = Asked(project=project, file=file, id=given["ident"], told=dict(_pair(each) for each in given["told"]))
         if given["dry_run"]:
-            return _planned(fleet.plan_job(asked), as_json=given["json"])
-        done = fleet.run_job(asked, job_progress.chosen(as_json=given["json"]), wish)
+            return _planned(fleet.jobs.plan(asked), as_json=given["json"])
+        done = fleet.jobs.run(asked, job_progress.chosen(as_json=given["json"]), wish)
         return ended(fleet, done, as_json=given["json"])
 
 
 def resume_job(ident: str, *, force: bool, actor: str | None, as_json: bool) -> int:
     """Go on with a job, here."""
-    with Jobs.open(actor=actor) as fleet, job_progress.Wish() as wish:
-        done = fleet.resume_job(ident, job_progress.chosen(as_json=as_json), wish, force=force)
+    with Fleet.open(actor=actor) as fleet, job_progress.Wish() as wish:
+        done = fleet.jobs.resume(ident, job_progress.chosen(as_json=as_json), wish, force=force)
         if done["stopped"] and not as_json:
             terminal.say(f"stopped the runner that had it in hand: {done['stopped']}")
         return ended(fleet, done, as_json=as_json)
@@ -90,7 +91,7 @@ def _planned(plan: dict[str, Any], *, as_json: bool) -> int:
     return 0
 
 
-def ended(fleet: Jobs, done: dict[str, Any], *, as_json: bool) -> int:
+def ended(fleet: Fleet, done: dict[str, Any], *, as_json: bool) -> int:
     """Say how a job ended, and what to do next. Not all well: 1."""
     well = done["state"] == "done" and done["items"]["done"] + done["items"]["skipped"] == done["items"]["total"]
     if as_json:
@@ -98,7 +99,7 @@ def ended(fleet: Jobs, done: dict[str, Any], *, as_json: bool) -> int:
         terminal.say_json({"event": "end", **{name: value for name, value in done.items() if name != "stopped"}})
         return 0 if well else _FAILED
     terminal.say(_sentence(done))
-    report = fleet.job(done["id"])["report"]["html"]
+    report = fleet.jobs.show(done["id"])["report"]["html"]
     terminal.say(f"  branch: {done['branch']}   report: {report}")
     if done["state"] in {"paused", "failed"}:
         terminal.say(f"  go on: fleet resume {done['id']}   give up: fleet job cancel {done['id']}")
@@ -123,8 +124,8 @@ def list_(**given: Any) -> None:
       fleet job list
       fleet job list -p web --json
     """
-    with Jobs.open() as fleet:
-        found = fleet.jobs(given["project"])
+    with Fleet.open() as fleet:
+        found = fleet.jobs.list(given["project"])
     if given["json"]:
         terminal.say_json(found)
         return
@@ -158,19 +159,19 @@ def show(ident: str, item: str | None, **given: Any) -> None:
       fleet job show 3f2a9c01 --items --state dead
       fleet job show 3f2a9c01 0c4e1b --json
     """
-    with Jobs.open() as fleet:
-        found = fleet.find_job(ident)
+    with Fleet.open() as fleet:
+        found = fleet.jobs.find(ident)
         if item:
-            _told(fleet.item(found, item), as_json=given["json"])
+            _told(fleet.jobs.item(found, item), as_json=given["json"])
         elif given["items"] or given["state"]:
             _items(fleet, found, given["state"], as_json=given["json"])
         else:
-            _told(fleet.job(found), as_json=given["json"])
+            _told(fleet.jobs.show(found), as_json=given["json"])
 
 
-def _items(fleet: Jobs, found: str, state: str | None, *, as_json: bool) -> None:
+def _items(fleet: Fleet, found: str, state: str | None, *, as_json: bool) -> None:
     if as_json:
-        terminal.say_json_list(fleet.items(found, state))
+        terminal.say_json_list(fleet.jobs.items(found, state))
         return
     rows = [
         (
@@ -181,7 +182,7 @@ def _items(fleet: Jobs, found: str, state: str | None, *, as_json: bool) -> None
             (each["commit"] or "")[:12],
             each["reason"] or "",
         )
-        for each in fleet.items(found, state)
+        for each in fleet.jobs.items(found, state)
     ]
     for line in terminal.table(_ITEM_HEADS, rows):
         terminal.say(line)
@@ -211,8 +212,8 @@ def cancel(ident: str, reason: str, **given: Any) -> None:
       fleet job cancel 3f2a9c01
       fleet job cancel @last --reason "wrong input"
     """
-    with Jobs.open(actor=given["as"]) as fleet:
-        done = fleet.cancel_job(fleet.find_job(ident), reason)
+    with Fleet.open(actor=given["as"]) as fleet:
+        done = fleet.jobs.cancel(fleet.jobs.find(ident), reason)
     if given["json"]:
         terminal.say_json(done)
         return
@@ -235,8 +236,8 @@ def logs(ident: str, item: str | None, **given: Any) -> None:
       fleet job logs @last 0c4e1b
       fleet job logs 3f2a9c01 setup
     """
-    with Jobs.open() as fleet:
-        for name, text in fleet.job_logs(fleet.find_job(ident), item):
+    with Fleet.open() as fleet:
+        for name, text in fleet.jobs.logs(fleet.jobs.find(ident), item):
             if given["json"]:
                 terminal.say_json({"step": name, "text": text})
             else:
@@ -285,8 +286,8 @@ def step() -> int:
         told = [os.environ[name] for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", "FLEET_TASK")]
     except KeyError as error:
         raise BadInput(what=f"{error.args[0]} is not set: this is for the sessions of a job") from None
-    with Jobs.open() as fleet:
-        return 0 if fleet.job_step(told[0], told[1], told[2], _shown) else _FAILED
+    with Fleet.open() as fleet:
+        return 0 if fleet.jobs.step(told[0], told[1], told[2], _shown) else _FAILED
 
 
 def _shown(text: str) -> None:

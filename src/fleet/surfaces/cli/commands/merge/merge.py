@@ -27,7 +27,7 @@ def merge(slug: str, **given: Any) -> None:
     """
     terminal.note(f"merging {slug}, and running its verify command if it has one …")
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.merge(project=fleet.project_here(given["project"]), slug=slug)
+        done = fleet.merge.task(project=fleet.project_here(given["project"]), slug=slug)
     if given["json"]:
         terminal.say_json(done)
         return
@@ -56,7 +56,7 @@ def land(**given: Any) -> int:
       fleet land -p web
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.land(project=fleet.project_here(given["project"]), dry=given["dry_run"], here=here())
+        done = fleet.merge.land(project=fleet.project_here(given["project"]), dry=given["dry_run"], here=here())
     if given["json"]:
         terminal.say_json(done)
     else:

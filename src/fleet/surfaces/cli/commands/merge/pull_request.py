@@ -34,9 +34,13 @@ def pr(slug: str | None, *, check: bool, **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         if slug is None:
-            done = fleet.tend_pulls(project=project)
+            done = fleet.merge.tend_pulls(project=project)
         else:
-            done = [fleet.check_pull(project=project, slug=slug) if check else fleet.pull(project=project, slug=slug)]
+            done = [
+                fleet.merge.check_pull(project=project, slug=slug)
+                if check
+                else fleet.merge.open_pull(project=project, slug=slug)
+            ]
     if given["json"]:
         terminal.say_json(done)
         return

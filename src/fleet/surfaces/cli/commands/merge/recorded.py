@@ -38,7 +38,7 @@ def list_(**given: Any) -> None:
       fleet merges list --json
     """
     with Fleet.open() as fleet:
-        found = fleet.merges(project=fleet.project_here(given["project"]))
+        found = fleet.merge.recorded(project=fleet.project_here(given["project"]))
     if given["json"]:
         terminal.say_json(found)
         return
@@ -65,7 +65,7 @@ def restore(**given: Any) -> None:
       fleet merges restore -p web
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.restore_merges(project=fleet.project_here(given["project"]))
+        done = fleet.merge.restore(project=fleet.project_here(given["project"]))
     if given["json"]:
         terminal.say_json(done)
     elif done["changed"]:
@@ -85,7 +85,7 @@ def acknowledge(reason: str, **given: Any) -> None:
       fleet merges acknowledge -p web --reason "squashed into main"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.acknowledge_merges(project=fleet.project_here(given["project"]), reason=reason)
+        done = fleet.merge.acknowledge(project=fleet.project_here(given["project"]), reason=reason)
     if given["json"]:
         terminal.say_json(done)
     elif done["changed"]:

@@ -17,7 +17,7 @@ _NAME = click.option("--name", metavar="NAME", help="the project's name (default
 
 def _register(path: str, given: dict[str, Any]) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.register(path, given["name"], key=given["key"])
+        done = fleet.projects.register(path, given["name"], key=given["key"])
     if given["json"]:
         terminal.say_json(done)
         return
@@ -76,7 +76,7 @@ def list_(**given: Any) -> None:
       fleet project list --json
     """
     with Fleet.open() as fleet:
-        found = fleet.projects()
+        found = fleet.projects.list()
     if given["json"]:
         terminal.say_json(found)
     elif not found:
@@ -104,7 +104,7 @@ def show(name: str, **given: Any) -> None:
       fleet project show web
     """
     with Fleet.open() as fleet:
-        found = fleet.project(name)
+        found = fleet.projects.show(name)
     if given["json"]:
         terminal.say_json(found)
         return
@@ -128,7 +128,7 @@ def remove(name: str, **given: Any) -> None:
       fleet project remove web --with-tasks
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.remove_project(name, with_tasks=given["with_tasks"], key=given["key"])
+        done = fleet.projects.remove(name, with_tasks=given["with_tasks"], key=given["key"])
     if given["json"]:
         terminal.say_json(done)
         return

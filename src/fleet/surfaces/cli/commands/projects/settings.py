@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fleet.api.planning import Planning
+from fleet.api.fleet import Fleet
 from fleet.errors.given import NoProject
 from fleet.model.settings.table import Value
 from fleet.model.text import secrets
@@ -38,12 +38,12 @@ def show(**given: Any) -> None:
       fleet config show
       fleet config show -p web --json
     """
-    with Planning.open() as fleet:
+    with Fleet.open() as fleet:
         try:
             project = fleet.project_here(given["project"])
         except NoProject:
             project = None
-        found = [_without_password(each) for each in fleet.settings(project).values()]
+        found = [_without_password(each) for each in fleet.settings.read(project).values()]
     if given["json"]:
         terminal.say_json([value.as_document() for value in found])
         return

@@ -33,12 +33,15 @@ def trust(**given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        waiting = fleet.untrusted(project)
+        waiting = fleet.settings.untrusted(project)
         if waiting["changes"] and not given["json"]:
             _show(waiting)
         if waiting["changes"] and not given["yes"] and not _asked(as_json=given["json"]):
             raise NotTrusted(project=project, settings=", ".join(each["name"] for each in waiting["changes"]))
-        done = fleet.trust(project, waiting["values"]) | {"changes": waiting["changes"], "file": waiting["file"]}
+        done = fleet.settings.trust(project, waiting["values"]) | {
+            "changes": waiting["changes"],
+            "file": waiting["file"],
+        }
     if given["json"]:
         terminal.say_json(done)
     elif waiting["changes"]:
@@ -51,11 +54,11 @@ def offer_trust(fleet: Fleet, project: str, *, as_json: bool = False) -> None:
     """On a terminal, show what waits for a person's trust and ask. A no changes nothing: whatever needs it is refused."""
     if as_json or not _is_person():
         return
-    waiting = fleet.untrusted(project)
+    waiting = fleet.settings.untrusted(project)
     if waiting["changes"]:
         _show(waiting)
         if _asked(as_json=False):
-            fleet.trust(project, waiting["values"])
+            fleet.settings.trust(project, waiting["values"])
 
 
 def _is_person() -> bool:

@@ -53,19 +53,19 @@ def up(path: str, **given: Any) -> None:
       fleet up --engine claude --autonomy edits --review person
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        registered = fleet.registered(path, given["name"])
+        registered = fleet.projects.ensure(path, given["name"])
         project = registered["name"]
         offer_trust(fleet, project, as_json=given["json"])
         wanted = _wanted(fleet, project, given)
         resumed = _resumed(fleet, project, given)
         done = {"project": project, "path": registered["path"], "new": registered["new"], "settings": wanted}
-        done |= fleet.begin(project, wanted) | resumed
+        done |= fleet.projects.begin(project, wanted) | resumed
     terminal.say_json(done) if given["json"] else _told(done)
 
 
 def _wanted(fleet: Fleet, project: str, given: dict[str, Any]) -> dict[str, str]:
     """Engine, autonomy and review: as said now, as fleet.toml says, or as the person answers. Never by default."""
-    known = fleet.settings(project)
+    known = fleet.settings.read(project)
     said = {name: given[name] or known[name].value for name in ("engine", "autonomy", "review")}
     missing = [name for name, value in said.items() if not value]
     if (waiting := [name for name in missing if known[name].untrusted]) and not _is_person(given):
@@ -74,9 +74,9 @@ def _wanted(fleet: Fleet, project: str, given: dict[str, Any]) -> dict[str, str]
         words = ", ".join(f"--{name}" for name in missing)
         raise BadInput(what=f"{project}: say {words}; fleet.toml does not, and it is not chosen for you")
     if not said["engine"]:
-        said["engine"] = _choose("Which engine do agents run on?", _offered(fleet.engines()))
+        said["engine"] = _choose("Which engine do agents run on?", _offered(fleet.engines.all()))
     if not said["autonomy"]:
-        can = fleet.engine(said["engine"]).autonomy or _AUTONOMY
+        can = fleet.engines.show(said["engine"]).autonomy or _AUTONOMY
         said["autonomy"] = _choose(
             "What may agents do without asking you?", {name: text for name, text in _AUTONOMY.items() if name in can}
         )
@@ -105,12 +105,12 @@ def _choose(question: str, choices: dict[str, str]) -> str:
 
 def _resumed(fleet: Fleet, project: str, given: dict[str, Any]) -> dict[str, Any]:
     """What was interrupted, brought back if the person wants that."""
-    left = [each for each in fleet.resumable(project) if each["interrupted"]]
+    left = [each for each in fleet.dispatches.resumable(project) if each["interrupted"]]
     asked = left and not given["yes"] and _is_person(given)
     for each in left if asked else ():
         terminal.say(f"  interrupted: {each['task'] or 'the coordinator'} ({each['id']}, {each['engine']})")
     if left and (given["yes"] or (asked and click.confirm("Resume them?", default=True))):
-        done = fleet.resume_all(project)
+        done = fleet.dispatches.resume_all(project)
         return {"resumed": [each["id"] for each in done["resumed"]], "left": [each["id"] for each in done["waiting"]]}
     return {"resumed": [], "left": [each["id"] for each in left]}
 

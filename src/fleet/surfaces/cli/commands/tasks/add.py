@@ -47,7 +47,7 @@ def add(what: str, **given: Any) -> None:
         project = fleet.project_here(given["project"])
         given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
         fields = {each: given[each] for each in _FIELDS}
-        made = fleet.add_list(
+        made = fleet.graph.add_list(
             reading.items, project=project, name=name, dry=given["dry_run"], key=given["key"], **fields
         )
     made |= {"left_out": reading.left_out, "dry_run": given["dry_run"]}

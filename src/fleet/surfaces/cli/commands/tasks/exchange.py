@@ -37,7 +37,7 @@ def import_(file: Any, **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         try:
-            done = fleet.ingest(project=project, lines=lines, name=name, progress=bar, key=given["key"])
+            done = fleet.graph.ingest(project=project, lines=lines, name=name, progress=bar, key=given["key"])
         finally:
             bar.close()
     if given["json"]:
@@ -62,9 +62,9 @@ def export(output: str | None, **given: Any) -> None:
     with Fleet.open() as fleet:
         project = fleet.project_here(given["project"])
         if given["markdown"] and not given["json"]:
-            lines = fleet.markdown(project=project)
+            lines = fleet.graph.markdown(project=project)
         else:
-            lines = (jsontext.dumps(node) for node in fleet.export(project=project))
+            lines = (jsontext.dumps(node) for node in fleet.graph.export(project=project))
         if output in {None, "-"}:
             sys.stdout.writelines(f"{line}\n" for line in lines)
             return

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from fleet.api.planning import Planning
+from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import Slug, override_option, slug_argument, writing
 from fleet.surfaces.cli.ui import terminal
@@ -31,9 +31,9 @@ def unclaim(slug: str, **given: Any) -> None:
       fleet task unclaim parser
       fleet task unclaim parser --override        take it away from whoever has it
     """
-    with Planning.open(actor=given["as"]) as fleet:
+    with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        done = fleet.unclaim(project=project, slug=slug, override=given["override"], key=given["key"])
+        done = fleet.tasks.unclaim(project=project, slug=slug, override=given["override"], key=given["key"])
     _told(done, f"{project}/{slug} is open again", as_json=given["json"])
 
 
@@ -47,9 +47,9 @@ def retry(slug: str, **given: Any) -> None:
     Examples:
       fleet task retry parser
     """
-    with Planning.open(actor=given["as"]) as fleet:
+    with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        done = fleet.retry(project=project, slug=slug, key=given["key"])
+        done = fleet.tasks.retry(project=project, slug=slug, key=given["key"])
     _told(done, f"{project}/{slug} is open again (it was {done['was']})", as_json=given["json"])
 
 
@@ -65,9 +65,9 @@ def abandon(slug: str, **given: Any) -> None:
     Examples:
       fleet task abandon parser --reason "we use a library instead"
     """
-    with Planning.open(actor=given["as"]) as fleet:
+    with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        done = fleet.abandon(
+        done = fleet.tasks.abandon(
             project=project, slug=slug, reason=given["reason"], override=given["override"], key=given["key"]
         )
     freed = f"; now ready: {', '.join(done['ready'])}" if done["ready"] else ""
@@ -76,9 +76,9 @@ def abandon(slug: str, **given: Any) -> None:
 
 def _pausing(name: str, summary: str, *, paused: bool) -> click.Command:
     def perform(slug: str, **given: Any) -> None:
-        with Planning.open(actor=given["as"]) as fleet:
+        with Fleet.open(actor=given["as"]) as fleet:
             project = fleet.project_here(given["project"])
-            done = fleet.pause(project=project, slug=slug, paused=paused, key=given["key"])
+            done = fleet.tasks.pause(project=project, slug=slug, paused=paused, key=given["key"])
         _told(done, f"{project}/{slug} is {'paused' if paused else 'not paused'}", as_json=given["json"])
 
     text = f"{summary}\n\n\b\nExamples:\n  fleet task {name} parser"
@@ -100,13 +100,13 @@ def archive(slug: str | None, **given: Any) -> None:
     """
     if bool(slug) == given["ended"]:
         raise BadInput(what="name a task, or say --ended for all that ended long ago")
-    with Planning.open(actor=given["as"]) as fleet:
+    with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         if slug:
-            done = fleet.archive(project=project, slug=slug, key=given["key"])
+            done = fleet.tasks.archive(project=project, slug=slug, key=given["key"])
             text = f"{project}/{slug} is archived"
         else:
-            done = fleet.archive_ended(project=project, older_than=given["older_than"], key=given["key"])
+            done = fleet.graph.archive_ended(project=project, older_than=given["older_than"], key=given["key"])
             text = f"{done['archived']} ended task(s) of {project} archived"
     _told(done, text, as_json=given["json"])
 

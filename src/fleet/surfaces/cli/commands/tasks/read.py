@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.api.looking import Looking
+from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.ui import drawing, terminal
 from fleet.verbs.tasks.show import PAGE, Filters
 
@@ -28,8 +28,8 @@ _LABELS = (
 
 def show_task(slug: str, **given: Any) -> None:
     """Everything about a task: its fields, dependencies, log and artifacts."""
-    with Looking.open() as fleet:
-        found = fleet.task(project=fleet.project_here(given["project"]), slug=slug)
+    with Fleet.open() as fleet:
+        found = fleet.tasks.show(project=fleet.project_here(given["project"]), slug=slug)
     if given["json"]:
         terminal.say_json(found)
     else:
@@ -61,8 +61,8 @@ def _show(found: dict[str, Any]) -> None:
 def list_tasks(**given: Any) -> None:
     """List tasks, by status, tag, text or assignee."""
     project, as_json = given.pop("project"), given.pop("json")
-    with Looking.open() as fleet:
-        found = fleet.tasks(project=fleet.project_here(project), filters=Filters(**given))
+    with Fleet.open() as fleet:
+        found = fleet.tasks.list(project=fleet.project_here(project), filters=Filters(**given))
         if as_json:
             terminal.say_json_list(found)
             return
@@ -98,8 +98,8 @@ def _who(task: dict[str, Any]) -> str:
 
 def list_ready(limit: int | None, **given: Any) -> None:
     """What could be started now, most urgent first."""
-    with Looking.open() as fleet:
-        found = fleet.ready(project=fleet.project_here(given["project"]), limit=limit)
+    with Fleet.open() as fleet:
+        found = fleet.tasks.ready(project=fleet.project_here(given["project"]), limit=limit)
     if given["json"]:
         terminal.say_json_list(found)
     elif not found:
@@ -112,8 +112,8 @@ def list_ready(limit: int | None, **given: Any) -> None:
 
 def draw_graph(form: str | None, **given: Any) -> None:
     """Draw the graph: a tree in the terminal, Mermaid or DOT."""
-    with Looking.open() as fleet:
-        found = fleet.graph(project=fleet.project_here(given["project"]), archived=given["archived"])
+    with Fleet.open() as fleet:
+        found = fleet.graph.show(project=fleet.project_here(given["project"]), archived=given["archived"])
     if given["json"]:
         terminal.say_json(found)
         return

@@ -61,7 +61,7 @@ def review(slug: str | None, **given: Any) -> None:
         if given["verdict"]:
             _judge(fleet, project, slug, given)
         elif slug is None and (given["listed"] or not _is_person() or given["json"]):
-            _list(fleet.to_review(project), as_json=given["json"])
+            _list(fleet.reviews.waiting(project), as_json=given["json"])
         elif slug is not None and (given["json"] or not _is_person()):
             _show(fleet, project, slug, given)
         else:
@@ -84,7 +84,7 @@ def _judge(fleet: Fleet, project: str | None, slug: str | None, given: dict[str,
         _try_first(fleet, project or "", slug or "", given["verdict"])
     comments = from_stdin(given["comments"]) or ""
     told = {"verdict": given["verdict"], "comments": comments, "commit": given["commit"], "key": given["key"]}
-    done = fleet.judge(project=project or "", slug=slug or "", **told)
+    done = fleet.reviews.judge(project=project or "", slug=slug or "", **told)
     terminal.say_json(done) if given["json"] else _judged(done)
 
 
@@ -92,7 +92,7 @@ def _try_first(fleet: Fleet, project: str, slug: str, verdict: str) -> None:
     """Work that does not merge, or that verify does not pass, is not accepted."""
     if verdict != ACCEPT:
         raise BadInput(what="--verify is for looking and accepting; leave it out to send work back")
-    tried = fleet.rehearse(project=project, slug=slug)
+    tried = fleet.reviews.rehearse(project=project, slug=slug)
     if not tried["ok"]:
         raise Refused(what=f"{project}/{slug} was not accepted: {tried['says'].strip()}")
 
@@ -134,13 +134,17 @@ def _show(fleet: Fleet, project: str | None, slug: str, given: dict[str, Any]) -
 
 
 def _looked_at(fleet: Fleet, project: str, slug: str, *, verify: bool) -> dict[str, Any]:
-    tried = fleet.rehearse(project=project, slug=slug) if verify else None
-    return fleet.work_of(project=project, slug=slug) | {"verify": tried}
+    tried = fleet.reviews.rehearse(project=project, slug=slug) if verify else None
+    return fleet.reviews.work(project=project, slug=slug) | {"verify": tried}
 
 
 def _walk(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, Any]) -> None:
     """Through all that waits, or one task."""
-    queue = [(project or "", slug)] if slug else [(each["project"], each["slug"]) for each in fleet.to_review(project)]
+    queue = (
+        [(project or "", slug)]
+        if slug
+        else [(each["project"], each["slug"]) for each in fleet.reviews.waiting(project)]
+    )
     if not queue:
         terminal.say("nothing waits for your review")
     for number, (place, each) in enumerate(queue, 1):
@@ -165,7 +169,7 @@ def _one(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool:
             since = work["since"]["diff"] if work["since"] else "it was not looked at before\n"
             _page(since)
         elif choice == "v":
-            tried = fleet.rehearse(project=project, slug=slug)
+            tried = fleet.reviews.rehearse(project=project, slug=slug)
             _say_verified(tried)
         elif choice in "as" and not _decided(fleet, work, choice):
             continue
@@ -187,13 +191,13 @@ def _decided(fleet: Fleet, work: dict[str, Any], choice: str) -> bool:
     """Give the verdict on the commit that was shown. False: the person thought better of it."""
     project, slug = work["project"], work["slug"]
     if choice == "a":
-        _judged(fleet.judge(project=project, slug=slug, verdict=ACCEPT, commit=work["commit"]))
+        _judged(fleet.reviews.judge(project=project, slug=slug, verdict=ACCEPT, commit=work["commit"]))
         return True
     said = _comments(f"{project}/{slug}")
     if not said:
         terminal.say("no comments, so nothing was sent back")
         return False
-    _judged(fleet.judge(project=project, slug=slug, verdict=SEND_BACK, comments=said))
+    _judged(fleet.reviews.judge(project=project, slug=slug, verdict=SEND_BACK, comments=said))
     return True
 
 

@@ -14,7 +14,7 @@ _DEEPEST = 30
 def explain_task(slug: str, **given: Any) -> None:
     """Print why a task is not being worked on: a sentence a blocker, to the root of the chain."""
     with Fleet.open() as fleet:
-        found = fleet.why(project=fleet.project_here(given["project"]), slug=slug)
+        found = fleet.tasks.why(project=fleet.project_here(given["project"]), slug=slug)
     if given["json"]:
         terminal.say_json(found)
         return

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from fleet.api.planning import Planning
+from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import Slug, from_stdin, override_option, slug_argument, writing
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.when import moment
@@ -36,11 +36,11 @@ def add(title: str, **given: Any) -> None:
       fleet task add "Port the docs" -d - < brief.md
       fleet task add "Nightly clean-up" --not-before 22:00
     """
-    with Planning.open(actor=given.pop("as")) as fleet:
+    with Fleet.open(actor=given.pop("as")) as fleet:
         project, as_json = fleet.project_here(given.pop("project")), given.pop("json")
         given["description"] = from_stdin(given["description"])
         given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
-        made = fleet.add(project=project, title=title, **given)
+        made = fleet.tasks.add(project=project, title=title, **given)
     if as_json:
         terminal.say_json(made)
         return
@@ -76,13 +76,13 @@ def edit(slug: str, **given: Any) -> None:
       fleet task edit docs --after parser --not-after tests
       fleet task edit docs --not-before none
     """
-    with Planning.open(actor=given.pop("as")) as fleet:
+    with Fleet.open(actor=given.pop("as")) as fleet:
         project, as_json, key = fleet.project_here(given.pop("project")), given.pop("json"), given.pop("key")
         given["description"] = from_stdin(given["description"])
         clear = frozenset(name for name in ("not_before", "verify", "engine") if given[name] == "none")
         given |= dict.fromkeys(clear)
         given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
-        done = fleet.edit(Edit(project=project, slug=slug, clear=clear, **given), key=key)
+        done = fleet.tasks.edit(Edit(project=project, slug=slug, clear=clear, **given), key=key)
     if as_json:
         terminal.say_json(done)
     else:

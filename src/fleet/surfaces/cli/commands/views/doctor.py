@@ -22,7 +22,7 @@ def doctor(**given: Any) -> int:
       fleet doctor --json
     """
     with Fleet.open() as fleet:
-        found = fleet.examine()
+        found = fleet.views.doctor()
     if given["json"]:
         terminal.say_json(found)
     else:

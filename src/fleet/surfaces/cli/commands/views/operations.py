@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleet.api.looking import Looking
+from fleet.api.fleet import Fleet
 from fleet.model.names import DispatchId, slug
 from fleet.model.text import jsontext
-from fleet.surfaces.cli.options import COUNT, ProjectName, Slug, json_option, reading, whole_fleet
+from fleet.surfaces.cli.options import COUNT, ProjectName, Slug, json_option, reading
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.when import moment
 from fleet.verbs.views.operations import FOREVER, Which
@@ -39,15 +39,16 @@ def ops(**given: Any) -> None:
       fleet ops --task parser -p web
       fleet ops --follow --json
     """
-    with (whole_fleet() if given["archived"] else Looking).open() as fleet:
-        newest = fleet.newest() if given["follow"] else FOREVER
-        listed = getattr(fleet, "all_operations", fleet.operations)
+    with Fleet.open() as fleet:
+        newest = fleet.operations.newest() if given["follow"] else FOREVER
+        listed = fleet.operations.with_archived if given["archived"] else fleet.operations.list
         _print(listed(_which(fleet, given, until=newest), limit=given["limit"]), as_json=given["json"])
         if given["follow"]:
-            _print(fleet.follow(_which(fleet, given), after=newest, wanted=terminal.has_reader), as_json=given["json"])
+            more = fleet.operations.follow(_which(fleet, given), after=newest, wanted=terminal.has_reader)
+            _print(more, as_json=given["json"])
 
 
-def _which(fleet: Looking, given: dict[str, Any], *, until: int = FOREVER) -> Which:
+def _which(fleet: Fleet, given: dict[str, Any], *, until: int = FOREVER) -> Which:
     named = given["project"] is not None or given["task"] is not None
     return Which(
         project=fleet.project_here(given["project"]) if named else None,
@@ -80,12 +81,12 @@ def watch(task: str | None, **given: Any) -> None:
       fleet task watch parser --json
       fleet task watch --after 0 --limit 10
     """
-    with Looking.open() as fleet:
+    with Fleet.open() as fleet:
         project = fleet.project_here(given["project"])
         if task is not None:
-            fleet.task(project=project, slug=task)
-        start = fleet.newest() if given["after"] is None else given["after"]
-        found = fleet.follow(Which(project=project, slug=task), after=start, wanted=terminal.has_reader)
+            fleet.tasks.show(project=project, slug=task)
+        start = fleet.operations.newest() if given["after"] is None else given["after"]
+        found = fleet.operations.follow(Which(project=project, slug=task), after=start, wanted=terminal.has_reader)
         if given["limit"]:
             found = (each for _, each in zip(range(given["limit"]), found, strict=False))
         _print(found, as_json=given["json"])

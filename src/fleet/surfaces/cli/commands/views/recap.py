@@ -28,7 +28,7 @@ def recap(since: str, project: str | None, **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         named = None if project is None else fleet.project_here(project)
-        found = fleet.recap(since=moment(since, fleet, back=True) or 0, project=named)
+        found = fleet.views.recap(since=moment(since, fleet, back=True) or 0, project=named)
     terminal.say_json(found) if given["json"] else _told(found)
 
 

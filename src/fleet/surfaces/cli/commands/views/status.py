@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fleet.api.viewing import Viewing
+from fleet.api.fleet import Fleet
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND, age
 from fleet.surfaces.cli.ui import terminal
@@ -27,8 +27,8 @@ _HEADS = ("PROJECT", "READY", "WAITING", "ON HAND", "STUCK", "DONE")
 
 def show_status(**given: Any) -> None:
     """What is going on, on one page: who needs you, what to review, trouble, who works on what, a row a project."""
-    with Viewing.open() as fleet:
-        found, now = fleet.status(), fleet.clock.now()
+    with Fleet.open() as fleet:
+        found, now = fleet.views.status(), fleet.clock.now()
     if given["json"]:
         terminal.say_json(found)
     elif not found["projects"]:

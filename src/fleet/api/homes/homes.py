@@ -1,18 +1,18 @@
-"""The home itself, and what is left of homes and machines that are no more. For persons only."""
+"""fleet.homes: the home itself, and what is left of homes and machines that are no more. For persons only."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fleet.api.living import Living
+from fleet.api.actor import Actor, Part
 from fleet.errors.families import Refused
 from fleet.errors.store import StoreGone
 from fleet.model import names
 from fleet.model.text import texts
 from fleet.store.registry import open_store
 from fleet.store.transaction import Change
-from fleet.verbs.context import Ground
+from fleet.verbs.context import RowsOnly
 from fleet.verbs.dispatch import reclaim
 from fleet.verbs.homes import disown, repair
 from fleet.world.funnel import Funnel
@@ -21,40 +21,40 @@ from fleet.world.home.location import home_path, ready_home
 from fleet.world.process.ancestry import marks_above
 
 if TYPE_CHECKING:
+    from fleet.api.actor import Document
     from fleet.store.transaction import Row, Tx
 
-Document = dict[str, Any]
 
+class Homes(Part):
+    """The home."""
 
-class Homes(Living):
-    """Looks after the home."""
+    __slots__ = ()
 
-    def home_shown(self) -> Document:
+    def show(self) -> Document:
         """What the home remembers of itself."""
-        return repair.show(self.view)
+        return repair.show(self._by.view)
 
     def plan_repair(self) -> Document:
         """What repairing a moved home would do."""
-        return repair.plan(self._rows_only, self.moved)
+        return repair.plan(self._rows_only(), self._by.moved)
 
-    def repair_home(self) -> Document:
+    def repair(self) -> Document:
         """Repair a home that was moved."""
-        self.may("repair_home")
-        done = repair.repair(self._rows_only, self.moved)
-        self.moved = None
+        self._by.may("homes.repair")
+        done = repair.repair(self._rows_only(), self._by.moved)
+        self._by.moved = None
         return done
 
-    def disown_dispatch(self, ident: str, reason: str) -> Document:
+    def disown(self, ident: str, reason: str) -> Document:
         """A person says that the home or machine of a dispatch is no more; also in a home that was moved: only rows are changed."""
-        self.may("disown_dispatch")
-        done = disown.disown(self._rows_only, names.DispatchId(ident), texts.text("reason", reason))
-        left = reclaim.reclaim(self.ground, ident) if self.moved is None else []
+        self._by.may("homes.disown")
+        done = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
+        left = reclaim.reclaim(self._by.ground, ident) if self._by.moved is None else []
         return done | {"left": left}
 
-    @property
-    def _rows_only(self) -> Ground:
+    def _rows_only(self) -> RowsOnly:
         """For the two acts that a moved home needs before anything else."""
-        return Ground(store=self.store, world=self.world, commit=self.commit_anyway, settings=self.settings)
+        return RowsOnly(home=self._by.home, by=self._by.committer, world=self._by.world)
 
 
 def new_database(reason: str, *, actor: str | None = None) -> Document:
@@ -69,12 +69,12 @@ def new_database(reason: str, *, actor: str | None = None) -> Document:
     if elsewhere is not None:
         raise elsewhere
     try:
-        with Homes.open(actor=actor):
+        with Actor.open(actor=actor):
             raise Refused(what=f"the fleet home {where} has its database; nothing was changed")
     except StoreGone:
         open_store(where, funnel).close()
-    with Homes.open(actor=actor) as fleet:
-        return fleet.commit(_begun(where, fleet.store.kind, told))
+    with Actor.open(actor=actor) as by:
+        return by.commit(_begun(where, by.store.kind, told))
 
 
 def _begun(where: str, database: str, reason: str) -> Change:

@@ -1,33 +1,35 @@
-"""What a session calls: the launch of its agent, and the word that it has exited. With what these two need, and no more."""
+"""fleet.sessions: what a session calls: the launch of its agent, and the word that it has exited. Each imports only its own verb."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fleet.api.outside import Outside
+from fleet.api.actor import Part
 
 if TYPE_CHECKING:
+    from fleet.api.actor import Document
     from fleet.verbs.dispatch.launch import Launched
 
-Document = dict[str, Any]
 _LOOKS = 20
 _BETWEEN_LOOKS = 0.1
 
 
-class Session(Outside):
-    """Begins and ends agents."""
+class Sessions(Part):
+    """The sessions of agents."""
+
+    __slots__ = ()
 
     def launch(self, ident: str) -> Launched:
         """What a session's command becomes."""
         from fleet.verbs.dispatch.launch import launch
 
-        return launch(self.ground, ident)
+        return launch(self._by.ground, ident)
 
     def settle(self, ident: str) -> Document:
         """End a dispatch whose death is proven."""
         from fleet.verbs.dispatch.settle import settle
 
-        return settle(self.ground, ident)
+        return settle(self._by.ground, ident)
 
     def settle_soon(self, ident: str) -> Document:
         """The same, for an agent that is just exiting: look a few times."""
@@ -35,5 +37,5 @@ class Session(Outside):
             done = self.settle(ident)
             if done["settled"]:
                 break
-            self.clock.wait(_BETWEEN_LOOKS)
+            self._by.clock.wait(_BETWEEN_LOOKS)
         return done

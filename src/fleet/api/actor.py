@@ -1,17 +1,17 @@
-"""What agents call all day, with as few imports as can be."""
+"""One actor at one fleet home: what every part of `Fleet` is made of, with as few imports as can be."""
 
 from __future__ import annotations
 
 import os
 import pwd
 
-from fleet.errors.absent import NoSuchProject
 from fleet.errors.given import NoProject, NoTask, NotInThisWorktree
 from fleet.errors.refused import OverrideIsForPeople
 from fleet.model import names
-from fleet.model.agents.actors import Caller, acting
+from fleet.model.agents.actors import acting
 from fleet.store import queries as q
 from fleet.store.registry import open_store
+from fleet.verbs.context import Committer, Ground, Request
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
 from fleet.world.home import home_record, paths
@@ -24,18 +24,24 @@ if TYPE_CHECKING:
 
     from fleet.api.permits import Speaker
     from fleet.errors.families import FleetError
-    from fleet.model.settings.table import Value
+    from fleet.model.agents.actors import Caller
     from fleet.store.transaction import Change, Store
+    from fleet.world.files.files import Files
+    from fleet.world.files.gates import Gate
     from fleet.world.home.home_record import HomeRecord
+    from fleet.world.world import World
 
-    Result = dict[str, Any]
+    Document = dict[str, Any]
+    # For the parts that have a method named `list`.
+    Documents = list[Document]
+    Words = list[str]
 
 
 # Every role may, for its own task, which the fence of the task checks: not even the table is loaded for them.
-_ALL_DAY = frozenset(("log", "artifact"))
+_ALL_DAY = frozenset(("tasks.log", "tasks.artifact"))
 
 
-class Acts:
+class Actor:
     """One actor at one fleet home."""
 
     def __init__(
@@ -48,9 +54,9 @@ class Acts:
         self.funnel = funnel
         self.clock = Clock()
         self.ids = Ids()
+        self.committer = Committer(store=store, actor=actor, dispatch=dispatch, clock=self.clock, ids=self.ids)
         self.record: HomeRecord | None = None
-        # Why this home changes nothing: it was moved or copied.
-        self.moved: FleetError | None = None
+        self._world: World | None = None
 
     @classmethod
     def open(cls, home: str | None = None, *, actor: str | None = None, make: bool = True) -> Self:
@@ -61,19 +67,21 @@ class Acts:
         known = home_record.read(where)
         old = known is None and _is_in_use(where)
         store = open_store(where, funnel, had=known.database if known else "")
-        acts = cls(home=where, store=store, actor=name, dispatch=dispatch, funnel=funnel)
+        opened = cls(home=where, store=store, actor=name, dispatch=dispatch, funnel=funnel)
         if known is None or known.database != store.kind:
             known = _remembered(where, funnel, store.kind, is_old=old)
-        acts.record = known
-        if acts.record.path != where:
-            acts.moved = _why_elsewhere(acts.record, where)
-        if acts.moved is None and (acts.record.is_copy or not os.path.exists(f"{where}/{paths.RECORD_COPY}")):
-            _save(acts.record, where, funnel)
-        return acts
+        opened.record = known
+        if known.path != where:
+            opened.moved = _why_elsewhere(known, where)
+        if opened.moved is None and (known.is_copy or not os.path.exists(f"{where}/{paths.RECORD_COPY}")):
+            _save(known, where, funnel)
+        return opened
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Let go of the store, and of the home."""
         self.store.close()
+        if self._world is not None:
+            self._world.close()
 
     def __enter__(self) -> Self:
         """Be closed at the end."""
@@ -82,63 +90,6 @@ class Acts:
     def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
-
-    def log(self, *, project: str, slug: str, message: str, key: str | None = None) -> Result:
-        """Say something about a task."""
-        from fleet.verbs.tasks import note
-
-        self.may("log")
-        return self.commit(note.log(project=project, slug=slug, message=message), key)
-
-    def artifact(self, *, project: str, slug: str, path: str, key: str | None = None) -> Result:
-        """Register something that a task made."""
-        from fleet.verbs.tasks import note
-
-        self.may("artifact")
-        return self.commit(note.artifact(project=project, slug=slug, path=path), key)
-
-    def done(
-        self, *, project: str, slug: str, message: str | None = None, override: bool = False, key: str | None = None
-    ) -> Result:
-        """The task is done."""
-        from fleet.verbs.tasks import report
-
-        self.may("done")
-        self._people_only(override)
-        work = self._work_at(project, slug)
-        return self.commit(report.done(project=project, slug=slug, message=message, work=work, override=override), key)
-
-    def fail(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Result:
-        """The task failed."""
-        from fleet.verbs.tasks import report
-
-        self.may("fail")
-        self._people_only(override)
-        work = self._work_at(project, slug)
-        return self.commit(report.fail(project=project, slug=slug, reason=reason, work=work, override=override), key)
-
-    def block(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Result:
-        """The task cannot go on."""
-        from fleet.verbs.tasks import report
-
-        self.may("block")
-        self._people_only(override)
-        work = self._work_at(project, slug)
-        return self.commit(report.block(project=project, slug=slug, reason=reason, work=work, override=override), key)
-
-    def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Result:
-        """Take a task."""
-        from fleet.verbs.tasks import claim
-
-        self.may("claim")
-        self._people_only(override)
-        return self.commit(claim.claim(project=project, slug=slug, override=override), key)
-
-    def _work_at(self, project: str, slug: str) -> str | None:
-        """Return the commit that a task's worktree is at; None when it has none."""
-        from fleet.world.git.refs import head_commit
-
-        return head_commit(f"{self.home}/{paths.worktree(names.project(project), names.slug(slug))}")
 
     def project_here(self, named: str | None = None) -> str:
         """The project that is meant: named, told by the environment, or that of the current directory."""
@@ -169,31 +120,68 @@ class Acts:
             raise NoTask(usage=usage)
         return names.slug(told)
 
-    def settings(self, project: str | None = None) -> dict[str, Value]:
-        """Every setting as it counts and where it comes from; a project's own too if one is named."""
-        from fleet.world.home.settings import settings_of, trusted_settings
-
-        if project is None:
-            return settings_of(self.home, None)
-        row = self.store.read(lambda rows: rows.one(q.PROJECT_BY_NAME, name=names.project(project)))
-        if row is None:
-            raise NoSuchProject(project=project)
-        return trusted_settings(self.home, project, row["path"])
-
-    def commit(self, change: Change, key: str | None = None) -> Result:
-        """Commit a change as this actor. A home that was moved changes nothing before it is repaired."""
-        if self.moved is not None:
-            raise self.moved
-        return self.commit_anyway(change, key)
-
-    def commit_anyway(self, change: Change, key: str | None = None) -> Result:
-        """The same, in a home that was moved too: for what only changes rows and is needed before a repair."""
-        return self.store.transact(change.why, change.work, self.caller(key), *change.request)
+    def commit(self, change: Change, key: str | None = None) -> Document:
+        """Commit a change as this actor."""
+        return self.committer.commit(change, key)
 
     def caller(self, key: str | None = None) -> Caller:
         """A request by this actor, now."""
-        made = self.ids.key() if key is None else names.key(key)
-        return Caller(actor=self.actor, at=self.clock.now(), key=made, dispatch=self.speaker)
+        return self.committer.caller(key)
+
+    @property
+    def request(self) -> Request:
+        """A new request: it reads projects and settings anew, and knows nothing outside."""
+        return Request(home=self.home, by=self.committer)
+
+    @property
+    def ground(self) -> Ground:
+        """A new request with the world. Refused while the home is not where it remembers to be."""
+        if self.moved is not None:
+            raise self.moved
+        return self.view
+
+    @property
+    def view(self) -> Ground:
+        """The same for verbs that only look."""
+        return Ground(home=self.home, by=self.committer, world=self.world)
+
+    @property
+    def world(self) -> World:
+        """Everything outside."""
+        if self._world is None:
+            from fleet.world.world import World
+
+            self._world = World(self.home, self.funnel, self.record)
+        return self._world
+
+    @world.setter
+    def world(self, world: World) -> None:
+        """Use another outside, with its clock and its ids: a simulated one."""
+        self._world = world
+        self.clock = self.committer.clock = world.clock
+        self.ids = self.committer.ids = world.ids
+
+    @property
+    def files(self) -> Files:
+        """The files of the home."""
+        return self.world.files
+
+    def files_of_home(self, name: str) -> str:
+        """The text of a file of the home."""
+        return self.files.read(name).decode("utf-8", "replace")
+
+    def gate(self, name: str) -> Gate:
+        """A named exclusive lock of this home."""
+        return self.world.gate(names.slug(name))
+
+    @property
+    def moved(self) -> FleetError | None:
+        """Why this home changes nothing: it was moved or copied."""
+        return self.committer.refusal
+
+    @moved.setter
+    def moved(self, why: FleetError | None) -> None:
+        self.committer.refusal = why
 
     def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
         """Refuse what the speaker's role may not do (NotAllowed). Returns the agent that speaks, None for a person."""
@@ -203,9 +191,19 @@ class Acts:
 
         return Permits(store=self.store, home=self.home, dispatch=self.speaker).check(act, project=project, agent=agent)
 
-    def _people_only(self, override: bool) -> None:  # noqa: FBT001
+    def refuse_override(self, *, override: bool) -> None:
+        """Refuse an agent that overrides: that is a person's word."""
         if override and self.speaker is not None:
             raise OverrideIsForPeople(dispatch=self.speaker)
+
+
+class Part:
+    """Some of what an actor can ask of fleet."""
+
+    __slots__ = ("_by",)
+
+    def __init__(self, by: Actor) -> None:
+        self._by = by
 
 
 def _is_in_use(home: str) -> bool:

@@ -1,0 +1,1 @@
+"""Parts of `Fleet` about agents: those that work on tasks, coordinate a project or run a job."""

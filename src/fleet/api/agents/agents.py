@@ -1,0 +1,65 @@
+"""fleet.agents: who works on what, and what they show. With as few imports as can be, because people call `list` all day."""
+
+from __future__ import annotations
+
+from fleet.api.actor import Part
+from fleet.errors.families import Absent
+from fleet.verbs.views.status import agents_at_work
+from fleet.world.home import paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.api.actor import Documents, Words
+    from fleet.world.tmux import Pane
+
+
+class Agents(Part):
+    """Agents at work."""
+
+    __slots__ = ()
+
+    def list(self, project: str | None = None) -> Documents:
+        """Who works on what."""
+        view = self._by.view
+        if project is not None:
+            view.project(project)
+        return agents_at_work(view, project)
+
+    def screen(self, ident: str, *, history: bool = False) -> str:
+        """What an agent shows now; an ended one's last output."""
+        pane = self._pane(ident)
+        if pane is None:
+            return self.output(ident)
+        text = self._by.world.tmux.capture(pane, history=history or pane.dead)  # a death scrolls the screen
+        if text is None and self._pane(ident) is None:
+            return self.output(ident)  # it has just ended
+        if text is None:
+            raise Absent(what=f"answer from tmux about fleet-{ident}")
+        return f"{text.rstrip()}\n" if text.strip() else ""
+
+    def output(self, ident: str) -> str:
+        """What was kept of an ended agent's output."""
+        for name in (paths.log(ident), paths.log(ident, "verify")):
+            try:
+                return self._by.files_of_home(name)
+            except FileNotFoundError:
+                continue
+        raise Absent(what=f"output of {ident}: its session is gone and nothing was kept")
+
+    def attach_words(self, ident: str) -> Words:
+        """The command that attaches a terminal to an agent."""
+        self._by.may("agents.attach_words")
+        pane = self._pane(ident)
+        if pane is None:
+            raise Absent(what=f"session of {ident}; `fleet logs {ident}` shows what it left")
+        return self._by.world.tmux.attach_words(pane)
+
+    def tend(self, project: str) -> Words:
+        """Continue what failed, deliver what waits: what a coordinator's tick does too."""
+        from fleet.verbs.agents import failed_turns
+
+        self._by.may("agents.tend", project=project)
+        return failed_turns.tend(self._by.ground, project)
+
+    def _pane(self, ident: str) -> Pane | None:
+        return self._by.world.tmux.listing().pane_of(ident)

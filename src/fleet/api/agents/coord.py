@@ -1,0 +1,121 @@
+"""fleet.coord: the coordinator of a project: its seat, ticks, Replace, handoffs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet.api.actor import Part
+from fleet.api.agents.dispatches import refuse_freer_agent
+from fleet.errors.absent import NoCoordinator
+from fleet.errors.families import Absent, Refused
+from fleet.model.dispatch.one_time_proof import VARIABLE
+from fleet.model.text import texts
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.coord import briefing, handoff, replace, seat, tick
+from fleet.verbs.coord.seat_status import seat_status
+
+if TYPE_CHECKING:
+    from fleet.api.actor import Document
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Ground
+    from fleet.verbs.dispatch.plan import Wanted
+
+ENGINE = "fleet"
+
+
+class Coord(Part):
+    """Coordinators."""
+
+    __slots__ = ()
+
+    # the seat ---------------------------------------------------------------------------------------------------------
+    def show(self, project: str) -> Document:
+        """Who coordinates a project."""
+        return seat_status(self._by.view, project)
+
+    def start(self, wanted: Wanted) -> Document:
+        """Start a project's coordinator, behind its gate."""
+        self._by.may("coord.start")
+        return seat.coord_spawn(self._by.ground, wanted)
+
+    def stop(self, project: str, reason: str) -> Document:
+        """End the coordinator and empty the seat."""
+        self._by.may("coord.stop")
+        return seat.stop(self._by.ground, project, reason)
+
+    def replace(self, wanted: Wanted) -> Document:
+        """Change the coordinator; the old one goes on until the new one has proven itself."""
+        speaker = self._by.may("coord.replace", project=wanted.project)
+        refuse_freer_agent(self._by, speaker, "coord.replace", wanted)
+        ground = self._by.ground
+        if seat_status(ground, wanted.project)["holder"] is None:
+            raise NoCoordinator(project=wanted.project)
+        gate = seat.spawn_gate(ground, wanted.project)
+        try:
+            return replace.replace(ground, wanted)
+        finally:
+            gate.give()
+
+    # ticks ------------------------------------------------------------------------------------------------------------
+    def tick(self, project: str) -> Document:
+        """One tick, by the coordinator that is speaking; with what it needs to know next."""
+        if self._by.speaker is None:
+            raise Refused(what=f"only the coordinator ticks; `fleet coord start -p {project}` starts one")
+        self._by.may("coord.tick")
+        ground = self._by.ground
+        done = tick.tick(ground, project, self._by.speaker, nonce=os.environ.get(VARIABLE))
+        now = self._by.clock.now()
+        told = ground.store.read(lambda rows: briefing.briefing(rows, project, now))
+        return done | {"next": told, "messages": _hand_out(ground, project, self._by.speaker)}
+
+    # handoffs ---------------------------------------------------------------------------------------------------------
+    def hand_off(self, ident: str, *, reason: str, written: str = "") -> Document:
+        """Write the document and the queue entry; nothing is ended by it."""
+        self._by.may("coord.hand_off", agent=ident)
+        why = texts.text("reason", reason)
+        return handoff.hand_off(self._by.ground, ident, reason=why, written=written, by=str(self._by.actor))
+
+    def drain(self, project: str | None = None) -> list[Document]:
+        """Carry on every queued handoff as far as it goes now."""
+        self._by.may("coord.drain")
+        return handoff.drain(self._by.ground, project)
+
+    def finish_handoff(self, entry: str, *, limit: float) -> Document:
+        """Carry on one handoff until it is finished, for a bounded time."""
+        self._by.may("coord.finish_handoff")
+        return handoff.drained(self._by.ground, entry, limit=limit)
+
+    def handoffs(self, project: str | None = None) -> list[Document]:
+        """Every handoff, oldest first."""
+        rows = self._by.store.read(lambda snapshot: snapshot.all(q.LISTED_HANDOFFS, project=project))
+        return [handoff.document(row) for row in rows]
+
+    def handoff(self, ident: str) -> Document:
+        """One handoff with its document, by its own id or that of the agent."""
+        for entry in reversed(self.handoffs()):
+            if ident in {entry["id"], entry["dispatch"]}:
+                return entry | {"text": self._by.files_of_home(entry["document"])}
+        raise Absent(what=f"handoff {ident}")
+
+
+def _hand_out(ground: Ground, project: str, ident: str) -> list[Document]:
+    """What waits for the coordinator itself, with its id; written down once that it was handed out."""
+    waiting = ground.store.read(lambda rows: rows.all(q.WAITING_MESSAGES, dispatch=ident))
+    new = [row["id"] for row in waiting if row["delivered_at"] is None]
+    if new:
+        ground.commit(_deliver(project, ident, new))
+    return ground.store.read(lambda rows: briefing.messages(rows, ident))
+
+
+def _deliver(project: str, ident: str, ids: list[str]) -> Change:
+    def work(tx: Tx) -> Row:
+        tx.about(project)
+        tx.dispatch = ident
+        for each in ids:
+            tx.run(q.DELIVER_MESSAGE, id=each, dispatch=ident, how="tick", at=tx.at)
+        tx.note(delivered=ids)
+        return {"delivered": ids}
+
+    return Change(f"hand {len(ids)} messages to {ident}", work)

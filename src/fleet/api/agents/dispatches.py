@@ -1,0 +1,186 @@
+"""fleet.dispatches: agents are started on tasks, resumed and ended; and their journals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fleet.api.actor import Part
+from fleet.api.permits import refuse_forced, refuse_freer
+from fleet.engines import reader
+from fleet.errors.absent import NoSuchDispatch
+from fleet.errors.families import FleetError
+from fleet.model.branches import task_branch
+from fleet.model.dispatch.claim import Claim
+from fleet.model.text.times import iso_or_none
+from fleet.resources import KINDS
+from fleet.store import queries as q
+from fleet.store import tasks
+from fleet.verbs.dispatch import dispatch, end, excuse, find, plan, reclaim
+from fleet.verbs.dispatch.apply_remedy import settle_attempt
+from fleet.verbs.merge import branches
+from fleet.verbs.resume import resume, resume_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.api.actor import Actor, Document, Documents
+    from fleet.api.permits import Speaker
+    from fleet.store.transaction import Row, Rows
+    from fleet.verbs.dispatch.plan import Wanted
+
+_TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
+
+
+class Dispatches(Part):
+    """Attempts at tasks."""
+
+    __slots__ = ()
+
+    # starting and ending ----------------------------------------------------------------------------------------------
+    def start(self, wanted: Wanted) -> Document:
+        """Start an agent on a task. One before it that ended without anybody noticing is settled first."""
+        speaker = self._by.may("dispatches.start", project=wanted.project)
+        refuse_freer_agent(self._by, speaker, "dispatches.start", wanted)
+        ground = self._by.ground
+        if wanted.slug:
+            settle_attempt(ground, wanted.project, wanted.slug, speaker=self._by.speaker)
+        return dispatch.dispatch(ground, wanted)
+
+    def check_start(self, wanted: Wanted) -> None:
+        """Refuse what could not start anyway."""
+        plan.check_start(self._by.ground, wanted)
+
+    def stop(self, ident: str, reason: str = "stopped by a person") -> Document:
+        """End an agent so that it can be resumed."""
+        self._by.may("dispatches.stop", agent=ident)
+        return end.end(self._by.ground, ident, asked_for="stop", reason=reason)
+
+    def kill(self, ident: str, reason: str) -> Document:
+        """End the attempt."""
+        self._by.may("dispatches.kill", agent=ident)
+        return end.end(self._by.ground, ident, asked_for="kill", reason=f"killed: {reason}")
+
+    def excuse(self, ident: str, pids: Sequence[int]) -> Document:
+        """Record that processes in the worktree of a dispatch are not the dispatch's. Ends nobody."""
+        self._by.may("dispatches.excuse")
+        return excuse.excuse(self._by.ground, ident, pids)
+
+    # resuming ---------------------------------------------------------------------------------------------------------
+    def resume(self, given: str, *, project: str | None = None, force: bool = False) -> Document:
+        """Go on with the work of a dispatch, session or task. Force stops a resume that is in progress."""
+        ground = self._by.ground
+        if (speaker := self._by.may("dispatches.resume")) is not None:
+            meant = resume.journal(ground, resume.named(ground, given, project))
+            self._by.may("dispatches.resume", project=meant["project"])
+            refuse_forced(speaker, "dispatches.resume", force=force)
+        return resume.resume(ground, given, project=project, force=force)
+
+    def resumable(self, project: str | None = None) -> Documents:
+        """What could be resumed, and why it ended."""
+        return resume_all.resumable(self._by.ground, project)
+
+    def resume_all(self, project: str | None = None) -> Document:
+        """Bring back everything that was interrupted, within the limits."""
+        self._by.may("dispatches.resume_all")
+        return resume_all.resume_all(self._by.ground, project)
+
+    # looking ----------------------------------------------------------------------------------------------------------
+    def find(self, given: str, project: str | None = None) -> str:
+        """The dispatch that is meant; when none in the tables fits, an archived one."""
+        return find_dispatch(self._by, given, project)
+
+    def list(self, project: str | None = None, *, ended: bool = True) -> Documents:
+        """The journals in the tables."""
+        if project is not None:
+            self._by.request.project(project)
+
+        def look(rows: Rows) -> Documents:
+            held = _holders(rows)
+            return [
+                _summary(row, held[row["id"]])
+                for row in rows.all(q.LISTED_DISPATCHES, project=project, ended=int(ended))
+            ]
+
+        return self._by.store.read(look)
+
+    def show(self, ident: str) -> Document:
+        """One dispatch with its claims, live or archived alike; a live one is looked at anew."""
+
+        def look(rows: Rows) -> tuple[Row | None, Row]:
+            return reclaim.journal(rows, ident), rows.one(q.HANDED_TO, dispatch=ident) or {"successor": None}
+
+        live, handed = self._by.store.read(look)
+        if live:
+            return live | self._looked_at(live) | handed
+        found = find.archived(self._by.view, ident)
+        if found is None:
+            raise NoSuchDispatch(dispatch=ident)
+        return found | handed | {"archived": True}
+
+    def _looked_at(self, live: Document) -> Document:
+        """The bundle that it owns among its claims, each claim looked at anew."""
+        place = {"project": live["project"], "slug": live["slug"] or ""}
+
+        def look(rows: Rows) -> tuple[list[Row], list[Row]]:
+            bundle = rows.one(q.BUNDLE_OF, **place)
+            owned = rows.all(q.CLAIMS_OF_BUNDLE, **place) if bundle and bundle["owner"] == live["id"] else []
+            return owned, rows.all(q.CLAIMS_OF_DISPATCH, dispatch=live["id"])
+
+        owned, own = self._by.store.read(look)
+        world = self._by.view.world
+        seen = {
+            row["kind"]: KINDS[row["kind"]].look(Claim.of(row), world) for row in owned + own if row["kind"] in KINDS
+        }
+        shown = [*live["claims"], *(reclaim.claim_document(row) for row in owned)]
+        return {"claims": [{**each, "look": seen.get(each["kind"])} for each in shown]}
+
+    def diff(self, *, project: str, slug: str, stat: bool = False) -> str:
+        """What a task's branch changes, against the integration branch."""
+        self._by.store.read(lambda rows: tasks.state(rows, project, slug))
+        ground = self._by.ground
+        repository = ground.project(project)["path"]
+        integration, _tip = branches.integration_branch(ground, project, repository)
+        return ground.world.git.diff(repository, integration, task_branch(slug), stat=stat)
+
+
+def find_dispatch(by: Actor, given: str, project: str | None = None) -> str:
+    """The dispatch that is meant, by its id, the beginning of it, its session or its task."""
+    here = _project_or_none(by)
+    try:
+        return by.store.read(lambda rows: find.find(rows, given, project, here=here))
+    except NoSuchDispatch:
+        old = find.find_archived(by.view, given)
+        if old is None:
+            raise
+        return old
+
+
+def _project_or_none(by: Actor) -> str | None:
+    try:
+        return by.project_here()
+    except FleetError:
+        return None
+
+
+def refuse_freer_agent(by: Actor, speaker: Speaker | None, act: str, wanted: Wanted) -> None:
+    """Refuse an agent that would start something freer than itself: a command, or an engine without autonomies."""
+    if speaker is None:
+        return
+    unguarded = "a command" if wanted.command else ""
+    if wanted.engine and not reader.engine(by.home, wanted.engine).autonomy:
+        unguarded = unguarded or f"the engine {wanted.engine}"
+    refuse_freer(speaker, act, autonomy=wanted.autonomy, unguarded=unguarded)
+
+
+def _holders(rows: Rows) -> Counter[str]:
+    """How many things each dispatch holds; those of a bundle are its owner's."""
+    owners = {(row["project"], row["slug"]): row["owner"] for row in rows.all(q.ALL_BUNDLES)}
+    claims = rows.all(q.OPEN_CLAIMS)
+    return Counter(claim["dispatch"] or owners.get((claim["project"], claim["slug"]), "") for claim in claims)
+
+
+def _summary(row: Row, held: int) -> Document:
+    keep = ("id", "kind", "project", "slug", "owner", "engine", "exec_state", "recl_state", "report", "blocked_reason")
+    shown = {name: row[name] for name in keep} | {name: iso_or_none(row[name]) for name in _TIMES}
+    return shown | {"claims": held}

@@ -1,0 +1,52 @@
+"""fleet.engines: the programs that agents run in, their limits, and their hooks in a person's own settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.api.actor import Part
+from fleet.engines import reader
+from fleet.model import names
+from fleet.verbs.agents import failed_turns, install_hooks
+
+if TYPE_CHECKING:
+    from fleet.api.actor import Document
+    from fleet.engines.reader import Engine
+
+
+class Engines(Part):
+    """The engines of a home."""
+
+    __slots__ = ()
+
+    def all(self) -> dict[str, Engine]:
+        """Every engine by its name."""
+        return reader.all_engines(self._by.home)
+
+    def show(self, name: str) -> Engine:
+        """One engine."""
+        return reader.engine(self._by.home, name)
+
+    def limits(self) -> Document:
+        """Engines that are held back, and how much of their windows is used."""
+        return self._by.store.read(failed_turns.shown)
+
+    def lift(self, engine: str) -> Document:
+        """A person says that an engine works again."""
+        self._by.may("engines.lift")
+        return self._by.commit(failed_turns.lift(names.engine(engine)))
+
+    def install_hooks(self, engine: str) -> Document:
+        """Write hooks into the person's own settings of an engine."""
+        self._by.may("engines.install_hooks")
+        return install_hooks.install(self._by.ground, self.show(engine))
+
+    def uninstall_hooks(self, engine: str) -> Document:
+        """Take them out again."""
+        self._by.may("engines.uninstall_hooks")
+        return install_hooks.uninstall(self._by.ground, self.show(engine))
+
+    def hooks(self) -> list[Document]:
+        """Each engine that has hooks, and whether they are in the person's own settings."""
+        view = self._by.view
+        return [install_hooks.status(view, each) for each in self.all().values() if each.hooks]

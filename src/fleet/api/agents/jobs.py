@@ -1,0 +1,109 @@
+"""fleet.jobs: jobs over many items."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from fleet.api.actor import Part
+from fleet.model.jobs.keys import schema
+from fleet.store import queries as q
+from fleet.verbs.jobs import begin, cancel, listing
+from fleet.verbs.jobs.items import dead_letters, session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fleet.api.actor import Document, Documents
+    from fleet.verbs.jobs.begin import Asked
+    from fleet.verbs.jobs.progress import Tell
+    from fleet.verbs.jobs.run import Wish
+
+
+class Jobs(Part):
+    """Jobs."""
+
+    __slots__ = ()
+
+    def run(self, asked: Asked, tell: Tell, wanted: Wish = lambda: True) -> Document:
+        """Run a job to its end, or for as long as that is wanted."""
+        self._by.may("jobs.run")
+        return begin.run_job(self._by.ground, asked, os.environ, tell, wanted)
+
+    def plan(self, asked: Asked) -> Document:
+        """What running it would begin with. Changes nothing."""
+        new, workflow = begin.prepare(self._by.ground, asked, os.environ)
+        steps = {part: [each.title for each in workflow.steps_of(part)] for part in ("setup", "map", "reduce")}
+        head: Document = {"name": new.name, "project": new.project, "steps": steps}
+        head["parameters"] = listing.shown_parameters(new.source, json.dumps(new.parameters))
+        how = {name: getattr(workflow.map, name) for name in ("source", "max_parallel", "isolation", "on_failure")}
+        return head | how | {"attempts": workflow.map.retry.attempts}
+
+    def resume(self, ident: str, tell: Tell, wanted: Wish = lambda: True, *, force: bool = False) -> Document:
+        """Take a job up where it was left."""
+        self._by.may("jobs.resume")
+        return begin.resume_job(self._by.ground, ident, tell, wanted, force=force)
+
+    def cancel(self, ident: str, reason: str) -> Document:
+        """End a job for good."""
+        self._by.may("jobs.cancel")
+        return cancel.cancel(self._by.ground, ident, reason)
+
+    def named(self, given: str) -> str | None:
+        """The job of that id, if it is one."""
+        row = self._by.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=given))
+        return row["id"] if row else None
+
+    def find(self, given: str) -> str:
+        """The job that is meant."""
+        return listing.find_job(self._by.view, given)
+
+    def list(self, project: str | None = None) -> Documents:
+        """Jobs, newest first."""
+        return listing.jobs(self._by.view, project)
+
+    def show(self, ident: str) -> Document:
+        """How a job stands."""
+        return listing.job(self._by.view, ident)
+
+    def items(self, ident: str, state: str | None = None) -> Iterator[Document]:
+        """The items of a job."""
+        return listing.listed(self._by.view, ident, state)
+
+    def item(self, ident: str, given: str) -> Document:
+        """One item, with its failures and steps."""
+        return listing.item(self._by.view, ident, given)
+
+    def logs(self, ident: str, item: str | None = None) -> Iterator[tuple[str, str]]:
+        """What its steps printed."""
+        return listing.logs(self._by.view, ident, item)
+
+    def dead_items(self, ident: str) -> Documents:
+        """The dead-letter queue."""
+        return dead_letters.queue(self._by.view, ident)
+
+    def retry(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> Document:
+        """Try items again."""
+        self._by.may("jobs.retry")
+        return dead_letters.retry(self._by.ground, ident, which, everything=everything)
+
+    def drop(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> Document:
+        """Give items up."""
+        self._by.may("jobs.drop")
+        return dead_letters.drop(self._by.ground, ident, which, everything=everything)
+
+    def step(self, dispatch: str, project: str, slug: str, show: Callable[[str], None]) -> bool:
+        """What the session of an item does."""
+        self._by.may("jobs.step")
+        return session.perform(self._by.ground, dispatch, project, slug, show)
+
+
+def validate_job(file: str) -> Document:
+    """Everything that is wrong with a document. Needs no home."""
+    return begin.validate(file)
+
+
+def job_schema() -> Document:
+    """The document as JSON Schema."""
+    return schema()

@@ -1,0 +1,1 @@
+"""Parts of `Fleet` about the home and its projects."""

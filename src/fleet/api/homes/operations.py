@@ -1,0 +1,48 @@
+"""fleet.operations: the log of everything that was committed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.api.actor import Part
+from fleet.model.text.times import duration
+from fleet.verbs.homes import rotate
+from fleet.verbs.views import operations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fleet.api.actor import Document
+    from fleet.verbs.views.operations import Which
+
+
+class Operations(Part):
+    """The operations of a home."""
+
+    __slots__ = ()
+
+    def list(self, which: Which, *, limit: int) -> Iterator[Document]:
+        """The newest operations that fit, oldest first."""
+        yield from self._by.store.read(lambda rows: operations.recent(rows, which, limit))
+
+    def with_archived(self, which: Which, *, limit: int) -> Iterator[Document]:
+        """The same, those in the archive too."""
+        archived = rotate.archived(self._by.world.files)
+        old = [operations.document(row) for row in archived if which.wants(row)]
+        yield from [*old, *self.list(which, limit=limit)][-limit:]
+
+    def newest(self) -> int:
+        """The newest sequence number."""
+        return self._by.store.read(operations.newest)
+
+    def follow(self, which: Which, *, after: int, wanted: Callable[[], bool] = lambda: True) -> Iterator[Document]:
+        """Operations as they are committed, for as long as they are wanted."""
+        return operations.follow(self._by.store, self._by.clock, which, after, wanted)
+
+    def rotate(self, *, older_than: str | None = None) -> Document:
+        """Move old operations into the archive."""
+        self._by.may("operations.rotate")
+        ground = self._by.ground
+        age = duration(older_than or ground.settings()["keep_operations"].value)
+        with self._by.gate("rotate-operations"):
+            return rotate.rotate(ground, before=self._by.clock.now() - age)

@@ -1,0 +1,144 @@
+"""fleet.projects: the repositories that fleet works in."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from fleet.api.actor import Part
+from fleet.api.agents.coord import ENGINE, Coord
+from fleet.engines import reader
+from fleet.errors.absent import NoSuchProject
+from fleet.errors.given import BadSetting
+from fleet.errors.refused import BranchBlocked, CoordinatorLives, NotTrusted
+from fleet.model import names
+from fleet.model.branches import job_branch, task_branch
+from fleet.model.tasks.slugs import slug_from
+from fleet.store import queries as q
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.projects import configure, register, remote_control, trust
+from fleet.verbs.tasks import export
+from fleet.verbs.views import obstacles, overview
+from fleet.verbs.views import operations as log
+from fleet.world.git.checkout import main_checkout
+from fleet.world.home import paths
+from fleet.world.home.settings import settings_of
+
+if TYPE_CHECKING:
+    from fleet.api.actor import Document, Documents, Words
+    from fleet.store.transaction import Rows
+
+
+class Projects(Part):
+    """Projects."""
+
+    __slots__ = ()
+
+    def list(self) -> Documents:
+        """All projects, with the counts of their tasks."""
+        found: list[Document] = self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now()))[
+            "projects"
+        ]
+        return found
+
+    def show(self, name: str) -> Document:
+        """One project."""
+        names.project(name)
+        for found in self.list():
+            if found["name"] == name:
+                return found
+        raise NoSuchProject(project=name)
+
+    def register(self, path: str, name: str | None = None, *, key: str | None = None) -> Document:
+        """Register a repository; its name is that of its directory unless another is given."""
+        self._by.may("projects.register")
+        top = main_checkout(self._by.world.programs, path)
+        self._refuse_blocked(top)
+        chosen = name if name is not None else slug_from(os.path.basename(top))[: names.PROJECT_LENGTH].strip("-")
+        return self._by.commit(register.register(name=chosen, path=top), key)
+
+    def ensure(self, path: str, name: str | None = None) -> Document:
+        """The project of a repository: the one it is, or a new one."""
+        self._by.may("projects.ensure")
+        top = main_checkout(self._by.world.programs, path)
+        known = self._by.store.read(lambda rows: rows.one(q.PROJECT_BY_PATH, path=top))
+        if known is not None and name in {None, known["name"]}:
+            self._refuse_blocked(top)
+            return {"name": known["name"], "path": top, "new": False}
+        return self.register(path, name)
+
+    def _refuse_blocked(self, repository: str) -> None:
+        """Refuse a repository in which git could not make fleet's branches, before anything is written."""
+        try:
+            integration = str(settings_of(self._by.home, repository)["integration"].value)
+        except BadSetting:  # whoever needs a setting says so
+            integration = ""
+        for branch in filter(None, (integration, task_branch("x"), job_branch("x"))):
+            why = self._by.world.git.why_not_made(repository, branch)
+            if why:
+                raise BranchBlocked(branch=branch, path=repository, why=why)
+
+    def remove(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Document:
+        """Forget a project; its tasks are exported into the home first."""
+        self._by.may("projects.remove")
+        names.project(name)
+        seen = self._seen_idle(name, key) if with_tasks else None
+        kept = self._keep_export(name) if seen is not None else None
+        return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+
+    def _seen_idle(self, name: str, key: str | None) -> int | None:
+        """The newest operation while the removal would go through; None when it would not, or was done before under this key."""
+
+        def look(rows: Rows) -> int | None:
+            if key is not None and rows.one(q.OPERATION_BY_KEY, key=key) is not None:
+                return None
+            return log.newest(rows)
+
+        seen = self._by.store.read(look)
+        return seen if seen is not None and self._is_idle(name) else None
+
+    def _is_idle(self, name: str) -> bool:
+        """Whether the removal would go through, so that no copy is made for nothing."""
+        busy = self.show(name)["tasks"]["in_progress"]
+        return busy == 0 and not self._by.store.read(lambda rows: rows.all(q.LISTED_DISPATCHES, project=name, ended=1))
+
+    def _keep_export(self, name: str) -> str | None:
+        lines = [json.dumps(node, ensure_ascii=False) + "\n" for node in export.nodes(self._by.store, name)]
+        if not lines:
+            return None
+        return self._by.files.publish(paths.removed(name, self._by.clock.now()), "".join(lines).encode())
+
+    def begin(self, project: str, wanted: dict[str, str]) -> Document:
+        """Write these settings into the project's fleet.toml, and start its coordinator. What is so already stays as it is."""
+        self._by.may("projects.begin")
+        reader.engine(self._by.home, wanted["engine"])
+        ground = self._by.ground
+        written = configure.configure(ground, project, wanted)
+        trust.trust_written(ground, project, wanted)
+        ground.forget()
+        agent = Wanted(project=project, slug="", engine=wanted["engine"], autonomy=wanted["autonomy"])
+        waiting = [each["name"] for each in trust.pending(ground, project)["changes"]]
+        warnings = [str(NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
+        warnings += [why] if (why := obstacles.unstartable(ground, agent)) else []
+        ident, started, more = self._seat_coordinator(project)
+        return {"written": written, "coordinator": ident, "started": started, "warnings": warnings + more}
+
+    def _seat_coordinator(self, project: str) -> tuple[str | None, bool, Words]:
+        """Start fleet's own coordinator unless one lives: its id, whether it was started, and warnings."""
+        coord = Coord(self._by)
+        seat = coord.show(project)
+        if seat["state"] in {"alive", "starting", "unknown"}:
+            return seat["holder"], False, []
+        try:
+            made = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
+        except CoordinatorLives as error:  # somebody else was faster
+            return str(error.facts["dispatch"]), False, []
+        return made["id"], True, made.get("warnings", [])
+
+    def remote_control(self, project: str, to: str | None = None, *, key: str | None = None) -> Document:
+        """Whether the project's coordinator may be controlled from afar; said anew, if wanted."""
+        if to is None:
+            return self._by.store.read(lambda rows: remote_control.look(rows, project))
+        self._by.may("projects.remote_control")
+        return self._by.commit(remote_control.set_remote_control(project=project, to=to), key)

@@ -1,0 +1,31 @@
+"""fleet.settings: the settings as they count, and a person's trust in those of a repository."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.api.actor import Part
+from fleet.verbs.projects import trust
+
+if TYPE_CHECKING:
+    from fleet.api.actor import Document
+    from fleet.model.settings.table import Value
+
+
+class Settings(Part):
+    """The settings of a home and its projects."""
+
+    __slots__ = ()
+
+    def read(self, project: str | None = None) -> dict[str, Value]:
+        """Every setting as it counts and where it comes from; a project's own too if one is named."""
+        return self._by.request.settings(project)
+
+    def untrusted(self, project: str) -> Document:
+        """What of the project's fleet.toml waits for a person's trust."""
+        return trust.pending(self._by.ground, project)
+
+    def trust(self, project: str, values: dict[str, Any]) -> Document:
+        """Trust these values of the project's settings, as `untrusted` showed them."""
+        self._by.may("settings.trust")
+        return trust.trust(self._by.ground, project, values)

@@ -1,0 +1,41 @@
+"""fleet.sweep: what is left behind is found and released."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.api.actor import Part
+from fleet.verbs.dispatch import keep_uncommitted
+from fleet.verbs.sweep import journal_archive, sweep
+
+if TYPE_CHECKING:
+    from fleet.api.actor import Document
+    from fleet.verbs.sweep.finding import Finding
+
+PHASES = ("orphans", "retry-releases", "reconcile-derived")
+
+
+class Sweep(Part):
+    """Sweeps up."""
+
+    __slots__ = ()
+
+    def run(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Finding]:
+        """Look for what leaked; with `kill`, release it."""
+        if kill:
+            self._by.may("sweep.run")
+        return sweep.sweep(self._by.ground, kill=kill, phases=phases)
+
+    def kept_trees(self) -> list[Document]:
+        """Worktrees that nobody needs any more but that have uncommitted work."""
+        return keep_uncommitted.dirty(self._by.ground)
+
+    def keep(self, *, project: str, slug: str) -> Document:
+        """Commit the uncommitted work of a worktree to a ref of its own, and let the worktree go."""
+        self._by.may("sweep.keep")
+        return keep_uncommitted.keep(self._by.ground, project, slug)
+
+    def prune_archive(self, *, older_than: str | None = None) -> Document:
+        """Remove old journals from the archive; their ids stay given out."""
+        self._by.may("sweep.prune_archive")
+        return journal_archive.prune(self._by.ground, older_than=older_than)

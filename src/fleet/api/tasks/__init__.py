@@ -1,0 +1,1 @@
+"""Parts of `Fleet` about tasks and their work."""

@@ -1,0 +1,89 @@
+"""fleet.graph: what is done with the tasks of a project together. Each method imports only its own verb."""
+
+from __future__ import annotations
+
+from fleet.api.actor import Part
+from fleet.api.tasks.tasks import new_task
+from fleet.store import queries as q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from fleet.api.actor import Document
+    from fleet.model.tasks.markdown_list import Item
+
+
+class Graph(Part):
+    """The graph of a project."""
+
+    __slots__ = ()
+
+    def show(self, *, project: str, archived: bool = False) -> Document:
+        """All nodes and edges."""
+        from fleet.verbs.tasks import show
+
+        return self._by.store.read(lambda rows: show.graph(rows, project, self._by.clock.now(), archived=archived))
+
+    def slugs(self, *, project: str, prefix: str, limit: int = 100) -> list[Document]:
+        """Slugs that begin with a text."""
+        span = {"prefix": prefix, "beyond": f"{prefix}~", "most": limit}
+        return self._by.store.read(lambda rows: rows.all(q.SLUGS_LIKE, project=project, **span))
+
+    def add_list(
+        self,
+        items: list[Item],
+        *,
+        project: str,
+        name: str,
+        dry: bool = False,
+        key: str | None = None,
+        **fields: Any,  # noqa: ANN401 - those of NewTask
+    ) -> Document:
+        """Add every item of a list, all or nothing; dry, only say what would be added."""
+        from fleet.api.permits import refuse_running
+        from fleet.verbs.tasks import add_list
+
+        refuse_running(self._by.may("graph.add_list", project=project), "graph.add_list", fields)
+        like = new_task(self._by, project, "", fields)
+        if dry:
+            planned = self._by.store.read(lambda rows: add_list.planned(rows, items, like))
+            return {"project": project, "tasks": planned}
+        return self._by.commit(add_list.add_list(items, like, name=name), key)
+
+    def archive_ended(self, *, project: str, older_than: str | None = None, key: str | None = None) -> Document:
+        """Put every task that ended long enough ago out of sight."""
+        from fleet.model.text.times import duration
+        from fleet.verbs.tasks import reopen
+
+        self._by.may("graph.archive_ended", project=project)
+        age = duration(older_than or self._by.request.settings(project)["task.archive_after"].value)
+        return self._by.commit(reopen.archive_ended(project=project, age=age), key)
+
+    def ingest(
+        self,
+        *,
+        project: str,
+        lines: Iterable[bytes],
+        name: str,
+        progress: Callable[[int], None] = lambda _n: None,
+        key: str | None = None,
+    ) -> Document:
+        """Take in a graph as JSON Lines (fleet's, workgraph's or beads'), all or nothing."""
+        from fleet.verbs.tasks import ingest
+
+        self._by.may("graph.ingest")
+        return self._by.commit(ingest.ingest(project=project, lines=lines, name=name, progress=progress), key)
+
+    def export(self, *, project: str, archived: bool = True) -> list[Document]:
+        """Every task as `ingest` reads it."""
+        from fleet.verbs.tasks import export
+
+        return export.nodes(self._by.store, project, archived=archived)
+
+    def markdown(self, *, project: str) -> Iterator[str]:
+        """The lines of a readable tasks.md."""
+        from fleet.verbs.tasks import export
+
+        return export.markdown(project, export.nodes(self._by.store, project, archived=False))

@@ -1,0 +1,71 @@
+"""fleet.merge: work goes onto the integration branch, from there to the target, or into pull requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.api.actor import Part
+from fleet.store import queries as q
+from fleet.verbs.dispatch.apply_remedy import settle_attempt
+from fleet.verbs.merge import land, merge, pull_requests, recorded, restore
+
+if TYPE_CHECKING:
+    from fleet.api.actor import Document
+
+
+class Merge(Part):
+    """Merges."""
+
+    __slots__ = ()
+
+    def task(self, *, project: str, slug: str) -> Document:
+        """Merge a task's work into the integration branch."""
+        self._by.may("merge.task", project=project)
+        ground = self._by.ground
+        settle_attempt(ground, project, slug, speaker=self._by.speaker)
+        return merge.merge(ground, project, slug)
+
+    def mergeable(self, *, project: str) -> list[str]:
+        """Tasks that are done and not merged."""
+        return [row["slug"] for row in self._by.store.read(lambda rows: rows.all(q.MERGEABLE_TASKS, project=project))]
+
+    def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Document:
+        """Move the target to the integration branch; also in the checkout that a person calls it in, but not for an agent.
+
+        Dry, only say what would be moved.
+        """
+        if not dry:
+            self._by.may("merge.land")
+        return land.land(self._by.ground, project, dry=dry, here=None if self._by.speaker else here)
+
+    def recorded(self, *, project: str) -> list[Document]:
+        """Every recorded merge, newest first, and whether it is missing."""
+        return recorded.list_merges(self._by.view, project)
+
+    def restore(self, *, project: str) -> Document:
+        """Put missing merges back onto the integration branch."""
+        self._by.may("merge.restore")
+        return restore.restore_merges(self._by.ground, project)
+
+    def acknowledge(self, *, project: str, reason: str) -> Document:
+        """Record that missing merges are meant to be gone."""
+        self._by.may("merge.acknowledge")
+        return recorded.acknowledge_merges(self._by.ground, project, reason)
+
+    # pull requests ----------------------------------------------------------------------------------------------------
+    def open_pull(self, *, project: str, slug: str) -> Document:
+        """Push a task's branch and open its pull request."""
+        self._by.may("merge.open_pull")
+        ground = self._by.ground
+        settle_attempt(ground, project, slug, speaker=self._by.speaker)
+        return pull_requests.pull(ground, project, slug)
+
+    def check_pull(self, *, project: str, slug: str) -> Document:
+        """How far a task's pull request is; merged, the task is done."""
+        self._by.may("merge.check_pull", project=project)
+        return pull_requests.check(self._by.ground, project, slug)
+
+    def tend_pulls(self, *, project: str) -> list[Document]:
+        """Open and look at all pull requests of a project."""
+        self._by.may("merge.tend_pulls", project=project)
+        return pull_requests.tend(self._by.ground, project)

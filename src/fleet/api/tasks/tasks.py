@@ -1,0 +1,193 @@
+"""fleet.tasks: what is done with one task. Each method imports only its own verb, because agents call some of them all day."""
+
+from __future__ import annotations
+
+from fleet.api.actor import Part
+from fleet.model import names
+from fleet.world.home import paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from fleet.api.actor import Actor, Document, Documents
+    from fleet.verbs.tasks.add import NewTask
+    from fleet.verbs.tasks.edit import Edit
+    from fleet.verbs.tasks.show import Filters
+
+
+class Tasks(Part):
+    """Tasks, one at a time."""
+
+    __slots__ = ()
+
+    # looking ----------------------------------------------------------------------------------------------------------
+    def show(self, *, project: str, slug: str) -> Document:
+        """Everything about a task."""
+        from fleet.verbs.tasks import show
+
+        return self._by.store.read(lambda rows: show.show(rows, project, slug, self._by.clock.now()))
+
+    def list(self, *, project: str, filters: Filters | None = None) -> Iterator[Document]:
+        """Tasks that fit the filters."""
+        from fleet.verbs.tasks import show
+
+        return show.listed(self._by.store, project, self._by.clock.now(), filters or show.Filters())
+
+    def ready(self, *, project: str, limit: int | None = None) -> Documents:
+        """What could be started now, most urgent first."""
+        from fleet.verbs.tasks import show
+
+        return self._by.store.read(lambda rows: show.ready(rows, project, self._by.clock.now(), limit))
+
+    def why(self, *, project: str, slug: str) -> Document:
+        """Why a task is not being worked on; of one whose agent is dead, who keeps its worktree."""
+        from fleet.store import queries as q
+        from fleet.verbs.dispatch import settle
+        from fleet.verbs.tasks import explain
+
+        found = self._by.store.read(lambda rows: explain.why(rows, project, slug, self._by.clock.now()))
+        attempt = self._by.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
+        kept = settle.kept_worktree(self._by.view, attempt["id"]) if attempt is not None else None
+        return found | {"sentences": [kept.spoken, *found["sentences"]]} if kept is not None else found
+
+    # planning ---------------------------------------------------------------------------------------------------------
+    def add(self, *, project: str, title: str, key: str | None = None, **fields: Any) -> Document:  # noqa: ANN401 - the fields of NewTask
+        """Add a task. Its fields are those of `NewTask`; what is not said comes from the project's settings."""
+        from fleet.api.permits import refuse_running
+        from fleet.verbs.tasks import add
+
+        refuse_running(self._by.may("tasks.add", project=project), "tasks.add", fields)
+        return self._by.commit(add.add(new_task(self._by, project, title, fields)), key)
+
+    def edit(self, wanted: Edit, *, key: str | None = None) -> Document:
+        """Change what a task says, its tags or its dependencies."""
+        from fleet.api.permits import refuse_running
+        from fleet.verbs.tasks import edit
+
+        self._by.refuse_override(override=wanted.override)
+        speaker = self._by.may("tasks.edit", project=wanted.project)
+        given: dict[str, object] = {"verify": wanted.verify, "engine": wanted.engine}
+        refuse_running(speaker, "tasks.edit", given | dict.fromkeys(wanted.clear, ""))
+        return self._by.commit(edit.edit(wanted), key)
+
+    def retry(self, *, project: str, slug: str, key: str | None = None) -> Document:
+        """Open a blocked or ended task again."""
+        from fleet.verbs.tasks import reopen
+
+        self._by.may("tasks.retry", project=project)
+        return self._by.commit(reopen.retry(project=project, slug=slug), key)
+
+    def pause(self, *, project: str, slug: str, paused: bool = True, key: str | None = None) -> Document:
+        """Hold a task back; with `paused=False`, let it go on."""
+        from fleet.verbs.tasks import reopen
+
+        self._by.may("tasks.pause", project=project)
+        return self._by.commit(reopen.pause(project=project, slug=slug, paused=paused), key)
+
+    def archive(self, *, project: str, slug: str, key: str | None = None) -> Document:
+        """Put an ended task out of sight."""
+        from fleet.verbs.tasks import reopen
+
+        self._by.may("tasks.archive", project=project)
+        return self._by.commit(reopen.archive(project=project, slug=slug), key)
+
+    # working ----------------------------------------------------------------------------------------------------------
+    def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Document:
+        """Take a ready task; of many who try, one gets it."""
+        from fleet.verbs.tasks import claim
+
+        self._by.may("tasks.claim")
+        self._by.refuse_override(override=override)
+        return self._by.commit(claim.claim(project=project, slug=slug, override=override), key)
+
+    def unclaim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Document:
+        """Give a task back."""
+        from fleet.verbs.tasks import claim
+
+        self._by.refuse_override(override=override)
+        self._by.may("tasks.unclaim")
+        return self._by.commit(claim.unclaim(project=project, slug=slug, override=override), key)
+
+    def log(self, *, project: str, slug: str, message: str, key: str | None = None) -> Document:
+        """Add a message to a task's log."""
+        from fleet.verbs.tasks import note
+
+        self._by.may("tasks.log")
+        return self._by.commit(note.log(project=project, slug=slug, message=message), key)
+
+    def artifact(self, *, project: str, slug: str, path: str, key: str | None = None) -> Document:
+        """Register a file or address that a task made."""
+        from fleet.verbs.tasks import note
+
+        self._by.may("tasks.artifact")
+        return self._by.commit(note.artifact(project=project, slug=slug, path=path), key)
+
+    def done(
+        self, *, project: str, slug: str, message: str | None = None, override: bool = False, key: str | None = None
+    ) -> Document:
+        """Report a task as done, at the commit that its worktree is at."""
+        from fleet.verbs.tasks import report
+
+        self._by.may("tasks.done")
+        self._by.refuse_override(override=override)
+        work = self._work_at(project, slug)
+        change = report.done(project=project, slug=slug, message=message, work=work, override=override)
+        return self._by.commit(change, key)
+
+    def fail(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Document:
+        """Report a task as failed."""
+        from fleet.verbs.tasks import report
+
+        self._by.may("tasks.fail")
+        self._by.refuse_override(override=override)
+        work = self._work_at(project, slug)
+        change = report.fail(project=project, slug=slug, reason=reason, work=work, override=override)
+        return self._by.commit(change, key)
+
+    def block(
+        self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None
+    ) -> Document:
+        """Report a task as blocked: it cannot go on without somebody."""
+        from fleet.verbs.tasks import report
+
+        self._by.may("tasks.block")
+        self._by.refuse_override(override=override)
+        work = self._work_at(project, slug)
+        change = report.block(project=project, slug=slug, reason=reason, work=work, override=override)
+        return self._by.commit(change, key)
+
+    def abandon(
+        self, *, project: str, slug: str, reason: str | None = None, override: bool = False, key: str | None = None
+    ) -> Document:
+        """Say that a task is not wanted any more."""
+        from fleet.model.agents import roles
+        from fleet.verbs.tasks import report
+
+        self._by.refuse_override(override=override)
+        speaker = self._by.may("tasks.abandon")
+        planner = speaker is not None and speaker.role == roles.COORDINATOR
+        if planner:
+            self._by.may("tasks.abandon", project=project)
+        change = report.abandon(project=project, slug=slug, reason=reason, override=override, planner=planner)
+        return self._by.commit(change, key)
+
+    def _work_at(self, project: str, slug: str) -> str | None:
+        """Return the commit that a task's worktree is at; None when it has none."""
+        from fleet.world.git.refs import head_commit
+
+        return head_commit(f"{self._by.home}/{paths.worktree(names.project(project), names.slug(slug))}")
+
+
+def new_task(by: Actor, project: str, title: str, fields: dict[str, Any]) -> NewTask:
+    """A task as somebody wants it. What is not said comes from the project's settings."""
+    from fleet.errors.refused import NotTrusted
+    from fleet.verbs.tasks.add import NewTask
+
+    settings = by.request.settings(project)
+    missing = [name for name in ("verify", "engine", "priority") if fields.get(name) is None]
+    if "verify" in missing and settings["task.verify"].untrusted:
+        raise NotTrusted(project=project, settings="task.verify")
+    defaults = {name: settings[f"task.{name}"].value for name in missing}
+    return NewTask(project=project, title=title, **(fields | defaults))
