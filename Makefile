@@ -34,6 +34,7 @@ check: ready
 	$(BIN)/python checks/untyped.py
 	$(BIN)/python checks/decisions.py
 	$(BIN)/python checks/hot.py
+	$(BIN)/python checks/upcalls.py
 
 # The table is printed even when tests fail; the worse of the two decides.
 conformance: ready

@@ -1,0 +1,177 @@
+"""Fails when a lower layer holds something of a higher one that it could call. import-linter sees only imports.
+
+Twice: in the source, no class below `api` stores a callable that it was given, but those of GIVEN; and at run time, nothing that
+can be reached from the context of a verb is a function or method of a layer above the object that holds it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import sys
+import tempfile
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.api.fleet import Fleet
+from fleet.world.made_once import made_once
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(__file__).parent.parent / "src" / "fleet"
+RANKS = {
+    name: rank
+    for rank, layer in enumerate(
+        ("errors", "model", "world", "store engines resources", "verbs", "api", "testing", "demo", "surfaces")
+    )
+    for name in layer.split()
+}
+# Callables that a class below `api` may be given and keep, and why.
+GIVEN = {
+    "model.settings.table.Setting.accepts": "of its own layer",
+    "resources.kind.Order.meanwhile": "what to do while git writes a worktree; ends with the order",
+    "store.transaction.Change.work": "the work of a transaction; ends with it",
+    "verbs.jobs.items.inputs.Hands.obey": "of its own layer",
+    "verbs.jobs.progress.Telling._tell": "where a job's progress goes; ends with the run",
+    "verbs.jobs.run.Runner._wanted": "whether the run is still wanted; ends with it",
+    "world.git.git.Git._sees_everyone": "of its own layer",
+    "world.git.ignored.Remains._is_reproducible": "of its own layer",
+    "world.made_once.made_once._make": "of its own layer",
+    "world.process.programs.Programs._lease": "of its own layer",
+}
+
+
+# in the source --------------------------------------------------------------------------------------------------------
+def stored(source: Path) -> set[str]:
+    """Every attribute of a class below `api` that is a callable which its maker was given, as module.Class.attribute."""
+    trees = {
+        path.relative_to(source).with_suffix("").as_posix().replace("/", "."): ast.parse(path.read_text("utf-8"))
+        for layer, rank in RANKS.items()
+        if rank < RANKS["api"]
+        for path in (source / layer).rglob("*.py")
+    }
+    names = {"Callable"} | {name for tree in trees.values() for name in _aliases(tree)}
+    return {
+        f"{module}.{each.name}.{attribute}"
+        for module, tree in trees.items()
+        for each in ast.walk(tree)
+        if isinstance(each, ast.ClassDef)
+        for attribute in _callables(each, names)
+    }
+
+
+def _aliases(tree: ast.Module) -> Iterator[str]:
+    """Names that stand for a kind of callable."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and "Callable[" in ast.unparse(node.value)
+        ):
+            yield node.targets[0].id
+
+
+def _callables(made: ast.ClassDef, names: set[str]) -> Iterator[str]:
+    for node in made.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _speaks_of(node.annotation, names):
+            yield node.target.id
+        if isinstance(node, ast.FunctionDef):
+            args = [*node.args.args, *node.args.kwonlyargs]
+            given = {arg.arg for arg in args if arg.annotation is not None and _speaks_of(arg.annotation, names)}
+            yield from _kept(node, given)
+
+
+def _kept(function: ast.FunctionDef, given: set[str]) -> Iterator[str]:
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name) or node.value.id not in given:
+            continue
+        yield from (target.attr for target in node.targets if isinstance(target, ast.Attribute))
+
+
+def _speaks_of(annotation: ast.expr, names: set[str]) -> bool:
+    return any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(annotation))
+
+
+# at run time ----------------------------------------------------------------------------------------------------------
+def upcalls(root: object) -> list[str]:
+    """What can be reached from an object and is a function or method of a higher layer than the object that holds it."""
+    found: list[str] = []
+    seen: set[int] = set()
+    waiting: list[tuple[str, int, object]] = [(type(root).__name__, _rank(type(root)), root)]
+    while waiting:
+        name, rank, each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        above = (owner for owner in _owners(each) if _rank(owner) > rank)
+        found += [f"{name} is {owner.__module__}.{owner.__qualname__}" for owner in above]
+        inner = _rank(type(each)) if _is_ours(type(each)) else rank
+        waiting += [(f"{name}.{key}", inner, value) for key, value in _held(each)]
+    return found
+
+
+def _owners(each: object) -> Iterator[type | types.FunctionType]:
+    """What a callable is of: its function, and the class of the object that it is bound to."""
+    if isinstance(each, functools.partial):
+        yield from _owners(each.func)
+    if isinstance(each, types.MethodType):
+        yield type(each.__self__)
+        yield from _owners(each.__func__)
+    if isinstance(each, types.FunctionType):
+        yield each
+
+
+def _held(each: object) -> Iterator[tuple[str, object]]:
+    if isinstance(each, dict):
+        yield from ((str(key), value) for key, value in each.items())
+    elif isinstance(each, (list, tuple, set, frozenset)):
+        yield from ((str(number), value) for number, value in enumerate(each))
+    elif isinstance(each, types.FunctionType):
+        yield from (
+            (cell, value.cell_contents)
+            for cell, value in zip(each.__code__.co_freevars, each.__closure__ or (), strict=True)
+        )
+    elif isinstance(each, types.MethodType):
+        yield "self", each.__self__
+    elif _is_ours(type(each)):
+        # What is made when it is first asked for is made now, and found among the rest.
+        for name in [
+            name for kind in type(each).__mro__ for name, it in vars(kind).items() if isinstance(it, made_once)
+        ]:
+            getattr(each, name)
+        yield from vars(each).items() if hasattr(each, "__dict__") else ()
+        slots = [slot for kind in type(each).__mro__ for slot in getattr(kind, "__slots__", ())]
+        yield from ((slot, getattr(each, slot)) for slot in slots if hasattr(each, slot))
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("fleet.")
+
+
+def _rank(of: type | types.FunctionType) -> int:
+    parts = (of.__module__ or "").split(".")
+    return RANKS.get(parts[1], 0) if parts[0] == "fleet" and len(parts) > 1 else 0
+
+
+def main() -> int:
+    """Both; prints what is wrong."""
+    given = stored(SOURCE)
+    found = [
+        f"{name} stores a callable that it was given; pass a value, or say in GIVEN why not"
+        for name in given - set(GIVEN)
+    ]
+    found += [f"GIVEN speaks of {name}, which is not there" for name in set(GIVEN) - given]
+    for name in [name for name in os.environ if name.startswith("FLEET_")]:
+        del os.environ[name]  # it may run inside an agent of a real fleet, and must not know
+    with tempfile.TemporaryDirectory(prefix="fleet-upcalls-") as home, Fleet.open(home, actor="check") as fleet:
+        found += upcalls(fleet.ground)
+    print(*sorted(found), sep="\n", end="\n" if found else "")
+    print(f"upcalls: {len(given)} callables stored, {len(found)} faults")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
