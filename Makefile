@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: demo test quick test-agents check conformance coverage deaths storm bench fmt sql lock clean ready
+.PHONY: demo test quick test-agents check conformance coverage deaths storm bench fmt sql api lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -35,6 +35,7 @@ check: ready
 	$(BIN)/python checks/decisions.py
 	$(BIN)/python checks/hot.py
 	$(BIN)/python checks/upcalls.py
+	$(BIN)/python checks/api.py --check
 
 # The table is printed even when tests fail; the worse of the two decides.
 conformance: ready
@@ -65,6 +66,9 @@ fmt: ready
 
 sql: ready
 	$(BIN)/python checks/sql.py
+
+api: ready
+	$(BIN)/python checks/api.py
 
 lock: ready
 	PATH="$$PATH:.build/uv/bin" uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes \

@@ -3,8 +3,8 @@
     import fleet
 
     with fleet.open() as f:
-        f.add(project="web", title="Fix the login page")
-        f.ready(project="web")
+        f.tasks.add(project="web", title="Fix the login page")
+        f.tasks.ready(project="web")
 
 Importing the package imports next to nothing: the hot commands pay for every module.
 """
@@ -16,17 +16,30 @@ __version__ = VERSION
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
+    from fleet.verbs.dispatch.plan import Wanted
+    from fleet.verbs.tasks.edit import Edit
+    from fleet.verbs.tasks.show import Filters
+    from fleet.verbs.views.operations import Which
 
-__all__ = ["Fleet", "__version__", "open"]
+__all__ = ["Edit", "Filters", "Fleet", "Wanted", "Which", "__version__", "open"]
+
+# What the methods of Fleet take, and where it is.
+_TAKEN = {
+    "Edit": "fleet.verbs.tasks.edit",
+    "Filters": "fleet.verbs.tasks.show",
+    "Fleet": "fleet.api.fleet",
+    "Wanted": "fleet.verbs.dispatch.plan",
+    "Which": "fleet.verbs.views.operations",
+}
 
 
 def __getattr__(name: str) -> object:
-    """Load `Fleet` when somebody asks for it."""
-    if name != "Fleet":
+    """Load a class when somebody asks for it."""
+    if name not in _TAKEN:
         raise AttributeError(name)
-    from fleet.api.fleet import Fleet
+    from importlib import import_module
 
-    return Fleet
+    return getattr(import_module(_TAKEN[name]), name)
 
 
 def open(home: "str | None" = None, *, actor: "str | None" = None) -> "Fleet":  # noqa: A001
