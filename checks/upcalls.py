@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet.api.fleet import Fleet
-from fleet.world.made_once import made_once
+from fleet.fast import made_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

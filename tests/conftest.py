@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-import account
-import deaths
 import hypothesis
 import psycopg
 import pytest
-from auditing import effect_audit
+from crash import deaths
+from plugins import account
+from plugins.auditing import effect_audit
 
 from fleet.model.text.times import SECOND
 from fleet.testing.postgres import ThrowawayPostgres, url_in, wait_until_ready
 from fleet.world.clock import Clock
 
-pytest_plugins = ["recording", "staging.fixtures", "quick"]
+pytest_plugins = ["plugins.recording", "staging.fixtures", "plugins.quick"]
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", ".build/hypothesis")
 hypothesis.settings.register_profile("on a busy machine", deadline=None)

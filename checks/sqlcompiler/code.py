@@ -100,7 +100,7 @@ def _module(name: str, queries: list[Query], shapes: dict[str, Shape], homes: di
     own = [row for row in shapes if homes[row] == name]
     foreign = sorted({query.row for query in mine if query.row} - set(own))
     imports = [(f"queries.{homes[row]}", row) for row in foreign]
-    imports += [("query", "Query")] * bool(mine) + [("row", "Row")] * bool(own)
+    imports += [("row", "Query")] * bool(mine) + [("row", "Row")] * bool(own)
     used = {each.base for row in own for each in shapes[row].values()}
     used |= {each.base for query in mine for each in query.takes.values()}
     doors = {"Rows" if query.row else "Tx" for query in mine}

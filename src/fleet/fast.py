@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     import signal as alarm
     import sqlite3 as sqlite
     from collections.abc import Callable
+    from functools import cached_property as made_once
     from hashlib import blake2s
     from types import ModuleType
+    from typing import Any
 
     def encode(value: object) -> str:
         """The value as one line of JSON. TypeError for what JSON does not have."""
@@ -28,8 +30,28 @@ if TYPE_CHECKING:
     def scan(text: str) -> object:
         """The value that the text begins with. ValueError or StopIteration when there is none."""
 
+else:
 
-__all__ = ("alarm", "blake2s", "encode", "scan", "sqlite")
+    class made_once:  # noqa: N801 - it is used as a decorator
+        """functools.cached_property: call the method once; the object keeps what it returned."""
+
+        def __init__(self, make: Callable[[Any], object]) -> None:
+            self._make = make
+            self.__doc__ = make.__doc__
+
+        def __set_name__(self, _owner: type, name: str) -> None:
+            """Learn the attribute's name."""
+            self._name = name
+
+        def __get__(self, it: Any, _owner: type | None = None) -> object:  # noqa: ANN401
+            """Make it. The next time Python finds the attribute itself."""
+            if it is None:
+                return self
+            made = it.__dict__[self._name] = self._make(it)
+            return made
+
+
+__all__ = ("alarm", "blake2s", "encode", "made_once", "scan", "sqlite")
 _CHANGED = (ImportError, AttributeError, TypeError)
 
 

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 
 import pytest
-from account import survivors
+from plugins.account import survivors
 
 from fleet.model.identity import Identity
 from fleet.testing.crash.scenarios import until

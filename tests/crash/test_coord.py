@@ -1,7 +1,7 @@
 """Killed before, during and after each effect of a Replace, a proof and a drain: one holder, one successor, nothing left."""
 
-import deaths
 import pytest
+from crash import deaths
 
 EVERY = {"sqlite": 5, "postgres": 9}
 

@@ -1,7 +1,7 @@
 """Killed before, during and after each effect, then swept: nothing is left, nothing is lost, nothing alive is touched."""
 
-import deaths
 import pytest
+from crash import deaths
 
 EVERY = {"sqlite": 5, "postgres": 13}
 # A job's runner has hundreds of effects, and a death costs a whole job.

@@ -1,7 +1,7 @@
 """A resume that is killed before, during and after each of its effects, and then resumed again: exactly one successor."""
 
-import deaths
 import pytest
+from crash import deaths
 
 EVERY = {"sqlite": 5, "postgres": 13}
 

@@ -10,15 +10,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from account import command_of, processes_of, survivors
 from cli.commandline import Answer
+from plugins.account import command_of, processes_of, survivors
 
 from fleet.api.fleet import Fleet
 from fleet.errors.families import FleetError
 from fleet.model.dispatch.claim import Claim
 from fleet.model.identity import Identity
 from fleet.store import queries as q
-from fleet.store.query import Query
+from fleet.store.row import Query
 from fleet.store.transaction import Change
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT, Scene

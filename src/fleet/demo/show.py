@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
+from fleet.demo.graph import GRAPH, HALF_WAY, HANGS, KILLED, script
 from fleet.errors.families import FleetError
 from fleet.model.identity import Identity
 from fleet.verbs.dispatch.plan import Wanted
@@ -27,21 +28,6 @@ PROJECT = "demo"
 AT_ONCE = 6
 PATIENCE = 180.0
 _EFFECTS_BEFORE_DEATH = 12
-GRAPH = {
-    "foundation": [],
-    "lexer": ["foundation"],
-    "parser": ["lexer"],
-    "printer": ["foundation"],
-    "types": ["foundation"],
-    "checker": ["parser", "types"],
-    "optimiser": ["checker"],
-    "backend": ["types"],
-    "linker": ["backend"],
-    "driver": ["optimiser", "linker"],
-    "docs": ["printer"],
-    "release": ["driver", "docs"],
-}
-KILLED, HANGS, MESSY, HALF_WAY = "lexer", "types", "printer", "backend"
 
 
 @dataclass(slots=True)
@@ -54,18 +40,6 @@ class Show:
     refused: list[str] = field(default_factory=list)
     leaked: list[str] = field(default_factory=list)
     seconds: float = 0.0
-
-
-def script(slug: str, *, bad_luck: bool) -> str:
-    """What the agent of a task does."""
-    work = f"write src/{slug}.py value = '{slug}'\nlog wrote src/{slug}.py\ncommit Add {slug}\nwait 0.3\nartifact src/{slug}.py\n"
-    if bad_luck and slug == HANGS:
-        return f"write src/{slug}.py half\nhang\n"
-    if bad_luck and slug == KILLED:
-        return f"log begins\n{work}wait 60\ndone\n"
-    if slug == MESSY:
-        return f"{work}write notes.txt never committed\ndone\n"
-    return f"{work}done\n"
 
 
 class Play:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fleet.model.agents.actors import Caller
-    from fleet.store.query import Query
+    from fleet.store.row import Query
     from fleet.store.transaction import R, Row
     from fleet.world.funnel import Funnel
 

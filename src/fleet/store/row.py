@@ -66,3 +66,15 @@ class Row(_OldRow):
     def __repr__(self) -> str:
         columns = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
         return f"{type(self).__name__}({columns})"
+
+
+class Query:
+    """One statement. `row` is None when it writes."""
+
+    __slots__ = ("name", "postgres", "row", "sqlite")
+
+    def __init__(self, name: str, sqlite: str, postgres: str, row: type[Row] | None = None) -> None:
+        self.name = name
+        self.sqlite = sqlite
+        self.postgres = postgres
+        self.row = row

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fleet.model.agents.actors import Caller
     from fleet.store import row
-    from fleet.store.query import Query
+    from fleet.store.row import Query
     from fleet.world.funnel import Funnel
 
     # What callers of `one` and `all` still take a row for: it answers as a dict does, but cannot be changed.

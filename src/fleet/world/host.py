@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from fleet.world.made_once import made_once
+from fleet.fast import made_once
 from fleet.world.process import pid_namespaces
 
 _ID_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id")

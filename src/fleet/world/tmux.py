@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors.tools import TmuxRefused
 from fleet.world.home import paths
-from fleet.world.tmux_socket import socket_of
+from fleet.world.home.tmux_socket import socket_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

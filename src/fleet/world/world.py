@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
+from fleet.fast import made_once
 from fleet.world.clock import Clock
 from fleet.world.home import home_record, paths
+from fleet.world.home.tmux_socket import socket_of
 from fleet.world.host import Host
 from fleet.world.ids import Ids
-from fleet.world.made_once import made_once
 from fleet.world.process.pid_namespaces import Rooms
-from fleet.world.tmux_socket import socket_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -100,7 +100,7 @@ def test_ctrl_c_while_modules_are_loaded_is_no_traceback(module, fleet, program,
     fleet.add("a")
     (tmp_path / "first").mkdir()
     (tmp_path / "first" / f"{module}.py").write_text("raise KeyboardInterrupt\n")
-    words = ["task", "log", "a", "hi"] if module in {"_json", "fcntl"} else ["status"]
+    words = ["task", "log", "a", "hi"] if module in {"_json", "fcntl"} else ["project", "list"]
     answer = program(*words, env={"PYTHONPATH": str(tmp_path / "first")})
     assert (answer.code, answer.err) == (130, "fleet: interrupted\n"), answer
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fleet.store import queries as q
-from fleet.store.query import Query
+from fleet.store.row import Query
 from fleet.verbs.views.operations import Which
 
 CHILD = Path(__file__).with_name("crowd_child.py")

@@ -6,7 +6,7 @@ from fleet.errors.store import InvariantBroken
 from fleet.model.agents.actors import Caller
 from fleet.model.dispatch.claim_steps import HELD, STATES
 from fleet.store import queries as q
-from fleet.store.query import Query
+from fleet.store.row import Query
 
 AT = 1_700_000_000_000
 

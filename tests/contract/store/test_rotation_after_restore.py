@@ -1,11 +1,11 @@
 """After a backup was restored the numbers of operations are given out again: no rotation forgets what is in no file."""
 
 import pytest
-from raw import select
+from staging.raw import select
 
 from fleet.errors.families import Refused
 from fleet.store import queries as q
-from fleet.store.query import Query
+from fleet.store.row import Query
 from fleet.store.transaction import Change
 from fleet.verbs.homes.rotate import archived
 

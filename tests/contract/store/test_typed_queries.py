@@ -8,7 +8,7 @@ import pytest
 
 import fleet.store
 from fleet.store import queries as q
-from fleet.store.query import Query
+from fleet.store.row import Query
 
 NAMES = sorted(name.lower() for names in q._MODULES.values() for name in names if name.isupper())
 NUMBERS = {psycopg.postgres.types[name].oid for name in ("int4", "int8", "bool")}

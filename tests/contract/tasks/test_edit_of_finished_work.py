@@ -4,7 +4,7 @@ import pytest
 from contract.conftest import caller
 
 from fleet.errors.refused import NeedsOverride
-from fleet.store.query import Query
+from fleet.store.row import Query
 from fleet.verbs.tasks.edit import Edit
 
 TASK = {"project": "p", "slug": "t"}

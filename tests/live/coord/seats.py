@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from account import command_of
 from cli.commandline import Answer
-from raw import select
+from plugins.account import command_of
+from staging.raw import select
 from staging.stage import FLEET, HALTING, PATIENCE, Stage, answer
 
 from fleet.api.fleet import Fleet

@@ -3,8 +3,8 @@
 import tempfile
 from pathlib import Path
 
-import account
 import pytest
+from plugins import account
 
 from fleet.demo.night import RED, SENT_BACK, Night
 

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from account import command_of
+from plugins.account import command_of
 from staging.stage import FLEET, HALTING, acted, answer, bundle_of, claim_of, is_alive, raw, standing, status_of
 
 from fleet.errors.families import Contested, FleetError

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from raw import select
+from staging.raw import select
 from staging.stage import Stage
 
 from fleet.model.text.secrets import address, hidden

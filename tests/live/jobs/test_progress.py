@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from staging.stage import FLEET, answer, raw
 
-from fleet.surfaces.cli.ui import job_progress
+from fleet.surfaces.cli.commands.jobs import progress as job_progress
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
 

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from account import command_of
+from plugins.account import command_of
 from staging.stage import FLEET, answer, is_alive, status_of
 
 from fleet.errors.contested import GateHeld

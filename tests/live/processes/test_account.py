@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import account
 import pytest
+from plugins import account
 from staging.stage import Stage
 
 from fleet.api.fleet import Fleet
@@ -17,7 +17,7 @@ TESTS = Path(__file__).parents[2]
 INNER = """
 import subprocess
 
-import account
+from plugins import account
 import pytest
 
 account.PATIENCE = 0.2

@@ -6,7 +6,7 @@ import signal
 import sys
 
 import pytest
-from account import command_of
+from plugins.account import command_of
 from staging.stage import FLEET, acted, answer, bundle_of, is_alive, process_of, status_of
 
 import fleet.world.tmux as tmux_module

@@ -98,7 +98,7 @@ def test_where_proc_is_of_another_room_nothing_is_known(scene, monkeypatch):
 def test_a_proc_from_outside_a_sandbox_is_told_from_its_own(sandbox):
     """As in a container into which the machine's /proc is mounted."""
     words = [word for word in sandbox if word != "--mount-proc"]
-    look = "from fleet.world.host import Host; from fleet.world import rooms; print([Host().boot, rooms.own(), rooms.shows_everyone()])"
+    look = "from fleet.world.host import Host; from fleet.world.process import pid_namespaces as rooms; print([Host().boot, rooms.own(), rooms.shows_everyone()])"
     said = subprocess.run([*words, sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "['', None, False]"
 

@@ -8,13 +8,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from live.processes.systemd import FAILS, HANGS, WORKS, Systemd, without
 from live.processes.test_who_is_left import WRITER, Left, is_ended_with_its_group
 from staging.stage import Stage, acted, answer, claim_of, is_alive
+from staging.systemd import FAILS, HANGS, WORKS, Systemd, without
 
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch import remaining
 from fleet.world import world
+from fleet.world.process import cgroups
 from fleet.world.process.cgroups import Cgroups
 
 
@@ -30,7 +31,7 @@ def systemd(scene: Stage, tmp_path):
     made.folder.mkdir()
     made.answer(WORKS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(world, "Cgroups", partial(Cgroups, places=made.places))
+        patch.setattr(cgroups, "Cgroups", partial(Cgroups, places=made.places))
         patch.setattr(world, "fleet_program", made.fleet)
         patch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
         patch.delenv("XDG_RUNTIME_DIR", raising=False)

@@ -13,7 +13,7 @@ from fleet.testing.crash.scenarios import until
 from fleet.world.files import unfinished
 from fleet.world.files.user_file import replacing
 
-WRITER = "from fleet.world import building; import sys, time\nprint(*building.begin(sys.argv[1]), flush=True)\ntime.sleep(1000)\n"
+WRITER = "from fleet.world.files import unfinished; import sys, time\nprint(*unfinished.begin(sys.argv[1]), flush=True)\ntime.sleep(1000)\n"
 
 
 def new_files(home: str) -> list[str]:

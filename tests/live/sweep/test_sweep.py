@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from account import command_of
+from plugins.account import command_of
 from staging.stage import FLEET, acted, answer, claim_of, is_alive, raw, standing, status_of
 
 from fleet.testing.crash.scenarios import until

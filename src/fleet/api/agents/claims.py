@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fleet.api.actor import Part
 from fleet.resources import class_of
 from fleet.store import queries as q
-from fleet.verbs.dispatch import prompts
+from fleet.verbs.agents import prompts
 
 if TYPE_CHECKING:
     from fleet.api.actor import Document, Documents

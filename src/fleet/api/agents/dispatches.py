@@ -16,8 +16,9 @@ from fleet.model.text.times import iso_or_none
 from fleet.resources import KINDS
 from fleet.store import queries as q
 from fleet.store import tasks
-from fleet.verbs.dispatch import dispatch, end, excuse, find, plan, reclaim
+from fleet.verbs.dispatch import dispatch, end, find, plan, reclaim
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
+from fleet.verbs.homes import excuse
 from fleet.verbs.merge import branches
 from fleet.verbs.resume import resume, resume_all
 

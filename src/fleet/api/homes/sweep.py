@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.api.actor import Part
-from fleet.verbs.dispatch import keep_uncommitted
+from fleet.verbs.merge import keep_uncommitted
 from fleet.verbs.sweep import journal_archive, sweep
 
 if TYPE_CHECKING:

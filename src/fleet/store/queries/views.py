@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fleet.store.queries.shared import Existence
-from fleet.store.query import Query
-from fleet.store.row import Row
+from fleet.store.row import Query, Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

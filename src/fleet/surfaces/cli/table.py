@@ -34,10 +34,10 @@ EVERY_DAY = (
     Entry("peek", "agents.agents", "What an agent shows just now."),
     Entry("stop", "dispatch.run", "End an agent and keep its work."),
     Entry("resume", "dispatch.resume", "Go on where an agent stopped."),
-    Entry("land", "merge.merge", "Move your branch to the merged work."),
+    Entry("land", "merge.land", "Move your branch to the merged work."),
     Entry("pr", "merge.pull_request", "Open a task's pull request, or see how far it is."),
-    Entry("clean", "clean", "Sweep up what leaked, asking once."),
-    Entry("demo", "demo", "Watch agents work through a graph, with bad luck."),
+    Entry("clean", "home.clean", "Sweep up what leaked, asking once."),
+    Entry("demo", "home.demo", "Watch agents work through a graph, with bad luck."),
 )
 AGENTS = (
     *(Entry(hot.name, "tasks.hot", hot.summary) for hot in HOT if hot.short),
@@ -61,7 +61,7 @@ PLUMBING = (
     Entry("rc", "coord.remote_control", "Whether a coordinator may be controlled from afar."),
     Entry("dispatches", "dispatch.dispatches", "The journals of attempts."),
     Entry("claims", "dispatch.claims", "What is held, and by whom."),
-    Entry("home", "home", "The fleet home: where it is; repair one that was moved."),
+    Entry("home", "home.home", "The fleet home: where it is; repair one that was moved."),
     Entry("engine", "agents.engines", "The programs that agents run on."),
     Entry("hooks", "agents.hooks", "How engines tell what agents do."),
     Entry("limits", "agents.hooks", "Engines that are held back."),
@@ -69,8 +69,8 @@ PLUMBING = (
     Entry("config", "projects.settings", "Settings and where they come from."),
     Entry("trust", "projects.trust", "Trust what a repository's fleet.toml runs."),
     Entry("doctor", "views.doctor", "Check tools, permissions, disk and store."),
-    Entry("maintenance", "clean", "Keep the home tidy."),
-    Entry("completion", "completion", "Print the completion script of your shell."),
+    Entry("maintenance", "home.clean", "Keep the home tidy."),
+    Entry("completion", "home.completion", "Print the completion script of your shell."),
 )
 SECTIONS = (
     ("Every day", EVERY_DAY),

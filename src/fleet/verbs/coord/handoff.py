@@ -36,7 +36,7 @@ from fleet.verbs.projects import remote_control
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from fleet.store.query import Query
+    from fleet.store.row import Query
     from fleet.store.transaction import Row, Rows, Tx
     from fleet.verbs.context import Ground
 

@@ -28,8 +28,8 @@ from fleet.store import bundles, seats, tasks
 from fleet.store import queries as q
 from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
+from fleet.verbs.agents import prompts
 from fleet.verbs.agents.failed_turns import refuse_held
-from fleet.verbs.dispatch import prompts
 from fleet.verbs.dispatch.acquire import acquire, intent, is_free, make, walk
 from fleet.verbs.dispatch.plan import prepare
 from fleet.verbs.dispatch.reclaim import undo_unmade

@@ -21,7 +21,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.homes.ownership import offer
 from fleet.verbs.jobs.abandoned import has_runner
 from fleet.world.home import home_change, paths
-from fleet.world.tmux_socket import socket_path
+from fleet.world.home.tmux_socket import socket_path
 
 if TYPE_CHECKING:
     from fleet.errors.families import FleetError

@@ -15,7 +15,7 @@ from fleet.verbs.sweep.finding import Finding, acted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.store.query import Query
+    from fleet.store.row import Query
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Ground
 

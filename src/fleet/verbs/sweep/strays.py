@@ -13,9 +13,9 @@ from fleet.model.text.times import HOUR
 from fleet.resources import KINDS
 from fleet.store import queries as q
 from fleet.store import sqlite_setup
+from fleet.verbs.agents.prompts import finish_rewrite
 from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.find import archived
-from fleet.verbs.dispatch.prompts import finish_rewrite
 from fleet.verbs.dispatch.remaining import named
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.sweep.finding import Finding, acted

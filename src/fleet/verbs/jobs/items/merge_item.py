@@ -18,10 +18,10 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.verbs.dispatch.acquire import acquire, intent
 from fleet.verbs.dispatch.apply_remedy import treat
-from fleet.verbs.dispatch.keep_uncommitted import keep
 from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
 from fleet.verbs.jobs import records
 from fleet.verbs.merge.branches import integration_branch
+from fleet.verbs.merge.keep_uncommitted import keep
 from fleet.verbs.merge.merge import astray, begin, end_finisher, order_for
 from fleet.verbs.merge.merge_tree import merge_commit
 from fleet.world.git.branch_in_use import branch_in_hand

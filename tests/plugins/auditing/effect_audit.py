@@ -13,7 +13,7 @@ from types import FrameType
 
 REPORTS = "AUDIT_EFFECTS_INTO"
 HERE = os.path.dirname(os.path.abspath(__file__))
-TESTS = os.path.dirname(HERE)
+TESTS = os.path.dirname(os.path.dirname(HERE))
 SOURCE = os.path.join(os.path.dirname(TESTS), "src", "fleet", "")
 # The harness and what is played for users; what they do is not an act of fleet.
 PLAYED = (

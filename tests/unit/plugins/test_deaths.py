@@ -10,7 +10,7 @@ import pytest
 from fleet.testing.crash.harness import part_of
 
 TESTS = Path(__file__).parents[2]
-SHOW = "import deaths; print(deaths.OFFSET, deaths.HEADER)"
+SHOW = "from crash import deaths; print(deaths.OFFSET, deaths.HEADER)"
 
 
 def offset(**env: str) -> str:

@@ -28,8 +28,9 @@ done
 _FLEET = """#!{python}
 from functools import partial
 from fleet.world import world
+from fleet.world.process import cgroups
 from fleet.world.process.scopes import Places
-world.Cgroups = partial(world.Cgroups, places=Places(**{places!r}))
+cgroups.Cgroups = partial(cgroups.Cgroups, places=Places(**{places!r}))
 world.fleet_program = lambda: __file__
 from fleet.surfaces.cli.entry import main
 raise SystemExit(main())

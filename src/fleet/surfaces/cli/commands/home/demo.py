@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.demo import crowd, night, show
+from fleet.demo.graph import GRAPH
 from fleet.model.branches import INTEGRATION
 from fleet.surfaces.cli.options import json_option
 from fleet.surfaces.cli.ui import terminal
@@ -84,7 +85,7 @@ def _agents(scene: str, given: dict[str, Any]) -> int:
     Path(scene, "home", "config.toml").write_text('exit_grace = "1s"\nreport_grace = "5s"\n', encoding="utf-8")
     stage = _Stage(quiet=given["json"])
     result = show.Play(f"{scene}/home", f"{scene}/repository", stage).run()
-    whole = result.merged == len(show.GRAPH) and not result.leaked
+    whole = result.merged == len(GRAPH) and not result.leaked
     if given["json"]:
         terminal.say_json(asdict(result))
     else:
@@ -151,7 +152,7 @@ class _Stage:
 
     def __init__(self, *, quiet: bool, slugs: list[str] | None = None) -> None:
         self._quiet = quiet
-        self._slugs = slugs or list(show.GRAPH)
+        self._slugs = slugs or list(GRAPH)
         self._live = sys.stdout.isatty() and not quiet
         self._height = 0
         self._told = 0

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from recording import store_of
+from plugins.recording import store_of
 
 POSTGRES, TMUX = "postgres_directory", "tmux"
 SLOWEST = 5

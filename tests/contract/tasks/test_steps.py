@@ -4,7 +4,7 @@ import itertools
 from types import SimpleNamespace
 
 import pytest
-from raw import select
+from staging.raw import select
 
 from fleet.errors.families import FleetError
 from fleet.model.dispatch import claim_steps, seat_steps
@@ -16,9 +16,10 @@ from fleet.model.tasks import steps as tasks
 from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store import tasks as task_store
-from fleet.store.query import Query
+from fleet.store.row import Query
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch import acquire, dispatch, launch, prompts, reclaim, settle
+from fleet.verbs.agents import prompts
+from fleet.verbs.dispatch import acquire, dispatch, launch, reclaim, settle
 from fleet.verbs.jobs import cancel, records
 from fleet.verbs.jobs.items import dead_letters
 from fleet.verbs.tasks import claim, reopen, report

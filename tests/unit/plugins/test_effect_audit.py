@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from auditing import effect_audit
+from plugins.auditing import effect_audit
 
 from fleet.testing.crash.harness import SCENARIOS, Recorder
 from fleet.world.funnel import Funnel

@@ -4,7 +4,7 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
-from quick import put_stand_in, why_left_out
+from plugins.quick import put_stand_in, why_left_out
 
 
 def item(*fixtures: str, store: str = "", marker: pytest.MarkDecorator | None = None) -> SimpleNamespace:

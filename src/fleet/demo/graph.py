@@ -1,0 +1,31 @@
+"""The tasks of `fleet demo`, and the script of each agent."""
+
+from __future__ import annotations
+
+KILLED, HANGS, MESSY, HALF_WAY = "lexer", "types", "printer", "backend"
+GRAPH = {
+    "foundation": [],
+    "lexer": ["foundation"],
+    "parser": ["lexer"],
+    "printer": ["foundation"],
+    "types": ["foundation"],
+    "checker": ["parser", "types"],
+    "optimiser": ["checker"],
+    "backend": ["types"],
+    "linker": ["backend"],
+    "driver": ["optimiser", "linker"],
+    "docs": ["printer"],
+    "release": ["driver", "docs"],
+}
+
+
+def script(slug: str, *, bad_luck: bool) -> str:
+    """What the agent of a task does."""
+    work = f"write src/{slug}.py value = '{slug}'\nlog wrote src/{slug}.py\ncommit Add {slug}\nwait 0.3\nartifact src/{slug}.py\n"
+    if bad_luck and slug == HANGS:
+        return f"write src/{slug}.py half\nhang\n"
+    if bad_luck and slug == KILLED:
+        return f"log begins\n{work}wait 60\ndone\n"
+    if slug == MESSY:
+        return f"{work}write notes.txt never committed\ndone\n"
+    return f"{work}done\n"

@@ -1,0 +1,81 @@
+"""fleet coord tick, run: what a coordinator's own session calls."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.api.loop import Loop
+from fleet.errors.families import BadInput
+from fleet.model.text.times import iso
+from fleet.surfaces.cli.options import acting
+from fleet.surfaces.cli.ui import terminal
+from fleet.world.clock import Clock
+
+
+@click.command("tick")
+@click.option("--ack", "acknowledged", multiple=True, metavar="ID", help="a message that was read and applied")
+@acting
+def tick(acknowledged: tuple[str, ...], **given: Any) -> None:
+    """Do a coordinator's work once: settle, hand over, move on, start. For an agent that coordinates; it says what matters next.
+
+    \b
+    Examples:
+      fleet coord tick
+      fleet coord tick --ack 3f2a9c01 --json
+    """
+    with Fleet.open() as fleet:
+        if acknowledged:
+            fleet.messages.acknowledge(list(acknowledged))
+        told = fleet.coord.tick(fleet.project_here(given["project"]))
+    if given["json"]:
+        terminal.say_json(told)
+    else:
+        _say_ticked(told)
+
+
+def _say_ticked(told: dict[str, Any]) -> None:
+    for line in told["done"]:
+        terminal.say(f"- {line}")
+    for line in told["troubles"]:
+        terminal.say(f"- trouble: {line}")
+    nexts = told["next"]
+    working = ", ".join(f"{each['task']} ({each['kind']} {each['id']})" for each in nexts["working"])
+    for name, items in (
+        ("working", working),
+        ("ready", ", ".join(nexts["ready"])),
+        ("to review", ", ".join(nexts["to_review"])),
+        ("to merge", ", ".join(nexts["to_merge"])),
+        ("trouble", "; ".join(f"{each['task']} is {each['status']}: {each['reason']}" for each in nexts["trouble"])),
+    ):
+        if items:
+            terminal.say(f"{name}: {items}")
+    for message in told["messages"]:
+        terminal.say(f"message {message['id']} (say `fleet coord tick --ack {message['id']}` when done):")
+        terminal.say_text(message["text"], indent="  ")
+
+
+@click.command("run")
+@click.option("-p", "--project", metavar="PROJECT", help="the project (default: FLEET_PROJECT)")
+def run(project: str | None) -> None:
+    """Fleet's own coordinator: ticks on change and on time, without a model. `fleet coord start` starts it in a session of its own.
+
+    \b
+    Examples:
+      fleet coord run
+    """
+    with Fleet.open() as fleet:
+        name = fleet.project_here(project)
+        if fleet.speaker is None:
+            raise BadInput(what=f"this runs inside a coordinator's session; `fleet coord start -p {name}` starts one")
+    clock = Clock()
+
+    def say(line: str) -> None:
+        terminal.say(f"[fleet] {iso(clock.now())} {line}")
+        sys.stdout.flush()
+
+    say(f"coordinating {name}")
+    Loop(name, say).run()

@@ -1,0 +1,1 @@
+"""fleet home, clean, maintenance, completion, demo."""
