@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: demo test quick test-agents check conformance coverage deaths storm bench fmt sql api lock clean ready
+.PHONY: map demo test quick test-agents check conformance coverage deaths storm bench fmt sql api lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -31,6 +31,7 @@ check: ready
 	$(BIN)/lint-imports --no-cache --no-logo 2>&1
 	$(BIN)/python checks/sql.py --check
 	$(BIN)/python checks/sizes.py
+	$(BIN)/python checks/layout.py --check
 	$(BIN)/python checks/untyped.py
 	$(BIN)/python checks/decisions.py
 	$(BIN)/python checks/hot.py
@@ -69,6 +70,9 @@ sql: ready
 
 api: ready
 	$(BIN)/python checks/api.py
+
+map: ready
+	$(BIN)/python checks/layout.py
 
 lock: ready
 	PATH="$$PATH:.build/uv/bin" uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes \

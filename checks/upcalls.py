@@ -39,7 +39,6 @@ GIVEN = {
     "verbs.jobs.run.Runner._wanted": "whether the run is still wanted; ends with it",
     "world.git.git.Git._sees_everyone": "of its own layer",
     "world.git.ignored.Remains._is_reproducible": "of its own layer",
-    "world.made_once.made_once._make": "of its own layer",
     "world.process.programs.Programs._lease": "of its own layer",
 }
 
