@@ -241,7 +241,7 @@ class Tmux:
         return self._ask("paste-buffer", *paste).ok
 
     def stop_empty_server(self) -> bool:
-        """Let a server without sessions go."""
+        """Make the tmux server exit when it has no panes. Returns False when there is no server, it has panes, or tmux refuses."""
         if self.listing().server is None or self.listing().panes:
             return False
         return self._ask("exit-empty", "set-option", "-s", "exit-empty", "on").ok

@@ -46,7 +46,7 @@ class Coord(Part):
         return seat.stop(self._by.ground, project, reason)
 
     def replace(self, wanted: Wanted) -> Document:
-        """Change the coordinator; the old one goes on until the new one has proven itself."""
+        """Start a new coordinator and wait until it has taken the seat. Raises NotProven when it did not prove itself; the old one stays."""
         speaker = self._by.may("coord.replace", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "coord.replace", wanted)
         ground = self._by.ground

@@ -44,7 +44,11 @@ def deliver(ground: Ground, dispatch: str, listing: Listing) -> str:
         return _busy(known)
     if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0]["sent_at"] < _WAKING:
         return "it is woken within a moment"
-    return _typed(ground, dispatch, engine, listing, hooked=listens) if engine else f"its engine is not known; {INBOX}"
+    return (
+        _type_message(ground, dispatch, engine, listing, hooked=listens)
+        if engine
+        else f"its engine is not known; {INBOX}"
+    )
 
 
 def _waiting(ground: Ground, dispatch: str) -> list[Row]:
@@ -67,7 +71,8 @@ def _busy(known: Row) -> str:
     return "it is busy: it gets it with its next tool result, or when its turn ends"
 
 
-def _typed(ground: Ground, dispatch: str, engine: Engine, listing: Listing, *, hooked: bool) -> str:
+def _type_message(ground: Ground, dispatch: str, engine: Engine, listing: Listing, *, hooked: bool) -> str:
+    """Type the oldest waiting message into an empty input box. Returns why a message still waits; empty when none does."""
     pane = listing.pane_of(dispatch)
     if pane is None or pane.dead:
         return f"tmux does not show its session; {INBOX}"

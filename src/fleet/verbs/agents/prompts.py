@@ -41,7 +41,7 @@ def acquire_prompt(ground: Ground, ident: str, content: str, wanted: dict[str, A
     """Publish a prompt for a dispatch, which is made pending if there is none."""
     names.DispatchId(ident)
     _refuse_elsewhere(ground, ident, host=wanted.get("host_id"), socket=wanted.get("tmux_socket"))
-    project, slug = _owned(wanted["owner"])
+    project, slug = _parse_owner(wanted["owner"])
     _refuse_another_owner(ground, ident, wanted["owner"])
     held = _claim_of(ground, ident)
     if held is not None and held.state == "live":
@@ -278,7 +278,7 @@ def _of_job(ground: Ground, ident: str) -> list[Claim]:
     return [Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=ident))]
 
 
-def _owned(given: str) -> tuple[str, str | None]:
+def _parse_owner(given: str) -> tuple[str, str | None]:
     parts = given.split("/")
     if len(parts) == 2 and parts[0] == "coord":  # noqa: PLR2004
         return names.project(parts[1]), None

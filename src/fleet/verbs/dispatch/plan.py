@@ -99,7 +99,10 @@ def _at_its_stage(wanted: Wanted, task: Row) -> Wanted:
 
 
 def check_start(ground: Ground, wanted: Wanted) -> tuple[Row, Engine, str | None]:
-    """The project, the engine and its freedom; refused before anything is made when the agent could not start."""
+    """Return the project, the engine and the autonomy level of a new agent (None: no level is set).
+
+    Raises before anything is created: a needed setting is not trusted, no engine is set, or the engine cannot start here.
+    """
     project = ground.project(wanted.project)
     told = ground.settings(wanted.project)
     _refuse_untrusted(told, wanted)

@@ -87,7 +87,7 @@ def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
 
     Behind the gate of its work, so that no agent can be started in them meanwhile.
     """
-    if not is_disposable(ground, project, slug):
+    if not is_bundle_releasable(ground, project, slug):
         return []
     gate = gate_to_let_go(ground, project, slug)
     try:
@@ -96,7 +96,9 @@ def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
         return [f"the bundle of {project}/{slug}: {held}"]
     try:
         return (
-            _release_bundle(ground, project, slug) if is_disposable(ground, project, slug) else _needed(project, slug)
+            _release_bundle(ground, project, slug)
+            if is_bundle_releasable(ground, project, slug)
+            else _needed(project, slug)
         )
     finally:
         gate.give()
@@ -128,7 +130,7 @@ def _release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
     left: list[str] = []
     for claim in claims:
         why = _make_ready(ground, claim)
-        if not is_disposable(ground, project, slug):
+        if not is_bundle_releasable(ground, project, slug):
             return [*_needed(project, slug), *trash.bring_back(ground, claim)]
         why = why or release(ground, _with_facts(ground, claim))
         if why:
@@ -202,8 +204,8 @@ def _teardown(ground: Ground, project: str | None) -> str | None:
     return found
 
 
-def is_disposable(ground: Ground, project: str, slug: str) -> bool:
-    """Whether nobody works on a task, and nobody will."""
+def is_bundle_releasable(ground: Ground, project: str, slug: str) -> bool:
+    """Whether the task is archived and has no unfinished dispatch, so that its worktree may be released."""
 
     def look(rows: Rows) -> bool:
         task = rows.one(q.TASK_STATE, project=project, slug=slug)

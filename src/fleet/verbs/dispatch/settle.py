@@ -221,7 +221,7 @@ def _becomes(tx: Tx, row: Row, found: Outcome, most: int, review: str | None) ->
     if is_pending(row) and row["asked_for"] == "stop":
         return "blocked", STOPPED, None
     if is_pending(row) and row["asked_for"] is None:
-        return *_count_failure(tx, row, found.reason or "", most), None
+        return *_status_after_failed_start(tx, row, found.reason or "", most), None
     if found.handed_off:
         return "in_progress", None, None
     if row["kind"] == "reviewer":
@@ -239,8 +239,11 @@ def _after_review(tx: Tx, row: Row, found: Outcome) -> tuple[str, str | None]:
     return "blocked", f"the review ended without a verdict{f': {found.reason}' if found.reason else ''}"
 
 
-def _count_failure(tx: Tx, row: Row, why: str, most: int) -> tuple[str, str | None]:
-    """A failed spawn gives the task back; too many within an hour park it. That of a resume leaves it to be resumed."""
+def _status_after_failed_start(tx: Tx, row: Row, why: str, most: int) -> tuple[str, str | None]:
+    """Record a failed start. Returns the task's next status and the reason.
+
+    The status is `open`; `blocked` when the start was a resume, or when `most` starts of the task or more failed within an hour.
+    """
     place = {"project": row["project"], "slug": row["slug"]}
     tx.run(q.ADD_SPAWN_FAILURE, **place, dispatch=row["id"], at=tx.at, why=why)
     if row["resumes"]:

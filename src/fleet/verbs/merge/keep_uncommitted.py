@@ -11,7 +11,7 @@ from fleet.model.dispatch.worktree_verdict import Keep
 from fleet.resources.worktree import half_removed
 from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import queries as q
-from fleet.verbs.dispatch.reclaim import is_disposable, reclaim, release_bundle, verdict
+from fleet.verbs.dispatch.reclaim import is_bundle_releasable, reclaim, release_bundle, verdict
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.resume.work_lock import gate_to_let_go
 from fleet.verbs.sweep.trash import announced
@@ -39,7 +39,7 @@ def _kept_claims(ground: Ground) -> list[tuple[Claim, Keep]]:
 
 def _kept(ground: Ground, project: str, slug: str, repository: str) -> str:
     mine = [each for each in _kept_claims(ground) if (each[0].project, each[0].slug) == (project, slug)]
-    if not mine or not is_disposable(ground, project, slug):
+    if not mine or not is_bundle_releasable(ground, project, slug):
         raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
     claim, found = mine[0]
     if not found.committable:

@@ -84,7 +84,7 @@ def tend(ground: Ground, project: str) -> list[dict[str, Any]]:
     with ground.world.project_gate(project, "pulls"):
         seen = _seen(ground, project)
         for row in _due(ground, project, seen):
-            _remember(ground, project, seen, row["slug"])
+            _record_check_time(ground, project, seen, row["slug"])
             try:
                 told.append(_tended(ground, project, row["slug"], opened=bool(row["pull_request"])))
             except (Contested, NotPulled, WorkMoved) as error:
@@ -117,7 +117,7 @@ def _seen(ground: Ground, project: str) -> dict[str, int]:
     return found if isinstance(found, dict) else {}
 
 
-def _remember(ground: Ground, project: str, seen: dict[str, int], slug: str) -> None:
+def _record_check_time(ground: Ground, project: str, seen: dict[str, int], slug: str) -> None:
     now = ground.world.clock.now()
     seen[slug] = now
     recent = {each: at for each, at in seen.items() if now - at < AGAIN}

@@ -103,7 +103,7 @@ def _stop_holder(ground: Ground, gate: Gate, subject: str) -> Holder | None:
             return None
     if holder is None or why:
         raise ForceRefused(id=subject, holder=str(holder or "an unknown process"), why=why)
-    ground.commit(_recorded(holder, subject))
+    ground.commit(_record_forced_stop(holder, subject))
     processes = ground.world.processes
     processes.signal(holder.who, signal.SIGTERM)
     if processes.gone_within([holder.who], _GRACE):
@@ -138,7 +138,7 @@ def _why_not(ground: Ground, gate: Gate, holder: Holder | None) -> str:
     return "it is no resume, but letting its worktree go, which is over in a moment" if _is_let_go(holder) else ""
 
 
-def _recorded(holder: Holder, subject: str) -> Change:
+def _record_forced_stop(holder: Holder, subject: str) -> Change:
     def work(tx: Tx) -> Row:
         tx.note(stopped=str(holder), process=str(holder.who), work=subject)
         return {"stopped": holder.pid}

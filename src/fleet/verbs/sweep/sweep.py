@@ -27,7 +27,7 @@ from fleet.verbs.dispatch.apply_remedy import apply
 from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.reclaim import (
     archive,
-    is_disposable,
+    is_bundle_releasable,
     is_handed_over,
     reclaim,
     release_bundle,
@@ -264,7 +264,7 @@ def _bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
     tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
     listing = ground.world.tmux.listing()
     for project, slug in tasks:
-        if not is_disposable(ground, project, slug):
+        if not is_bundle_releasable(ground, project, slug):
             continue  # an agent still works in it
         mine = [claim for claim in lone if (claim.project, claim.slug) == (project, slug)]
         what, proof = f"the bundle of {project}/{slug}", "the task is ended and archived"

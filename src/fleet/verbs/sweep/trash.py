@@ -158,12 +158,13 @@ def findings(ground: Ground, *, kill: bool) -> Iterator[Finding]:
         except GateHeld:
             continue  # somebody is just putting it aside or back
         try:
-            yield _judge(ground, row, kill=kill)
+            yield _finding_about(ground, row, kill=kill)
         finally:
             gate.give()
 
 
-def _judge(ground: Ground, row: Row, *, kill: bool) -> Finding:
+def _finding_about(ground: Ground, row: Row, *, kill: bool) -> Finding:
+    """Restore what has its worktree still, forget what is gone, delete what has expired, keep the rest. Without `kill` the act is only named."""
     now, what = ground.world.clock.now(), f"{row['name']} ({counted(row)} of {row['project']}/{row['slug']})"
     if row["held"]:
         why = "its worktree is still there"

@@ -43,7 +43,10 @@ class Edit(NamedTuple):
 
 
 def edit(wanted: Edit) -> Change:
-    """Change a task."""
+    """Return the change that edits a task's fields, dependencies and tags.
+
+    Editing what somebody else works on reopens the task and supersedes that one, unless the work waits for review or merge.
+    """
     fields = _fields(wanted)
     project, slug = names.project(wanted.project), names.slug(wanted.slug)
     edges = [names.slug(each) for each in (*wanted.add_after, *wanted.drop_after)]

@@ -52,7 +52,7 @@ class Files:
     def link(self, name: str, *, to: str) -> None:
         """Make a symbolic link, in the place of another one if there is one. For whoever holds its gate."""
         new = f"{self.root}/{paths.unfinished_link(os.path.basename(name))}"
-        self._funnel.through(f"link {name}", lambda: _link(f"{self.root}/{name}", to, new))
+        self._funnel.through(f"link {name}", lambda: _replace_symlink(f"{self.root}/{name}", to, new))
 
     def abandoned(self) -> list[str]:
         """Files that somebody who is dead was writing, by their paths; worktrees are not looked into."""
@@ -99,8 +99,8 @@ def _move(path: str, to: str) -> None:
     _sync(os.path.dirname(to))
 
 
-def _link(path: str, to: str, new: str) -> None:
-    """Built in another folder: that of the link may be on an agent's PATH."""
+def _replace_symlink(path: str, to: str, new: str) -> None:
+    """Make a symlink, or replace one, by a rename. It is made in another folder first: nobody may see one that is half made."""
     folders.make(os.path.dirname(path))
     _discard(new)
     os.symlink(to, new)

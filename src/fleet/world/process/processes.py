@@ -76,7 +76,7 @@ class Processes:
             return "unknown"
         if who.boot == self._boot:
             return self._life(who.pid, who.start)
-        if who not in self._dead and self._is_dead_elsewhere(who):
+        if who not in self._dead and self._is_proven_dead_elsewhere(who):
             self._dead.add(who)
         return "dead" if who in self._dead else "unknown"
 
@@ -87,8 +87,11 @@ class Processes:
             found == "alive" or (found == "unknown" and self._kernel.is_seen(who.pid, who.start))
         )
 
-    def _is_dead_elsewhere(self, who: Identity) -> bool:
-        """Whether a process of another boot or room is proven dead: nothing may speak against it."""
+    def _is_proven_dead_elsewhere(self, who: Identity) -> bool:
+        """Whether a process of another boot or pid namespace is proven dead. False means unknown, not alive.
+
+        Proven: nobody holds the lock of that namespace in this home, and no process that is seen from here can be it.
+        """
         (then, _, room), (now, _, mine) = who.boot.partition("."), self._boot.partition(".")
         if self._rooms.is_used(who.boot):
             return False

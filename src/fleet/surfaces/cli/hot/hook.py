@@ -36,7 +36,7 @@ def run(*, event: str, engine: str) -> int:
     try:
         return _run(event, engine, at, funnel)
     except BaseException as error:  # noqa: BLE001 - a hook never fails the agent
-        _keep(f"{event} of {engine}", error, at, funnel)
+        _write_last_error(f"{event} of {engine}", error, at, funnel)
         return 0
 
 
@@ -114,7 +114,7 @@ def _own_status(dialect: Dialect) -> str:
     return found
 
 
-def _keep(what: str, error: BaseException, at: int, funnel: Funnel) -> None:
+def _write_last_error(what: str, error: BaseException, at: int, funnel: Funnel) -> None:
     line = f"{iso(at)} {what} ({os.environ.get('FLEET_DISPATCH_ID')}): {type(error).__name__}: {error}\n"
     try:
         funnel.through("write last-error", lambda: _write(f"{home_path()}/{paths.LAST_HOOK_ERROR}", line[:2_000]))

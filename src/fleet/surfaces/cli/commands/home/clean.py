@@ -74,7 +74,7 @@ def sweep_leaks(phases: tuple[str, ...], **given: Any) -> None:
     if given["json"]:
         terminal.say_json([asdict(each) for each in found])
     else:
-        _told(found)
+        _print_findings(found)
 
 
 @maintenance.command("prune-dispatch-archive")
@@ -94,7 +94,7 @@ def prune_dispatch_archive(older_than: str, **given: Any) -> None:
     )
 
 
-def _told(found: list[Finding]) -> None:
+def _print_findings(found: list[Finding]) -> None:
     moving = [each for each in found if not each.standing]
     standing = [each for each in found if each.standing]
     for each in moving:
@@ -130,13 +130,13 @@ def clean(**given: Any) -> None:
         if given["json"]:
             terminal.say_json([asdict(each) for each in found])
             return
-        _told(found)
+        _print_findings(found)
         if asking and sys.stdin.isatty():
             _offer(fleet)
 
 
 def _is_wanted(found: list[Finding], count: int) -> bool:
-    _told(found)
+    _print_findings(found)
     if not sys.stdin.isatty():
         raise BadInput(what="nobody is there to be asked whether to go on: say --yes")
     return click.confirm(f"{terminal.counted(count, 'thing')} to clean up. Go on?")

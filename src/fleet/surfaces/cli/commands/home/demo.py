@@ -103,7 +103,7 @@ def _night(scene: str, given: dict[str, Any]) -> int:
     else:
         stage.close()
         _morning(result)
-        _where(scene, keep=given["keep"])
+        _say_how_to_look_around(scene, keep=given["keep"])
     return 0 if whole else 1
 
 
@@ -135,10 +135,10 @@ def _curtain(result: show.Show, scene: str, *, keep: bool) -> None:
         terminal.say(line)
     verdict = f"{len(result.leaked)} leaked"
     terminal.say(terminal.paint(verdict, "red" if result.leaked else "green"))
-    _where(scene, keep=keep)
+    _say_how_to_look_around(scene, keep=keep)
 
 
-def _where(scene: str, *, keep: bool) -> None:
+def _say_how_to_look_around(scene: str, *, keep: bool) -> None:
     if keep:
         terminal.say(
             f"look around: export FLEET_HOME={scene}/home; cd {scene}/repository; fleet status; fleet ops; git log --graph {INTEGRATION}"
