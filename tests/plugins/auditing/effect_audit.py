@@ -20,7 +20,7 @@ PLAYED = (
     os.path.join(TESTS, ""),
     os.path.join(SOURCE, "testing", ""),
     os.path.join(SOURCE, "demo", ""),
-    os.path.join(SOURCE, "surfaces", "cli", "commands", "demo.py"),
+    os.path.join(SOURCE, "surfaces", "cli", "commands", "home", "demo.py"),
 )
 
 EFFECTS = frozenset(
