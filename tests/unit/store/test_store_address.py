@@ -96,7 +96,7 @@ def home(tmp_path_factory):
 
 
 @pytest.mark.req("CONF-1")
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(text=TEXT)
 @example(text='keep_operations = """\n[limits]\nagents = 3"""\nstore = "postgresql:///f"\n')
 @example(text='"st\\u006fre" = "postgresql:///f"\n')
