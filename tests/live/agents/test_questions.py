@@ -14,6 +14,7 @@ from fleet.model.agents.dialect import Dialect
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.agents import questions
+from fleet.verbs.context import Committer
 from fleet.world.clock import Clock
 
 QUESTION = "0123abcd"
@@ -34,6 +35,18 @@ class Over(Clock):
         self.act()
 
 
+class Closing(Committer):
+    """Commits what a hook writes down; somebody acts just before."""
+
+    def __init__(self, hook: "Waiting") -> None:
+        super().__init__(store=hook.store, actor=hook.ident, dispatch=hook.ident, clock=hook.clock, ids=hook.ids)
+        self.hook = hook
+
+    def commit(self, change, key=None):
+        self.hook.act()
+        return super().commit(change, key)
+
+
 class Waiting(Hooking):
     """A hook that waits for an answer; somebody acts at the end of its wait, or just before it writes that down."""
 
@@ -41,10 +54,7 @@ class Waiting(Hooking):
         super().__init__(fleet.home, ident, fleet.store)
         self.clock = Over()
         self.act = lambda: None
-
-    def commit(self, change):
-        self.act()
-        return super().commit(change)
+        self._committer = Closing(self)
 
     def said(self):
         told = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
