@@ -59,7 +59,8 @@ def entries(folder: Path) -> list[str]:
     return sorted(
         path.name
         for path in folder.iterdir()
-        if not path.name.startswith(("_", ".")) and (path.is_dir() or path.suffix in {".py", ".sql"})
+        if not path.name.startswith(("_", "."))
+        and (path.suffix in {".py", ".sql"} or (path.is_dir() and any(path.rglob("*.*"))))
     )
 
 
@@ -77,7 +78,9 @@ def cell(layer: Path, names: tuple[str, ...]) -> str:
     """The files and folders of a noun in a layer."""
     folders = sorted(layer.parent.iterdir()) if layer.name == "*" else [layer]
     there = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.stem in names]
-    shown = sorted(path for path in there if not path.name.startswith("_"))
+    shown = sorted(
+        path for path in there if not path.name.startswith("_") and (path.is_file() or any(path.rglob("*.py")))
+    )
     inside = [path.relative_to(layer.parent if layer.name == "*" else layer) for path in shown]
     return " ".join(f"`{each}{'/' if path.is_dir() else ''}`" for path, each in zip(shown, inside, strict=True))
 

@@ -19,7 +19,7 @@ def test_the_program_of_the_page_dispatches_follows_and_merges(scene, tmp_path):
     said = subprocess.run(words, env=scene.around(), cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (said.returncode, said.stderr) == (0, ""), said
     assert [line.split(":")[0] for line in said.stdout.splitlines() if ": merged as " in line] == ["schema", "queries"]
-    assert "  settle " in said.stdout
+    assert "  launch " in said.stdout
     assert scene.git("show", "main:users.sql") == "SELECT name FROM users;"
 
 
