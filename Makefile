@@ -12,8 +12,8 @@ demo: ready
 test: check
 	@$(MAKE) conformance
 
-# The inner loop: no tmux, no PostgreSQL, nothing that is slow by nature (tests/quick.py has the rules). Under a minute.
-QUICK := tests/unit tests/contract tests/verbs tests/e2e
+# The inner loop: no tmux, no PostgreSQL, nothing that is slow by nature (tests/plugins/quick.py has the rules). Under a minute.
+QUICK := tests/unit tests/contract tests/verbs tests/cli
 quick: ready
 	@$(BIN)/pytest --quiet --quick $(QUICK)
 

@@ -88,7 +88,10 @@ def _is_effect(event: str, args: tuple[object, ...]) -> bool:
     path, flags = args[0], args[2]
     if not isinstance(path, str | bytes) or not isinstance(flags, int) or not flags & _WRITES:
         return False
-    return not os.fsdecode(path).startswith("/dev/")  # a stream
+    place = os.fsdecode(path)
+    return not place.startswith("/dev/") or place.startswith(
+        "/dev/shm/"
+    )  # a stream is no file; a disk in memory has files
 
 
 def _unfunnelled(frame: FrameType | None) -> str:

@@ -68,7 +68,7 @@ def effects(scenario, scene) -> list[str]:
     return recorder.effects
 
 
-def test_copies_into_a_worktree_and_the_link_in_bin_are_effects():
+def test_copies_into_a_worktree_and_the_link_in_bin_are_effects(tmux):
     scenario = SCENARIOS["launch"]
     with scenario.scene("sqlite") as scene:
         scenario.prepare(scene)
@@ -78,7 +78,7 @@ def test_copies_into_a_worktree_and_the_link_in_bin_are_effects():
     assert {"copy into worktree", "link bin/fleet"} <= set(found)
 
 
-def test_what_a_step_of_a_job_does_is_an_effect():
+def test_what_a_step_of_a_job_does_is_an_effect(tmux):
     scenario = SCENARIOS["job-in-place"]
     with scenario.scene("sqlite") as scene:
         scenario.prepare(scene)
