@@ -1,6 +1,8 @@
 """An agent's control group where systemd runs: a scope of the user's manager, joined before the agent begins."""
 
 import os
+import pwd
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +17,12 @@ from staging.systemd import FAILS, HANGS, WORKS, Systemd, without
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch import remaining
 from fleet.world import world
+from fleet.world.clock import Clock
+from fleet.world.funnel import Funnel
 from fleet.world.process import cgroups
 from fleet.world.process.cgroups import Cgroups
+from fleet.world.process.programs import Programs
+from fleet.world.process.scopes import Places, Scopes
 
 
 @pytest.fixture
@@ -190,3 +196,15 @@ def test_a_persons_server_beside_the_scope_keeps_nothing(scene, systemd):
             assert is_alive(server)
         finally:
             os.kill(server, signal.SIGKILL)
+
+
+@pytest.mark.req("EXC-6")
+@pytest.mark.parametrize("missing", ["", "systemd", "linger"])
+def test_no_scope_is_asked_for_unless_systemd_runs_and_lingering_keeps_the_manager(tmp_path, missing):
+    (tmp_path / "systemd").mkdir()
+    (tmp_path / "linger").mkdir()
+    (tmp_path / "linger" / pwd.getpwuid(os.getuid()).pw_name).touch()
+    if missing:
+        shutil.rmtree(tmp_path / missing)
+    places = Places(systemd=f"{tmp_path}/systemd", linger=f"{tmp_path}/linger")
+    assert Scopes(Programs(Funnel()), Clock(), places).are_kept() == (missing == "")

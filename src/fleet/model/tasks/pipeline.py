@@ -8,14 +8,12 @@ worker ──done──▶ review ──accept──▶ finisher ──merged─
 
 from __future__ import annotations
 
-STAGES = ("worker", "review", "finisher", "fix", "rebase")
 # Who works at a stage. The finisher is fleet itself.
 KIND_AT = {"worker": "worker", "review": "reviewer", "fix": "fix", "rebase": "rebase", "finisher": "finisher"}
 STAGE_OF = {kind: stage for stage, kind in KIND_AT.items()}
 MENDING = frozenset({"fix", "rebase"})
 # Dispatches whose commits are the task's work.
 WORKING = frozenset({"worker", "fix", "rebase"})
-REVIEWS = ("person", "agent", "none")
 
 
 def after_work(kind: str, review: str | None) -> str:

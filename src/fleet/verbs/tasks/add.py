@@ -15,8 +15,6 @@ from fleet.store.transaction import Change
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
 
-PRIORITIES = range(-1_000, 1_001)
-
 
 class NewTask(NamedTuple):
     """What somebody wants done."""
