@@ -34,6 +34,12 @@ def close(scene, *pids: int) -> None:
             scene.tmux("kill-pane", "-t", pane)
 
 
+def swept(fleet):
+    """The panes left by one sweep; the hint that the pane's death sent may hold the dispatch's lock during that sweep."""
+    fleet.sweep.run(kill=True)
+    return fleet.world.tmux.listing()
+
+
 def at_work(scene, fleet, slug: str) -> tuple[str, int]:
     ident = scene.dispatch(fleet, slug, "sh", "-c", f"echo this is {slug}; exec sleep 1000")
     who = scene.launched(fleet, ident)
@@ -166,7 +172,7 @@ def test_a_session_that_an_older_fleet_stamped_is_ended_only_while_it_has_one_pa
             assert is_alive(editor)
             assert done["left"] != []
             close(scene, editor)
-            fleet.sweep.run(kill=True)
+            until(lambda: swept(fleet).pane_of(ident) is None)
         assert fleet.world.tmux.listing().pane_of(ident) is None
 
 
