@@ -166,7 +166,7 @@ def main() -> int:
     for name in [name for name in os.environ if name.startswith("FLEET_")]:
         del os.environ[name]  # it may run inside an agent of a real fleet, and must not know
     with tempfile.TemporaryDirectory(prefix="fleet-upcalls-") as home, Fleet.open(home, actor="check") as fleet:
-        found += upcalls(fleet.ground)
+        found += upcalls(fleet.context)
     print(*sorted(found), sep="\n", end="\n" if found else "")
     print(f"upcalls: {len(given)} callables stored, {len(found)} faults")
     return 1 if found else 0

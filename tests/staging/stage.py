@@ -94,7 +94,7 @@ class Stage(Scene):
     # looking ----------------------------------------------------------------------------------------------------------
     def launched(self, fleet: Fleet, ident: str) -> Identity:
         """The agent's process, once it is its own."""
-        until(lambda: fleet.ground.dispatch(ident)["process"])
+        until(lambda: fleet.context.dispatch(ident)["process"])
         who = process_of(fleet, ident)
         until(lambda: "launch" not in command_of(who.pid))  # it has become the agent
         return who
@@ -251,7 +251,7 @@ def answer(child: "subprocess.Popen[str]") -> Answer:
 
 
 def process_of(fleet: Fleet, ident: str) -> Identity:
-    found = Identity.parse(fleet.ground.dispatch(ident)["process"] or "")
+    found = Identity.parse(fleet.context.dispatch(ident)["process"] or "")
     assert found is not None
     return found
 

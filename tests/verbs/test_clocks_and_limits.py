@@ -16,7 +16,7 @@ from fleet.verbs.coord.tend import tend_dispatches
 
 def tended(scene: SimulatedScene) -> list[str]:
     troubles: list[str] = []
-    said = tend_dispatches(scene.fleet.ground, PROJECT, troubles)
+    said = tend_dispatches(scene.fleet.context, PROJECT, troubles)
     assert troubles == []
     return [each.partition(": ")[2] for each in said]
 

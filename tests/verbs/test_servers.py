@@ -50,7 +50,7 @@ def test_no_agent_starts_on_a_server_that_has_taken_the_socket_of_a_living_one(s
     process.environment["TMUX"] = f"{scene.server.socket},999,0"
     with pytest.raises(TmuxRefused, match="has taken its socket"):
         scene.launch(ident)
-    assert scene.fleet.ground.dispatch(ident)["exec_state"] == "pending"
+    assert scene.fleet.context.dispatch(ident)["exec_state"] == "pending"
 
 
 def test_a_killed_server_takes_its_agent_with_it_and_the_dispatch_is_settled(scene):

@@ -21,7 +21,7 @@ def seated(scene: SimulatedScene) -> str:
 
 def test_dispatch_launch_report_settle_and_merge(scene):
     ident = scene.dispatch("a")
-    assert scene.fleet.ground.dispatch(ident)["exec_state"] == "pending"
+    assert scene.fleet.context.dispatch(ident)["exec_state"] == "pending"
     agent = scene.launch(ident)
     assert (agent.environment["FLEET_DISPATCH_ID"], agent.words) == (ident, ("sleep", "1000"))
     commit = scene.commit("a")

@@ -11,7 +11,7 @@ from fleet.model import names
 from fleet.model.agents.actors import acting
 from fleet.store import queries as q
 from fleet.store.registry import open_store
-from fleet.verbs.context import Committer, Ground, Request
+from fleet.verbs.context import Committer, Context, Request
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
 from fleet.world.home import home_record, paths
@@ -134,16 +134,16 @@ class Actor:
         return Request(home=self.home, by=self.committer)
 
     @property
-    def ground(self) -> Ground:
+    def context(self) -> Context:
         """A new request with the world. Refused while the home is not where it remembers to be."""
         if self.moved is not None:
             raise self.moved
         return self.view
 
     @property
-    def view(self) -> Ground:
+    def view(self) -> Context:
         """The same for verbs that only look."""
-        return Ground(home=self.home, by=self.committer, world=self.world)
+        return Context(home=self.home, by=self.committer, world=self.world)
 
     @property
     def world(self) -> World:

@@ -113,7 +113,7 @@ class Request:
         return row
 
 
-class Ground(Request):
+class Context(Request):
     """A request with everything outside."""
 
     __slots__ = ("world",)
@@ -124,7 +124,7 @@ class Ground(Request):
         world.know_repositories(frozenset(row.path for row in self.projects().values()))
 
 
-class RowsOnly(Ground):
+class RowsOnly(Context):
     """A request that only changes rows, and does so in a home that was moved too."""
 
     __slots__ = ()

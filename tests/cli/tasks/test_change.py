@@ -52,28 +52,28 @@ def test_the_life_of_a_task_is_told_line_by_line(either):
 
 @pytest.mark.req("GRAPH-1")
 def test_show_has_everything_that_was_said(either):
-    either.add("ground")
-    words = ["--slug", "house", "--after", "ground", "--tag", "b", "--tag", "a", "--priority", "7", "--engine", "any"]
+    either.add("context")
+    words = ["--slug", "house", "--after", "context", "--tag", "b", "--tag", "a", "--priority", "7", "--engine", "any"]
     either("task", "add", "Build it", *words, "--verify", "make test", "-d", "-", stdin="Höher\n".encode()).ok()
     either("task", "log", "house", "erste Zeile\nzweite").ok()
     either("task", "artifact", "house", "plan.pdf").ok()
     shown = either.show("house")
     assert shown["title"] == "Build it"
     assert shown["description"].strip() == "Höher"
-    assert (shown["after"], shown["tags"], shown["priority"]) == (["ground"], ["a", "b"], 7)
+    assert (shown["after"], shown["tags"], shown["priority"]) == (["context"], ["a", "b"], 7)
     assert (shown["engine"], shown["verify"], shown["state"]) == ("any", "make test", "waiting")
     [said] = shown["log"]
     assert (said["actor"], said["message"]) == (me(), "erste Zeile\nzweite")
     [made] = shown["artifacts"]
     assert (made["actor"], made["path"]) == (me(), "plan.pdf")
-    assert either.show("ground")["dependents"] == ["house"]
+    assert either.show("context")["dependents"] == ["house"]
     page = either("task", "show", "house").ok().out
     for word in (
         "Build it  · waiting",
         "web/house",
         "priority    7",
         "tags        a, b",
-        "after       ground",
+        "after       context",
         "Höher",
     ):
         assert word in page

@@ -20,7 +20,7 @@ from fleet.testing.crash.scenarios import until
 SHAPES, ANSWERS = read_page()
 AGENT = {"FLEET_DISPATCH_ID": "0a1b2c3d", "FLEET_PROJECT": "web", "FLEET_TASK": "mine"}
 GRAPH = [
-    {"slug": "base", "title": "Base", "description": "Dig.", "tags": ["ground"], "verify": "true", "engine": "any"},
+    {"slug": "base", "title": "Base", "description": "Dig.", "tags": ["context"], "verify": "true", "engine": "any"},
     {"slug": "wall", "title": "Wall", "after": ["base"], "priority": 2, "not_before": "2099-01-01T00:00:00Z"},
     {"slug": "roof", "title": "Roof", "after": ["wall"], "paused": True},
     {"slug": "wrong", "title": "Wrong", "status": "failed", "reason": "no", "attempts": 1, "assignee": "bob"},

@@ -140,12 +140,12 @@ def test_tasks(table):
 def test_dispatches_go_pending_in_flight_and_then_end(table):
     table.add_dispatch()
     row = lambda: table.one(f"SELECT * FROM dispatches WHERE id = '{ID}'")  # noqa: E731
-    ground = SimpleNamespace(
+    context = SimpleNamespace(
         setting=lambda name, _project=None: {"spawn_cooldown": "1m", "review": "none"}.get(name, 3)
     )
 
     def ended(state):
-        table.fleet.commit(settle._end(row(), Outcome(exec_state=state, reason="so"), None, ground, None))
+        table.fleet.commit(settle._end(row(), Outcome(exec_state=state, reason="so"), None, context, None))
 
     drivers = {
         "launched": lambda: table.fleet.commit(launch._take_off(row(), "me", "hash", {})),
@@ -217,7 +217,7 @@ def test_claims(table):
         "not_gone": lambda: failed(0),
         "stuck": lambda: failed(acquire.TRIES),
         **{event: lambda event=event: step(event) for event in ("not_made", "found_absent", "found_gone", "gone")},
-        "given_up": lambda: prompts.disown(table.fleet.ground, ID, "tmux_session", "so"),
+        "given_up": lambda: prompts.disown(table.fleet.context, ID, "tmux_session", "so"),
     }
     now = lambda: table.one("SELECT state FROM claims WHERE id = 'c'")["state"]  # noqa: E731
 
@@ -276,7 +276,7 @@ def test_items(table, job, monkeypatch):
     monkeypatch.setattr(dead_letters, "_chosen", lambda *_given, **_how: [{"id": "i"}])
     monkeypatch.setattr(dead_letters, "refuse_foreign", lambda *_given: None)
     monkeypatch.setattr(dead_letters.merge_item, "let_go", lambda *_given, **_how: [])
-    ground = SimpleNamespace(store=table.fleet.store, commit=commit)
+    context = SimpleNamespace(store=table.fleet.store, commit=commit)
 
     def failed(state):
         failure = records.Failure(item=table.one(one), state=state, reason="so", signature="s", where="w")
@@ -295,8 +295,8 @@ def test_items(table, job, monkeypatch):
         "give_up": lambda: failed("dead"),
         "park": lambda: failed("parked"),
         "skip": lambda: failed("skipped"),
-        "revive": lambda: dead_letters.retry(ground, mine["id"], (), everything=True),
-        "drop": lambda: dead_letters.drop(ground, mine["id"], (), everything=True),
+        "revive": lambda: dead_letters.retry(context, mine["id"], (), everything=True),
+        "drop": lambda: dead_letters.drop(context, mine["id"], (), everything=True),
         "reset": lambda: commit(records.again(mine, "i")),
         "go_missing": lambda: listed([], 1),
         "come_back": lambda: table.tx(lambda tx: records.bring_back(tx, mine["id"])),
@@ -318,7 +318,7 @@ def test_jobs(table, job, monkeypatch):
     ident, commit = mine["id"], table.fleet.commit
     monkeypatch.setattr(dead_letters, "_chosen", lambda *_given, **_how: [{"id": "i"}])
     monkeypatch.setattr(dead_letters, "refuse_foreign", lambda *_given: None)
-    ground = SimpleNamespace(store=table.fleet.store, commit=commit)
+    context = SimpleNamespace(store=table.fleet.store, commit=commit)
     drivers = {
         "begin": lambda: commit(records.begin(ident)),
         "renew": lambda: commit(records.renew(new, [])),
@@ -326,7 +326,7 @@ def test_jobs(table, job, monkeypatch):
         "pause": lambda: commit(records.end(ident, "paused", None)),
         "fail": lambda: commit(records.end(ident, "failed", None)),
         "cancel": lambda: commit(cancel._cancelled(ident, "so")),
-        "reopen": lambda: dead_letters.retry(ground, ident, (), everything=True),
+        "reopen": lambda: dead_letters.retry(context, ident, (), everything=True),
     }
     assert set(drivers) == set(jobs.JOB_EVENTS)
 

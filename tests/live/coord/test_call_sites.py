@@ -162,7 +162,7 @@ def test_late_writes_of_the_old_one_are_refused_and_change_nothing(either):
         old = seated(either, fleet, *STUBBORN)
         new = fleet.coord.replace(coordinator())["id"]
         until(lambda: asked(fleet, "SELECT delivered_at FROM messages")[0]["delivered_at"])  # its first tick is over
-        assert fleet.ground.dispatch(old)["asked_for"] == "replaced"
+        assert fleet.context.dispatch(old)["asked_for"] == "replaced"
 
         def refused() -> None:
             until(lambda: not either.helpers())

@@ -100,7 +100,7 @@ def test_fleets_own_coordinator_ticks_by_itself_says_so_in_prose_and_ends_when_i
         assert len([line for line in shown(fleet, ident) if "worker of t" in line]) == 1
         new = fleet.coord.replace(on("scripted"))["id"]  # proves itself, and never asks the old one to exit
         either.exited(fleet, ident)
-        assert fleet.ground.dispatch(ident)["asked_for"] is None
+        assert fleet.context.dispatch(ident)["asked_for"] is None
         assert f"{ident} does not coordinate project 'p': {new} does" in shown(fleet, ident)[-1]
         assert shown(fleet, ident)[-1].endswith("this coordinator ends")
         until(lambda: either.told_again(fleet).pane(f"fleet-{ident}").status == 0)

@@ -45,7 +45,7 @@ def test_a_worker_is_ended_and_its_successor_goes_on_in_its_bundle_with_its_inbo
         fleet.tasks.log(**TASK, message="half-way")
         entry = fleet.coord.hand_off(old, reason="full", written="look at b.txt next")
         assert (entry["state"], entry["changed"]) == ("queued", True)
-        assert fleet.ground.dispatch(old)["asked_for"] is None, "nothing is ended by writing it down"
+        assert fleet.context.dispatch(old)["asked_for"] is None, "nothing is ended by writing it down"
         assert os.path.exists(f"{either.home}/{entry['document']}")
         done = drained(fleet)
         new = done["successor"]
@@ -178,7 +178,7 @@ def test_one_that_reports_before_it_is_drained_needs_no_successor(either):
     with either.fleet() as fleet:
         either.without_hint(fleet)
         ident = either.dispatch(fleet, "t", engine="scripted", script="write a.txt a\ncommit Add a\ndone\nhang\n")
-        until(lambda: fleet.ground.dispatch(ident)["report"])
+        until(lambda: fleet.context.dispatch(ident)["report"])
         entry = fleet.coord.hand_off(ident, reason="full")
         done = drained(fleet)
         assert (done["id"], done["state"], done["successor"]) == (entry["id"], "dropped", None)
@@ -196,7 +196,7 @@ def test_a_worker_that_is_still_starting_is_not_made_to_fail(either):
         fleet.coord.hand_off(ident, reason="early")
         [entry] = fleet.coord.drain("p")
         assert entry["state"] == "queued"
-        assert fleet.ground.dispatch(ident)["asked_for"] is None
+        assert fleet.context.dispatch(ident)["asked_for"] is None
         os.kill(child.pid, signal.SIGCONT)
         assert answer(child).code == 0
         assert drained(fleet)["state"] == "done"
@@ -268,7 +268,7 @@ def test_one_that_a_person_stops_while_it_is_handed_off_is_stopped_and_has_no_su
         either.shows(fleet, old, "I stay")
         fleet.coord.hand_off(old, reason="full")
         [entry] = fleet.coord.drain("p")
-        assert (entry["state"], fleet.ground.dispatch(old)["asked_for"]) == ("queued", "handoff")
+        assert (entry["state"], fleet.context.dispatch(old)["asked_for"]) == ("queued", "handoff")
         ann.dispatches.stop(old)
         assert (fleet.dispatches.show(old)["exec_state"], fleet.dispatches.show(old)["blocked_reason"]) == (
             "blocked",

@@ -257,7 +257,7 @@ def test_an_empty_seat_is_taken_by_proof_and_a_third_in_it_refuses(either):
     with either.fleet() as fleet:
         with pytest.raises(NoCoordinator):
             fleet.coord.replace(coordinator())
-        first = replace.replace(fleet.ground, coordinator())["id"]
+        first = replace.replace(fleet.context, coordinator())["id"]
         assert (seat(fleet)["holder"], seat(fleet)["epoch"]) == (first, 1)
         before = seat(fleet)
         with pytest.raises(NotSeated, match=first):
@@ -280,7 +280,7 @@ def test_the_swap_gate_is_taken_without_waiting_and_a_second_replace_is_refused(
         refused = answer(replacing(either, *SLEEP))
         assert (refused.code, "in progress" in refused.err) == (1, True)
         with pytest.raises(ReplaceInProgress, match=new):
-            replace.begin(fleet.ground, coordinator())
+            replace.begin(fleet.context, coordinator())
         assert (seat(fleet)["holder"], seat(fleet)["candidate"]) == (old, new)
 
 
@@ -331,7 +331,7 @@ def test_the_old_one_is_asked_given_grace_killed_and_its_claims_are_reclaimed(ei
         waiting = replacing(either, *SLEEP)
         new = candidate(either, fleet)
         assert is_alive(who.pid)
-        assert fleet.ground.dispatch(old)["asked_for"] is None, "nothing is asked of it before the commit"
+        assert fleet.context.dispatch(old)["asked_for"] is None, "nothing is asked of it before the commit"
         told = ticked(either, new, nonce=nonce_of(either, fleet, new))["done"]
         assert f"{old}: asked to exit" in told
         assert answer(waiting).code == 0

@@ -116,7 +116,7 @@ def test_a_releaser_with_an_old_memory_does_not_take_the_new_owners_tree_away(ei
         fleet.sweep.run(kill=True)
         fleet.tasks.retry(project="p", slug="t")
         fleet.dispatches.start(wanted())
-        release(fleet.ground, remembered)
+        release(fleet.context, remembered)
         assert (either.tree("t") / "README").exists(), "a live agent's worktree was removed"
 
 

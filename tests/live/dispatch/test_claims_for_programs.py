@@ -147,6 +147,6 @@ def test_a_releaser_with_an_old_memory_leaves_the_prompt_that_was_handed_over(sc
         remembered = claim_of(fleet, "coord_prompt_inbox", A)
         ask(scene, "acquire-prompt", B, "--owner", f"coord/{PROJECT}", "--preserve")
         path = Path(ask(scene, "rewrite-prompt", B, "--target-old-id", A, given="new\n")[1]["path"])
-        assert release(fleet.ground, remembered) == ""
+        assert release(fleet.context, remembered) == ""
         assert claim_of(fleet, "coord_prompt_inbox", B).state == "live"
         assert path.read_text() == "new\n"

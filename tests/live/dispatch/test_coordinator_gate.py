@@ -91,7 +91,7 @@ def test_between_spawn_and_first_sign_of_life_a_second_spawn_is_refused_and_a_sw
     program, let_go = slow_fleet
     ident = either.dispatch_and_leave(verb="coord", TEST_FLEET_PROGRAM=program)
     with either.fleet() as fleet:
-        assert fleet.ground.dispatch(ident)["exec_state"] == "pending"
+        assert fleet.context.dispatch(ident)["exec_state"] == "pending"
         with pytest.raises(CoordinatorLives):
             fleet.coord.start(COORD)
         fleet.sweep.run(kill=True)

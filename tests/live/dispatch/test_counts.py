@@ -46,7 +46,7 @@ def test_a_dispatch_and_a_settle_read_the_settings_of_the_home_and_of_the_projec
         assert counts["merged"] == 2
         assert counts["read"] <= 11
         assert counts["transact"] == 2
-        until(lambda: fleet.ground.dispatch(ident)["process"])
+        until(lambda: fleet.context.dispatch(ident)["process"])
         who = process_of(fleet, ident)
         until(lambda: fleet.world.processes.life(who) == "dead")
         counts.clear()

@@ -94,7 +94,7 @@ def test_a_raised_freedom_counts_as_it_was_before(wary):
         toml(wary, 'engine = "shell"\nautonomy = "full"\nreview = "none"\nmerge = "pr"\n')
         told = {name: fleet.settings.read("p")[name].value for name in ("engine", "autonomy", "review", "merge")}
         assert told == {"engine": "scripted", "autonomy": "edits", "review": "person", "merge": "integrate"}
-        _project, engine, autonomy = check_start(fleet.ground, Wanted(project="p", slug=""))
+        _project, engine, autonomy = check_start(fleet.context, Wanted(project="p", slug=""))
         assert (engine.name, autonomy) == ("scripted", "edits")
 
 

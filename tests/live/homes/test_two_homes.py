@@ -97,7 +97,7 @@ def test_the_other_homes_agent_is_neither_settled_nor_killed_nor_asked(pair):
                 act()
             for word in (first.home, second.home, first.world.host.id, f"disown {ident}"):
                 assert word in caught.value.spoken
-        assert first.ground.dispatch(ident)["asked_for"] is None
+        assert first.context.dispatch(ident)["asked_for"] is None
         assert second.dispatches.resume_all()["resumed"] == []
         assert is_alive(pid)
 
@@ -111,9 +111,9 @@ def test_what_the_other_home_lost_is_swept_by_that_home_alone(pair):
         until(lambda: not is_alive(pid))
         assert acted(second.sweep.run(kill=True)) == []
         assert any(ident in line for line in standing(second.sweep.run(kill=False)))
-        assert first.ground.dispatch(ident)["exec_state"] == "in_flight"
+        assert first.context.dispatch(ident)["exec_state"] == "in_flight"
         assert [each for each in acted(first.sweep.run(kill=True)) if ident in each]
-        assert first.ground.dispatch(ident)["exec_state"] == "failed"
+        assert first.context.dispatch(ident)["exec_state"] == "failed"
 
 
 @pytest.mark.req("EXC-10", "DEL-5")
@@ -127,10 +127,10 @@ def test_the_other_homes_prompt_and_worktree_are_not_released(pair):
         raw(first, f"UPDATE dispatches SET exec_state = 'failed', ended_at = 1 WHERE id = '{ident}'")
         raw(first, "UPDATE tasks SET status = 'failed', archived = 1, ended_at = 1")
         second.sweep.run(kill=True)
-        assert reclaim(second.ground, ident) != []
+        assert reclaim(second.context, ident) != []
         for kind in ("coord_prompt_inbox", "tmux_session"):
             with pytest.raises(OtherHost):
-                release(second.ground, claim_of(second, kind, ident))
+                release(second.context, claim_of(second, kind, ident))
         with pytest.raises(OtherHost):
             second.claims.release_prompt(ident, "coord_prompt_inbox")
         assert (inbox.exists(), pair.one.tree("t").exists()) == (True, True)

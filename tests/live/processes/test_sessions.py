@@ -133,9 +133,9 @@ def test_releasing_twice_is_fine_and_changes_nothing(either):
         ident = either.dispatch(fleet, "t", "true")
         either.exited(fleet, ident)
         claim = claim_of(fleet, "tmux_session", ident)
-        assert release(fleet.ground, claim) == ""
-        assert release(fleet.ground, claim_of(fleet, "tmux_session", ident)) == ""
-        assert release(fleet.ground, claim) == "", "not even with an old memory of it"
+        assert release(fleet.context, claim) == ""
+        assert release(fleet.context, claim_of(fleet, "tmux_session", ident)) == ""
+        assert release(fleet.context, claim) == "", "not even with an old memory of it"
         assert claim_of(fleet, "tmux_session", ident).state == "released"
 
 
@@ -148,7 +148,7 @@ def test_a_claim_of_another_host_is_refused_naming_both_and_can_be_given_up(eith
         patch.setattr(Host, "id", property(lambda _host: "elsewhere"))
         with either.fleet() as fleet:
             with pytest.raises(FleetError) as caught:
-                release(fleet.ground, claim_of(fleet, "tmux_session", ident))
+                release(fleet.context, claim_of(fleet, "tmux_session", ident))
             assert here in str(caught.value)
             assert "elsewhere" in str(caught.value)
             assert acted(fleet.sweep.run(kill=True)) == []

@@ -113,12 +113,12 @@ def test_what_a_sweep_saw_below_the_agent_is_ended_with_it(scene, no_cgroup, tmp
     with scene.fleet() as fleet:
         left = Left(scene, fleet, f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid / &")
         fleet.sweep.run(kill=False)
-        assert fleet.ground.dispatch(left.ident)["descendants"] == "[]", "a dry run writes nothing"
+        assert fleet.context.dispatch(left.ident)["descendants"] == "[]", "a dry run writes nothing"
         assert acted(fleet.sweep.run(kill=True)) == []
-        noted = fleet.ground.dispatch(left.ident)["descendants"]
+        noted = fleet.context.dispatch(left.ident)["descendants"]
         assert f"/{left.pid}/" in noted
         before = fleet.operations.newest()
-        remaining.record(fleet.ground, fleet.ground.dispatch(left.ident))
+        remaining.record(fleet.context, fleet.context.dispatch(left.ident))
         assert fleet.operations.newest() == before, "nothing new, nothing written"
         left.die(fleet)
         assert fleet.sessions.settle(left.ident)["why"] == f"it left processes behind: {left.pid}"
@@ -133,13 +133,13 @@ def test_a_tick_writes_down_the_descendants_that_last(scene, no_cgroup, tmp_path
     with scene.fleet() as fleet:
         left = Left(scene, fleet, f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid / &")
         monkeypatch.setattr(tend, "_LASTING", 1000.0)
-        assert tend.tend_dispatches(fleet.ground, "p", []) == []
-        assert fleet.ground.dispatch(left.ident)["descendants"] == "[]"
+        assert tend.tend_dispatches(fleet.context, "p", []) == []
+        assert fleet.context.dispatch(left.ident)["descendants"] == "[]"
         monkeypatch.setattr(tend, "_LASTING", 0.0)
-        assert tend.tend_dispatches(fleet.ground, "p", []) == []
-        assert f"/{left.pid}/" in fleet.ground.dispatch(left.ident)["descendants"]
+        assert tend.tend_dispatches(fleet.context, "p", []) == []
+        assert f"/{left.pid}/" in fleet.context.dispatch(left.ident)["descendants"]
         left.die(fleet)
-        (said,) = tend.tend_dispatches(fleet.ground, "p", [])
+        (said,) = tend.tend_dispatches(fleet.context, "p", [])
         assert "ended failed" in said or "ended blocked" in said, said
         assert not is_alive(left.pid)
 
@@ -150,7 +150,7 @@ def test_a_tick_says_who_keeps_a_worktree(scene, no_cgroup, writer):
         left = Left(scene, fleet, writer)
         left.die(fleet)
         troubles: list[str] = []
-        assert tend.tend_dispatches(fleet.ground, "p", troubles) == []
+        assert tend.tend_dispatches(fleet.context, "p", troubles) == []
         assert f"process {left.pid} (sh -c" in troubles[0]
         left.end()
 
@@ -261,7 +261,7 @@ def test_a_persons_shell_and_editor_in_the_worktree_keep_nothing(scene, no_cgrou
         try:
             os.kill(agent.pid, signal.SIGKILL)
             until(lambda: fleet.world.processes.life(agent) == "dead")
-            assert remaining.look(fleet.ground, fleet.ground.dispatch(ident)).strangers == []
+            assert remaining.look(fleet.context, fleet.context.dispatch(ident)).strangers == []
             assert fleet.sessions.settle(ident)["settled"]
             assert editor.poll() is None
             assert is_alive(int(pane))
@@ -377,7 +377,7 @@ def test_a_persons_server_outside_the_group_that_the_agent_joined_keeps_nothing(
     with scene.fleet() as fleet:
         ident, pid = dead_agent(scene, fleet, "t", server)
         claim = claim_of(fleet, "cgroup", ident)
-        assert claim.data == {"joined": fleet.ground.dispatch(ident)["process"], "view": fleet.world.cgroups.view()}
+        assert claim.data == {"joined": fleet.context.dispatch(ident)["process"], "view": fleet.world.cgroups.view()}
         assert fleet.sessions.settle(ident)["settled"]
         assert is_alive(pid)
 
@@ -410,7 +410,7 @@ def test_whoever_is_forked_while_the_processes_are_counted_is_not_overlooked(sce
         inside = fleet.world.cgroups.members(claim_of(fleet, "cgroup", left.ident).name)
         for pid in {left.pid, *inside}:
             census.entries.pop(pid, None)
-        found = remaining.look(fleet.ground, fleet.ground.dispatch(left.ident), census)
+        found = remaining.look(fleet.context, fleet.context.dispatch(left.ident), census)
         assert left.pid in [who.pid for who in found.ours]
         scene.swept(fleet)
         left.end()
@@ -440,15 +440,15 @@ def test_what_a_person_says_holds_for_one_process_and_its_children(scene, no_cgr
     with scene.fleet() as fleet:
         ident, pid = dead_agent(scene, fleet, "t", server)
         census = fleet.world.processes.census()
-        row = fleet.ground.dispatch(ident)
+        row = fleet.context.dispatch(ident)
         assert fleet.dispatches.excuse(ident, [pid]) == {"id": ident, "not_ours": [str(census.identity(pid))]}
         assert fleet.dispatches.excuse(ident, [pid]) == {"id": ident, "not_ours": []}, "it was said before"
-        assert remaining.look(fleet.ground, row).strangers == []
+        assert remaining.look(fleet.context, row).strangers == []
         entry = census.entries[pid]
         census.entries[pid] = entry._replace(start=str(int(entry.start) + 1))
-        assert remaining.look(fleet.ground, row, census).strangers == [pid], "another process has its pid by now"
+        assert remaining.look(fleet.context, row, census).strangers == [pid], "another process has its pid by now"
         other = scene.dispatch(fleet, "u", "sleep", "1000")
-        assert remaining.excused(fleet.ground, fleet.ground.dispatch(other), fleet.world.processes.census()) == []
+        assert remaining.excused(fleet.context, fleet.context.dispatch(other), fleet.world.processes.census()) == []
 
 
 @pytest.mark.req("AGENT-7")
@@ -464,7 +464,9 @@ def test_only_who_keeps_a_worktree_is_excused(scene, no_cgroup, server):
         for each, why in ((left.pid, "proven to be of"), (gone.pid, "no such process"), (1, "does not keep")):
             with pytest.raises(NotExcused, match=f"process {each} is not excused from {left.ident}: .*{why}"):
                 fleet.dispatches.excuse(left.ident, [pid, each])
-        assert pid in remaining.look(fleet.ground, fleet.ground.dispatch(left.ident)).strangers, "all of them, or none"
+        assert pid in remaining.look(fleet.context, fleet.context.dispatch(left.ident)).strangers, (
+            "all of them, or none"
+        )
         scene.swept(fleet)
         fleet.dispatches.excuse(left.ident, [pid])
         assert fleet.sessions.settle(left.ident)["settled"]

@@ -49,9 +49,9 @@ def hold(world: World, name: str, how: str) -> None:
 def race(world: World, name: str) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
-    ground = SimpleNamespace(world=world)
+    context = SimpleNamespace(world=world)
     try:
-        work_lock.taken_to_resume(ground, world.work_gate(name, "t"), "t", force=False)
+        work_lock.taken_to_resume(context, world.work_gate(name, "t"), "t", force=False)
         print("won", flush=True)
     except ResumeInProgress:
         print("refused", flush=True)

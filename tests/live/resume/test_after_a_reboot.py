@@ -73,7 +73,7 @@ def test_the_tick_neither_retries_nor_discards_what_was_interrupted(either, kind
         either.launched(fleet, done["id"])
         reboot(either, fleet, done["id"])
         raw(fleet, "INSERT INTO seats (project, holder, epoch) VALUES ('p', '0c00cd00', 1)")
-        told = [tick(fleet.ground, "p", "0c00cd00") for _ in range(2)]
+        told = [tick(fleet.context, "p", "0c00cd00") for _ in range(2)]
         assert any(done["id"] in line for line in told[0]["done"]), "it was settled"
         assert [line for each in told for line in each["done"] if "started" in line] == []
         assert [each["troubles"] for each in told] == [[], []]

@@ -58,7 +58,7 @@ def test_each_goes_on_in_the_one_that_was_begun_in_its_own_worktree(either, talk
             done = fleet.dispatches.resume(ident)
             either.shows(fleet, done["id"], f"resumed of-{slug}")
             assert (done["conversation"], fleet.dispatches.show(done["id"])["resumes"]) == (True, "conversation")
-            assert conversation.known(fleet.ground, done["id"]) == f"of-{slug}"
+            assert conversation.known(fleet.context, done["id"]) == f"of-{slug}"
 
 
 @pytest.mark.req("RES-10")

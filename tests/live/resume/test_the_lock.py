@@ -38,7 +38,7 @@ class Hall:
         self.world = World(self.home, Funnel())
         self.gate = self.world.work_gate("work-p/t", "t")
         self.recorded: list[str] = []
-        self.ground = SimpleNamespace(world=self.world, commit=lambda change: self.recorded.append(change.why))
+        self.context = SimpleNamespace(world=self.world, commit=lambda change: self.recorded.append(change.why))
         self._children: list[subprocess.Popen[str]] = []
         self._orphans: list[int] = []
 
@@ -63,7 +63,7 @@ class Hall:
         path.write_text(json.dumps(json.loads(path.read_text()) | facts))
 
     def to_resume(self, *, force: bool = False):
-        return work_lock.taken_to_resume(self.ground, self.gate, "t", force=force)
+        return work_lock.taken_to_resume(self.context, self.gate, "t", force=force)
 
     def close(self) -> None:
         for pid in self._orphans:
@@ -108,7 +108,7 @@ def test_a_second_resume_is_refused_in_three_lines(scene):
         ident = scene.dispatch(fleet, "t", *SLEEP)
         scene.launched(fleet, ident)
         fleet.dispatches.stop(ident)
-        gate = work_lock.gate_of_task(fleet.ground, "p", "t", ident)
+        gate = work_lock.gate_of_task(fleet.context, "p", "t", ident)
         with gate:
             since = gate.holder().since
             said = scene.program("resume", ident)
@@ -134,7 +134,7 @@ def test_a_dispatch_of_the_same_task_takes_the_same_lock(either):
         child = either.halted("before", "tmux new-session", "dispatch", "t")
         with pytest.raises(ResumeInProgress, match="t"):
             fleet.dispatches.resume("t")
-        assert work_lock.gate_of_task(fleet.ground, "p", "t").holder().pid == child.pid
+        assert work_lock.gate_of_task(fleet.context, "p", "t").holder().pid == child.pid
         os.kill(child.pid, signal.SIGCONT)
         assert answer(child).code == 0
         assert len(fleet.agents.list()) == 1

@@ -154,7 +154,7 @@ def test_a_sweep_leaves_an_agent_alone_whose_launch_is_slow_though_its_dispatche
         fleet.tasks.add(project="p", title="T", slug="t")
         ident = either.dispatch_and_leave("t", TEST_FLEET_PROGRAM=program)
         assert acted(fleet.sweep.run(kill=True)) == []
-        assert fleet.ground.dispatch(ident)["exec_state"] == "pending"
+        assert fleet.context.dispatch(ident)["exec_state"] == "pending"
         let_go()
         either.launched(fleet, ident)
         assert status_of(fleet, "t")[0] == "in_progress"

@@ -225,9 +225,9 @@ def test_the_trash_counts_what_is_left_when_only_some_files_could_go_back(scene,
         (scene.tree("t") / name).write_text("secret")
     rows = finished.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_BUNDLE, **TASK))
     [claim] = [Claim.of(row) for row in rows if row["kind"] == "worktree"]
-    assert trash.put_aside(finished.ground, claim, Aside(paths=(".env", "a.local"), files=2, size=12)) == ""
+    assert trash.put_aside(finished.context, claim, Aside(paths=(".env", "a.local"), files=2, size=12)) == ""
     (scene.tree("t") / ".env").write_text("newer")
-    assert any("newer files" in each for each in trash.bring_back(finished.ground, claim))
+    assert any("newer files" in each for each in trash.bring_back(finished.context, claim))
     assert (scene.tree("t") / "a.local").read_text() == "secret"
     assert counted(finished) == [(1, 6)]
 

@@ -10,9 +10,9 @@ ROW = {"id": "0a1b2c3d", "exec_state": "in_flight", "process": None}
 
 
 def test_an_attempt_that_changed_meanwhile_is_looked_at_again(monkeypatch):
-    ground = SimpleNamespace(dispatch=lambda _ident: ROW)
+    context = SimpleNamespace(dispatch=lambda _ident: ROW)
     monkeypatch.setattr(settle, "look_at_end", lambda *_given: Seen(condition="dead"))
     monkeypatch.setattr(apply_remedy, "look", lambda *_given: Seen(condition="dead"))
     monkeypatch.setattr(settle, "_ended", lambda *_given: "")
-    monkeypatch.setattr(resume, "journal", lambda _ground, _ident: ROW | {"exec_state": "failed"})
-    assert resume.settled(ground, ROW)["exec_state"] == "failed"
+    monkeypatch.setattr(resume, "journal", lambda _context, _ident: ROW | {"exec_state": "failed"})
+    assert resume.settled(context, ROW)["exec_state"] == "failed"

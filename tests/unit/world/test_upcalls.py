@@ -9,18 +9,18 @@ from fleet.api.fleet import Fleet
 
 
 @pytest.fixture
-def ground(tmp_path):
+def context(tmp_path):
     with Fleet.open(str(tmp_path / "home"), actor="t") as fleet:
-        yield fleet.ground, fleet
+        yield fleet.context, fleet
 
 
-def test_the_context_of_a_verb_holds_nothing_of_the_api(ground):
-    assert upcalls.upcalls(ground[0]) == []
+def test_the_context_of_a_verb_holds_nothing_of_the_api(context):
+    assert upcalls.upcalls(context[0]) == []
 
 
 @pytest.mark.parametrize("how", ["method", "partial", "of a verb", "within"])
-def test_a_function_of_a_higher_layer_is_found(ground, how):
-    context, fleet = ground
+def test_a_function_of_a_higher_layer_is_found(context, how):
+    context, fleet = context
     given = {
         "method": fleet.commit,
         "partial": partial(fleet.commit),
@@ -33,8 +33,8 @@ def test_a_function_of_a_higher_layer_is_found(ground, how):
     assert all("git.repositories" in each for each in found)
 
 
-def test_what_the_world_makes_later_is_looked_at_too(ground):
-    context, fleet = ground
+def test_what_the_world_makes_later_is_looked_at_too(context):
+    context, fleet = context
     context.world.know_repositories(fleet.commit)
     assert any("git.repositories" in each for each in upcalls.upcalls(context))
 

@@ -59,7 +59,7 @@ class Agents(Part):
         from fleet.verbs.agents import failed_turns
 
         self._by.may("agents.tend", project=project)
-        return failed_turns.tend(self._by.ground, project)
+        return failed_turns.tend(self._by.context, project)
 
     def _pane(self, ident: str) -> Pane | None:
         return self._by.world.tmux.listing().pane_of(ident)

@@ -41,22 +41,22 @@ class Claims(Part):
     def disown(self, ident: str, kind: str, reason: str) -> Document:
         """Give up a claim of another host or socket."""
         self._by.may("claims.disown")
-        return prompts.disown(self._by.ground, ident, kind, reason)
+        return prompts.disown(self._by.context, ident, kind, reason)
 
     def acquire_prompt(self, ident: str, content: str, wanted: Document) -> Document:
         """Publish a prompt for a dispatch."""
         self._by.may("claims.acquire_prompt")
-        return prompts.acquire_prompt(self._by.ground, ident, content, wanted)
+        return prompts.acquire_prompt(self._by.context, ident, content, wanted)
 
     def release_prompt(self, ident: str, kind: str) -> Document:
         """Let go of one thing of a dispatch."""
         self._by.may("claims.release_prompt")
-        return prompts.release_prompt(self._by.ground, ident, kind)
+        return prompts.release_prompt(self._by.context, ident, kind)
 
     def rewrite_prompt(self, new: str, old: str, content: str) -> Document:
         """Hand an inbox over to a new owner."""
         self._by.may("claims.rewrite_prompt")
-        return prompts.rewrite_prompt(self._by.ground, new, old, content)
+        return prompts.rewrite_prompt(self._by.context, new, old, content)
 
 
 def _claim(row: Row) -> Document:

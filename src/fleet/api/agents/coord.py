@@ -19,7 +19,7 @@ from fleet.verbs.coord.seat_status import seat_status
 if TYPE_CHECKING:
     from fleet.api.actor import Document
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
 
 ENGINE = "fleet"
@@ -38,23 +38,23 @@ class Coord(Part):
     def start(self, wanted: Wanted) -> Document:
         """Start a project's coordinator, behind its gate."""
         self._by.may("coord.start")
-        return seat.coord_spawn(self._by.ground, wanted)
+        return seat.coord_spawn(self._by.context, wanted)
 
     def stop(self, project: str, reason: str) -> Document:
         """End the coordinator and empty the seat."""
         self._by.may("coord.stop")
-        return seat.stop(self._by.ground, project, reason)
+        return seat.stop(self._by.context, project, reason)
 
     def replace(self, wanted: Wanted) -> Document:
         """Start a new coordinator and wait until it has taken the seat. Raises NotProven when it did not prove itself; the old one stays."""
         speaker = self._by.may("coord.replace", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "coord.replace", wanted)
-        ground = self._by.ground
-        if seat_status(ground, wanted.project)["holder"] is None:
+        context = self._by.context
+        if seat_status(context, wanted.project)["holder"] is None:
             raise NoCoordinator(project=wanted.project)
-        gate = seat.spawn_gate(ground, wanted.project)
+        gate = seat.spawn_gate(context, wanted.project)
         try:
-            return replace.replace(ground, wanted)
+            return replace.replace(context, wanted)
         finally:
             gate.give()
 
@@ -64,28 +64,28 @@ class Coord(Part):
         if self._by.speaker is None:
             raise Refused(what=f"only the coordinator ticks; `fleet coord start -p {project}` starts one")
         self._by.may("coord.tick")
-        ground = self._by.ground
-        done = tick.tick(ground, project, self._by.speaker, nonce=os.environ.get(VARIABLE))
+        context = self._by.context
+        done = tick.tick(context, project, self._by.speaker, nonce=os.environ.get(VARIABLE))
         now = self._by.clock.now()
-        told = ground.store.read(lambda rows: briefing.briefing(rows, project, now))
-        return done | {"next": told, "messages": _hand_out(ground, project, self._by.speaker)}
+        told = context.store.read(lambda rows: briefing.briefing(rows, project, now))
+        return done | {"next": told, "messages": _hand_out(context, project, self._by.speaker)}
 
     # handoffs ---------------------------------------------------------------------------------------------------------
     def hand_off(self, ident: str, *, reason: str, written: str = "") -> Document:
         """Write the document and the queue entry; nothing is ended by it."""
         self._by.may("coord.hand_off", agent=ident)
         why = texts.text("reason", reason)
-        return handoff.hand_off(self._by.ground, ident, reason=why, written=written, by=str(self._by.actor))
+        return handoff.hand_off(self._by.context, ident, reason=why, written=written, by=str(self._by.actor))
 
     def drain(self, project: str | None = None) -> list[Document]:
         """Carry on every queued handoff as far as it goes now."""
         self._by.may("coord.drain")
-        return handoff.drain(self._by.ground, project)
+        return handoff.drain(self._by.context, project)
 
     def finish_handoff(self, entry: str, *, limit: float) -> Document:
         """Carry on one handoff until it is finished, for a bounded time."""
         self._by.may("coord.finish_handoff")
-        return handoff.drained(self._by.ground, entry, limit=limit)
+        return handoff.drained(self._by.context, entry, limit=limit)
 
     def handoffs(self, project: str | None = None) -> list[Document]:
         """Every handoff, oldest first."""
@@ -100,13 +100,13 @@ class Coord(Part):
         raise Absent(what=f"handoff {ident}")
 
 
-def _hand_out(ground: Ground, project: str, ident: str) -> list[Document]:
+def _hand_out(context: Context, project: str, ident: str) -> list[Document]:
     """What waits for the coordinator itself, with its id; written down once that it was handed out."""
-    waiting = ground.store.read(lambda rows: rows.all(q.WAITING_MESSAGES, dispatch=ident))
+    waiting = context.store.read(lambda rows: rows.all(q.WAITING_MESSAGES, dispatch=ident))
     new = [row["id"] for row in waiting if row["delivered_at"] is None]
     if new:
-        ground.commit(_deliver(project, ident, new))
-    return ground.store.read(lambda rows: briefing.messages(rows, ident))
+        context.commit(_deliver(project, ident, new))
+    return context.store.read(lambda rows: briefing.messages(rows, ident))
 
 
 def _deliver(project: str, ident: str, ids: list[str]) -> Change:

@@ -43,48 +43,48 @@ class Dispatches(Part):
         """Start an agent on a task. One before it that ended without anybody noticing is settled first."""
         speaker = self._by.may("dispatches.start", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "dispatches.start", wanted)
-        ground = self._by.ground
+        context = self._by.context
         if wanted.slug:
-            settle_attempt(ground, wanted.project, wanted.slug, speaker=self._by.speaker)
-        return dispatch.dispatch(ground, wanted)
+            settle_attempt(context, wanted.project, wanted.slug, speaker=self._by.speaker)
+        return dispatch.dispatch(context, wanted)
 
     def check_start(self, wanted: Wanted) -> None:
         """Refuse what could not start anyway."""
-        plan.check_start(self._by.ground, wanted)
+        plan.check_start(self._by.context, wanted)
 
     def stop(self, ident: str, reason: str = "stopped by a person") -> Document:
         """End an agent so that it can be resumed."""
         self._by.may("dispatches.stop", agent=ident)
-        return end.end(self._by.ground, ident, asked_for="stop", reason=reason)
+        return end.end(self._by.context, ident, asked_for="stop", reason=reason)
 
     def kill(self, ident: str, reason: str) -> Document:
         """End the attempt."""
         self._by.may("dispatches.kill", agent=ident)
-        return end.end(self._by.ground, ident, asked_for="kill", reason=f"killed: {reason}")
+        return end.end(self._by.context, ident, asked_for="kill", reason=f"killed: {reason}")
 
     def excuse(self, ident: str, pids: Sequence[int]) -> Document:
         """Record that processes in the worktree of a dispatch are not the dispatch's. Ends nobody."""
         self._by.may("dispatches.excuse")
-        return excuse.excuse(self._by.ground, ident, pids)
+        return excuse.excuse(self._by.context, ident, pids)
 
     # resuming ---------------------------------------------------------------------------------------------------------
     def resume(self, given: str, *, project: str | None = None, force: bool = False) -> Document:
         """Go on with the work of a dispatch, session or task. Force stops a resume that is in progress."""
-        ground = self._by.ground
+        context = self._by.context
         if (speaker := self._by.may("dispatches.resume")) is not None:
-            meant = resume.journal(ground, resume.named(ground, given, project))
+            meant = resume.journal(context, resume.named(context, given, project))
             self._by.may("dispatches.resume", project=meant["project"])
             refuse_forced(speaker, "dispatches.resume", force=force)
-        return resume.resume(ground, given, project=project, force=force)
+        return resume.resume(context, given, project=project, force=force)
 
     def resumable(self, project: str | None = None) -> Documents:
         """What could be resumed, and why it ended."""
-        return resume_all.resumable(self._by.ground, project)
+        return resume_all.resumable(self._by.context, project)
 
     def resume_all(self, project: str | None = None) -> Document:
         """Bring back everything that was interrupted, within the limits."""
         self._by.may("dispatches.resume_all")
-        return resume_all.resume_all(self._by.ground, project)
+        return resume_all.resume_all(self._by.context, project)
 
     # looking ----------------------------------------------------------------------------------------------------------
     def find(self, given: str, project: str | None = None) -> str:
@@ -139,10 +139,10 @@ class Dispatches(Part):
     def diff(self, *, project: str, slug: str, stat: bool = False) -> str:
         """What a task's branch changes, against the integration branch."""
         self._by.store.read(lambda rows: tasks.state(rows, project, slug))
-        ground = self._by.ground
-        repository = ground.project(project)["path"]
-        integration, _tip = branches.integration_branch(ground, project, repository)
-        return ground.world.git.diff(repository, integration, task_branch(slug), stat=stat)
+        context = self._by.context
+        repository = context.project(project)["path"]
+        integration, _tip = branches.integration_branch(context, project, repository)
+        return context.world.git.diff(repository, integration, task_branch(slug), stat=stat)
 
 
 def find_dispatch(by: Actor, given: str, project: str | None = None) -> str:

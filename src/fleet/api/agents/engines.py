@@ -39,12 +39,12 @@ class Engines(Part):
     def install_hooks(self, engine: str) -> Document:
         """Write hooks into the person's own settings of an engine."""
         self._by.may("engines.install_hooks")
-        return install_hooks.install(self._by.ground, self.show(engine))
+        return install_hooks.install(self._by.context, self.show(engine))
 
     def uninstall_hooks(self, engine: str) -> Document:
         """Take them out again."""
         self._by.may("engines.uninstall_hooks")
-        return install_hooks.uninstall(self._by.ground, self.show(engine))
+        return install_hooks.uninstall(self._by.context, self.show(engine))
 
     def hooks(self) -> list[Document]:
         """Each engine that has hooks, and whether they are in the person's own settings."""

@@ -29,11 +29,11 @@ class Jobs(Part):
     def run(self, asked: Asked, tell: Tell, wanted: Wish = lambda: True) -> Document:
         """Run a job to its end, or for as long as that is wanted."""
         self._by.may("jobs.run")
-        return begin.run_job(self._by.ground, asked, os.environ, tell, wanted)
+        return begin.run_job(self._by.context, asked, os.environ, tell, wanted)
 
     def plan(self, asked: Asked) -> Document:
         """What running it would begin with. Changes nothing."""
-        new, workflow = begin.prepare(self._by.ground, asked, os.environ)
+        new, workflow = begin.prepare(self._by.context, asked, os.environ)
         steps = {part: [each.title for each in workflow.steps_of(part)] for part in ("setup", "map", "reduce")}
         head: Document = {"name": new.name, "project": new.project, "steps": steps}
         head["parameters"] = listing.shown_parameters(new.source, json.dumps(new.parameters))
@@ -43,12 +43,12 @@ class Jobs(Part):
     def resume(self, ident: str, tell: Tell, wanted: Wish = lambda: True, *, force: bool = False) -> Document:
         """Take a job up where it was left."""
         self._by.may("jobs.resume")
-        return begin.resume_job(self._by.ground, ident, tell, wanted, force=force)
+        return begin.resume_job(self._by.context, ident, tell, wanted, force=force)
 
     def cancel(self, ident: str, reason: str) -> Document:
         """End a job for good."""
         self._by.may("jobs.cancel")
-        return cancel.cancel(self._by.ground, ident, reason)
+        return cancel.cancel(self._by.context, ident, reason)
 
     def named(self, given: str) -> str | None:
         """The job of that id, if it is one."""
@@ -86,17 +86,17 @@ class Jobs(Part):
     def retry(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> Document:
         """Try items again."""
         self._by.may("jobs.retry")
-        return dead_letters.retry(self._by.ground, ident, which, everything=everything)
+        return dead_letters.retry(self._by.context, ident, which, everything=everything)
 
     def drop(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> Document:
         """Give items up."""
         self._by.may("jobs.drop")
-        return dead_letters.drop(self._by.ground, ident, which, everything=everything)
+        return dead_letters.drop(self._by.context, ident, which, everything=everything)
 
     def step(self, dispatch: str, project: str, slug: str, show: Callable[[str], None]) -> bool:
         """What the session of an item does."""
         self._by.may("jobs.step")
-        return session.perform(self._by.ground, dispatch, project, slug, show)
+        return session.perform(self._by.context, dispatch, project, slug, show)
 
 
 def validate_job(file: str) -> Document:

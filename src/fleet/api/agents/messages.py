@@ -39,10 +39,10 @@ class Messages(Part):
         one = find_dispatch(self._by, agent) if agent else None
         self._by.may("messages.send", agent=one, project=project or "")
         found = [one] if one else [row["dispatch"] for row in self._living(project)]
-        ground = self._by.ground
-        sent = [ground.commit(messages.send(ident, ground.world.ids.dispatch(), text)) for ident in found]
-        listing = ground.world.tmux.listing()
-        return [self._arrived(each, deliver(ground, each["agent"], listing)) for each in sent]
+        context = self._by.context
+        sent = [context.commit(messages.send(ident, context.world.ids.dispatch(), text)) for ident in found]
+        listing = context.world.tmux.listing()
+        return [self._arrived(each, deliver(context, each["agent"], listing)) for each in sent]
 
     def _living(self, project: str | None) -> list[Row]:
         if project is not None:

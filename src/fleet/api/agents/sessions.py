@@ -23,13 +23,13 @@ class Sessions(Part):
         """What a session's command becomes."""
         from fleet.verbs.dispatch.launch import launch
 
-        return launch(self._by.ground, ident)
+        return launch(self._by.context, ident)
 
     def settle(self, ident: str) -> Document:
         """End a dispatch whose death is proven."""
         from fleet.verbs.dispatch.settle import settle
 
-        return settle(self._by.ground, ident)
+        return settle(self._by.context, ident)
 
     def settle_soon(self, ident: str) -> Document:
         """The same, for an agent that is just exiting: look a few times."""

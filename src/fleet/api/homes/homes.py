@@ -49,7 +49,7 @@ class Homes(Part):
         """A person says that the home or machine of a dispatch is no more; also in a home that was moved: only rows are changed."""
         self._by.may("homes.disown")
         done = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
-        left = reclaim.reclaim(self._by.ground, ident) if self._by.moved is None else []
+        left = reclaim.reclaim(self._by.context, ident) if self._by.moved is None else []
         return done | {"left": left}
 
     def _rows_only(self) -> RowsOnly:

@@ -42,7 +42,7 @@ class Operations(Part):
     def rotate(self, *, older_than: str | None = None) -> Document:
         """Move old operations into the archive."""
         self._by.may("operations.rotate")
-        ground = self._by.ground
-        age = duration(older_than or ground.settings()["keep_operations"].value)
+        context = self._by.context
+        age = duration(older_than or context.settings()["keep_operations"].value)
         with self._by.gate("rotate-operations"):
-            return rotate.rotate(ground, before=self._by.clock.now() - age)
+            return rotate.rotate(context, before=self._by.clock.now() - age)

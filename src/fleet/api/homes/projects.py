@@ -113,14 +113,14 @@ class Projects(Part):
         """Write these settings into the project's fleet.toml, and start its coordinator. What is so already stays as it is."""
         self._by.may("projects.begin")
         reader.engine(self._by.home, wanted["engine"])
-        ground = self._by.ground
-        written = configure.configure(ground, project, wanted)
-        trust.trust_written(ground, project, wanted)
-        ground.forget()
+        context = self._by.context
+        written = configure.configure(context, project, wanted)
+        trust.trust_written(context, project, wanted)
+        context.forget()
         agent = Wanted(project=project, slug="", engine=wanted["engine"], autonomy=wanted["autonomy"])
-        waiting = [each["name"] for each in trust.pending(ground, project)["changes"]]
+        waiting = [each["name"] for each in trust.pending(context, project)["changes"]]
         warnings = [str(NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
-        warnings += [why] if (why := obstacles.unstartable(ground, agent)) else []
+        warnings += [why] if (why := obstacles.unstartable(context, agent)) else []
         ident, started, more = self._seat_coordinator(project)
         return {"written": written, "coordinator": ident, "started": started, "warnings": warnings + more}
 

@@ -23,9 +23,9 @@ class Settings(Part):
 
     def untrusted(self, project: str) -> Document:
         """What of the project's fleet.toml waits for a person's trust."""
-        return trust.pending(self._by.ground, project)
+        return trust.pending(self._by.context, project)
 
     def trust(self, project: str, values: dict[str, Any]) -> Document:
         """Trust these values of the project's settings, as `untrusted` showed them."""
         self._by.may("settings.trust")
-        return trust.trust(self._by.ground, project, values)
+        return trust.trust(self._by.context, project, values)

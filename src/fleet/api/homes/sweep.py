@@ -24,18 +24,18 @@ class Sweep(Part):
         """Look for what leaked; with `kill`, release it."""
         if kill:
             self._by.may("sweep.run")
-        return sweep.sweep(self._by.ground, kill=kill, phases=phases)
+        return sweep.sweep(self._by.context, kill=kill, phases=phases)
 
     def kept_trees(self) -> list[Document]:
         """Worktrees that nobody needs any more but that have uncommitted work."""
-        return keep_uncommitted.dirty(self._by.ground)
+        return keep_uncommitted.dirty(self._by.context)
 
     def keep(self, *, project: str, slug: str) -> Document:
         """Commit the uncommitted work of a worktree to a ref of its own, and let the worktree go."""
         self._by.may("sweep.keep")
-        return keep_uncommitted.keep(self._by.ground, project, slug)
+        return keep_uncommitted.keep(self._by.context, project, slug)
 
     def prune_archive(self, *, older_than: str | None = None) -> Document:
         """Remove old journals from the archive; their ids stay given out."""
         self._by.may("sweep.prune_archive")
-        return journal_archive.prune(self._by.ground, older_than=older_than)
+        return journal_archive.prune(self._by.context, older_than=older_than)

@@ -21,9 +21,9 @@ class Merge(Part):
     def task(self, *, project: str, slug: str) -> Document:
         """Merge a task's work into the integration branch."""
         self._by.may("merge.task", project=project)
-        ground = self._by.ground
-        settle_attempt(ground, project, slug, speaker=self._by.speaker)
-        return merge.merge(ground, project, slug)
+        context = self._by.context
+        settle_attempt(context, project, slug, speaker=self._by.speaker)
+        return merge.merge(context, project, slug)
 
     def mergeable(self, *, project: str) -> list[str]:
         """Tasks that are done and not merged."""
@@ -36,7 +36,7 @@ class Merge(Part):
         """
         if not dry:
             self._by.may("merge.land")
-        return land.land(self._by.ground, project, dry=dry, here=None if self._by.speaker else here)
+        return land.land(self._by.context, project, dry=dry, here=None if self._by.speaker else here)
 
     def recorded(self, *, project: str) -> list[Document]:
         """Every recorded merge, newest first, and whether it is missing."""
@@ -45,27 +45,27 @@ class Merge(Part):
     def restore(self, *, project: str) -> Document:
         """Put missing merges back onto the integration branch."""
         self._by.may("merge.restore")
-        return restore.restore_merges(self._by.ground, project)
+        return restore.restore_merges(self._by.context, project)
 
     def acknowledge(self, *, project: str, reason: str) -> Document:
         """Record that missing merges are meant to be gone."""
         self._by.may("merge.acknowledge")
-        return recorded.acknowledge_merges(self._by.ground, project, reason)
+        return recorded.acknowledge_merges(self._by.context, project, reason)
 
     # pull requests ----------------------------------------------------------------------------------------------------
     def open_pull(self, *, project: str, slug: str) -> Document:
         """Push a task's branch and open its pull request."""
         self._by.may("merge.open_pull")
-        ground = self._by.ground
-        settle_attempt(ground, project, slug, speaker=self._by.speaker)
-        return pull_requests.pull(ground, project, slug)
+        context = self._by.context
+        settle_attempt(context, project, slug, speaker=self._by.speaker)
+        return pull_requests.pull(context, project, slug)
 
     def check_pull(self, *, project: str, slug: str) -> Document:
         """How far a task's pull request is; merged, the task is done."""
         self._by.may("merge.check_pull", project=project)
-        return pull_requests.check(self._by.ground, project, slug)
+        return pull_requests.check(self._by.context, project, slug)
 
     def tend_pulls(self, *, project: str) -> list[Document]:
         """Open and look at all pull requests of a project."""
         self._by.may("merge.tend_pulls", project=project)
-        return pull_requests.tend(self._by.ground, project)
+        return pull_requests.tend(self._by.context, project)

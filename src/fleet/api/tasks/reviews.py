@@ -18,7 +18,7 @@ from fleet.verbs.tasks import review, show
 if TYPE_CHECKING:
     from fleet.api.actor import Document
     from fleet.store.transaction import Rows
-    from fleet.verbs.context import Ground, Request
+    from fleet.verbs.context import Context, Request
 
 
 class Reviews(Part):
@@ -42,13 +42,13 @@ class Reviews(Part):
 
         task, verdicts = self._by.store.read(look)
         keep = ("project", "slug", "title", "description", "status", "stage", "assignee", "log", "artifacts")
-        work = named_commit.reviewed_work(self._by.ground, project, slug)
+        work = named_commit.reviewed_work(self._by.context, project, slug)
         return {name: task[name] for name in keep} | {"verdicts": verdicts} | work
 
     def rehearse(self, *, project: str, slug: str) -> Document:
         """Try whether the work merges and passes its verify command; the result is kept in the task's log."""
         self._by.may("reviews.rehearse", project=project)
-        found = rehearse.rehearse(self._by.ground, project, slug)
+        found = rehearse.rehearse(self._by.context, project, slug)
         said = clean(f"tried before the review: {found['says'].strip()}")
         Tasks(self._by).log(project=project, slug=slug, message=said)
         return found
@@ -65,12 +65,12 @@ class Reviews(Part):
     ) -> Document:
         """Accept a task's work, or send it back with comments. `commit` is what the reviewer looked at, else what was reported."""
         self._by.may("reviews.judge", project=project)
-        ground = self._by.ground
-        settle_attempt(ground, project, slug, speaker=self._by.speaker)
+        context = self._by.context
+        settle_attempt(context, project, slug, speaker=self._by.speaker)
         accept = verdict == review.ACCEPT
-        work = named_commit.judged_commit(ground, project, slug, accept=accept, seen=commit)
-        told = with_lines(comments, partial(_line_of, ground, project, slug)) if comments else ""
-        return ground.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=told, work=work), key)
+        work = named_commit.judged_commit(context, project, slug, accept=accept, seen=commit)
+        told = with_lines(comments, partial(_line_of, context, project, slug)) if comments else ""
+        return context.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=told, work=work), key)
 
 
 def _is_a_persons(request: Request, project: str) -> bool:
@@ -80,8 +80,8 @@ def _is_a_persons(request: Request, project: str) -> bool:
         return True
 
 
-def _line_of(ground: Ground, project: str, slug: str, file: str, line: int) -> str | None:
+def _line_of(context: Context, project: str, slug: str, file: str, line: int) -> str | None:
     """One line of the work."""
-    text = ground.world.git.file_at(ground.project(project)["path"], task_ref(slug), file)
+    text = context.world.git.file_at(context.project(project)["path"], task_ref(slug), file)
     lines = (text or "").splitlines()
     return lines[line - 1] if 0 < line <= len(lines) else None

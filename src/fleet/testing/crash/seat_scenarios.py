@@ -38,8 +38,8 @@ def _seat(fleet: Fleet) -> dict[str, Any]:
 
 
 def _launched(fleet: Fleet, ident: str) -> Identity:
-    until(lambda: fleet.ground.dispatch(ident)["process"])
-    who = Identity.parse(fleet.ground.dispatch(ident)["process"])
+    until(lambda: fleet.context.dispatch(ident)["process"])
+    who = Identity.parse(fleet.context.dispatch(ident)["process"])
     if who is None:
         msg = f"{ident} was launched without a process"
         raise RuntimeError(msg)
@@ -89,7 +89,7 @@ def _candidate(scene: Scene) -> None:
     """A new coordinator that was launched and has not ticked yet; its proof is read from its own process."""
     _old_coordinator(scene)
     with scene.fleet() as fleet:
-        ident = replace.begin(fleet.ground, _coordinator(*SLEEPS, proof=_LONG))["id"]
+        ident = replace.begin(fleet.context, _coordinator(*SLEEPS, proof=_LONG))["id"]
         pid = _launched(fleet, ident).pid
         until(lambda: _environment(pid).get(VARIABLE))
         Path(scene.root, "new").write_text(f"{ident} {_environment(pid)[VARIABLE]}", encoding="utf-8")

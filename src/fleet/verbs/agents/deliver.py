@@ -21,7 +21,7 @@ from fleet.verbs.homes.ownership import is_own, owner_of
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
 
 # How long the hook beside an idle agent is given before the text is typed after all.
@@ -29,36 +29,36 @@ _WAKING = 15 * SECOND
 INBOX = "its next `fleet inbox` shows it"
 
 
-def deliver(ground: Ground, dispatch: str, listing: Listing) -> str:
+def deliver(context: Context, dispatch: str, listing: Listing) -> str:
     """Deliver what waits for an agent, if it can be done now. Why not, in words; empty when nothing waits any more."""
-    known = ground.store.read(lambda rows: rows.one(q.HEARD_AGENT, dispatch=dispatch))
-    waits = _waiting(ground, dispatch)
+    known = context.store.read(lambda rows: rows.one(q.HEARD_AGENT, dispatch=dispatch))
+    waits = _waiting(context, dispatch)
     if known is None or not waits:
         return ""
-    now = ground.world.clock.now()
-    if not is_own(ground, known):
-        return f"it is of {owner_of(ground, known)}"
-    engine = _engine(ground, known)
+    now = context.world.clock.now()
+    if not is_own(context, known):
+        return f"it is of {owner_of(context, known)}"
+    engine = _engine(context, known)
     listens = engine is not None and engine.hooks is not None and known["heartbeat_at"] is not None
     if listens and known["state"] not in QUIET:
         return _busy(known)
     if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0]["sent_at"] < _WAKING:
         return "it is woken within a moment"
     return (
-        _type_message(ground, dispatch, engine, listing, hooked=listens)
+        _type_message(context, dispatch, engine, listing, hooked=listens)
         if engine
         else f"its engine is not known; {INBOX}"
     )
 
 
-def _waiting(ground: Ground, dispatch: str) -> list[Row]:
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.WAITING_MESSAGES, dispatch=dispatch))
-    return messages.waiting(rows, ground.world.clock.now())
+def _waiting(context: Context, dispatch: str) -> list[Row]:
+    rows = context.store.read(lambda snapshot: snapshot.all(q.WAITING_MESSAGES, dispatch=dispatch))
+    return messages.waiting(rows, context.world.clock.now())
 
 
-def _engine(ground: Ground, known: Row) -> Engine | None:
+def _engine(context: Context, known: Row) -> Engine | None:
     try:
-        return read_engine(ground.world.home, known["engine"])
+        return read_engine(context.world.home, known["engine"])
     except FleetError:
         return None
 
@@ -71,19 +71,19 @@ def _busy(known: Row) -> str:
     return "it is busy: it gets it with its next tool result, or when its turn ends"
 
 
-def _type_message(ground: Ground, dispatch: str, engine: Engine, listing: Listing, *, hooked: bool) -> str:
+def _type_message(context: Context, dispatch: str, engine: Engine, listing: Listing, *, hooked: bool) -> str:
     """Type the oldest waiting message into an empty input box. Returns why a message still waits; empty when none does."""
     pane = listing.pane_of(dispatch)
     if pane is None or pane.dead:
         return f"tmux does not show its session; {INBOX}"
-    screen = ground.world.tmux.capture(pane, history=False) or ""
+    screen = context.world.tmux.capture(pane, history=False) or ""
     if not has_box(engine, screen):
         state, _question = state_of(engine, screen)
         said = "is not recognised" if state == "unknown" else f"says {state.replace('_', ' ')}"
         return f"nothing is typed while its screen {said}; {INBOX}"
-    taken = ground.commit(messages.taken(dispatch, "typed", most=1))["messages"]
-    if taken and not ground.world.tmux.paste(pane, messages.line(taken[0])):
+    taken = context.commit(messages.taken(dispatch, "typed", most=1))["messages"]
+    if taken and not context.world.tmux.paste(pane, messages.line(taken[0])):
         return "tmux did not take it; it is tried again"
     if taken and not hooked:  # else the hook of its prompt acknowledges what really arrived
-        ground.commit(messages.acknowledge(dispatch, [taken[0]["id"]]))
-    return "more waits; one at a time is typed" if _waiting(ground, dispatch) else ""
+        context.commit(messages.acknowledge(dispatch, [taken[0]["id"]]))
+    return "more waits; one at a time is typed" if _waiting(context, dispatch) else ""

@@ -19,7 +19,7 @@ from fleet.verbs.agents.deliver import deliver
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 # How long a trial has to be in flight to count as alive when its engine has no hooks.
 TRIAL = MINUTE
@@ -96,59 +96,59 @@ def lift(engine: str) -> Change:
 
 
 # what the coordinator does each tick ----------------------------------------------------------------------------------
-def tend(ground: Ground, project: str) -> list[str]:
+def tend(context: Context, project: str) -> list[str]:
     """Continue turns that failed and agents whose limit was reset, deliver what waits, close what nobody asks any more."""
     done = []
-    if (ground.store.read(lambda rows: rows.one(q.ORPHANED_QUESTIONS)) or {"n": 0})["n"]:
-        ground.commit(questions.close_orphans())
-    found = ground.store.read(lambda rows: rows.all(q.LIVING_AGENTS, project=project))
+    if (context.store.read(lambda rows: rows.one(q.ORPHANED_QUESTIONS)) or {"n": 0})["n"]:
+        context.commit(questions.close_orphans())
+    found = context.store.read(lambda rows: rows.all(q.LIVING_AGENTS, project=project))
     for agent in found:
-        said = _to_say(ground, agent)
-        if said and not _is_told(ground, agent, said):
-            ground.commit(messages.send(agent["dispatch"], ground.world.ids.dispatch(), said, kind="reminder"))
+        said = _to_say(context, agent)
+        if said and not _is_told(context, agent, said):
+            context.commit(messages.send(agent["dispatch"], context.world.ids.dispatch(), said, kind="reminder"))
             done.append(f"{agent['dispatch']}: {said}")
     if found:
-        listing = ground.world.tmux.listing()
+        listing = context.world.tmux.listing()
         for agent in found:
-            deliver(ground, agent["dispatch"], listing)
+            deliver(context, agent["dispatch"], listing)
     return done
 
 
-def _is_told(ground: Ground, agent: Row, said: str) -> bool:
+def _is_told(context: Context, agent: Row, said: str) -> bool:
     """Whether these very words are under way already; another reminder does not stand for them."""
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.WAITING_MESSAGES, dispatch=agent["dispatch"]))
+    rows = context.store.read(lambda snapshot: snapshot.all(q.WAITING_MESSAGES, dispatch=agent["dispatch"]))
     return any(row["text"] == said for row in rows)
 
 
-def _to_say(ground: Ground, agent: Row) -> str:
-    now = ground.world.clock.now()
+def _to_say(context: Context, agent: Row) -> str:
+    now = context.world.clock.now()
     if agent["report"] or agent["asked_for"]:
         return ""
     if agent["state"] == "failed_turn" and 0 < agent["failed_turns"] <= MOST_FAILED_TURNS:
         rest = REST[agent["failed_turns"] - 1] * SECOND
         why = (agent["detail"] or "").partition(":")[0]
-        due = now - agent["state_at"] >= rest and not _is_answering(ground, agent, now)
+        due = now - agent["state_at"] >= rest and not _is_answering(context, agent, now)
         return GO_ON.format(why=why) if due else ""
-    if agent["state"] == "limit" and _may_go_on(ground, agent, now):
+    if agent["state"] == "limit" and _may_go_on(context, agent, now):
         return RESET
     return ""
 
 
-def _is_answering(ground: Ground, agent: Row, now: int) -> bool:
+def _is_answering(context: Context, agent: Row, now: int) -> bool:
     """Whether something was just said to it, and nobody has heard yet what came of that."""
-    last = (ground.store.read(lambda rows: rows.one(q.LAST_SAID, dispatch=agent["dispatch"])) or {})["at"]
+    last = (context.store.read(lambda rows: rows.one(q.LAST_SAID, dispatch=agent["dispatch"])) or {})["at"]
     return last is not None and last > agent["state_at"] and now - last < _ANSWERING
 
 
-def _may_go_on(ground: Ground, agent: Row, now: int) -> bool:
+def _may_go_on(context: Context, agent: Row, now: int) -> bool:
     """After the reset: all, when the trial is over; else the one that becomes it."""
-    held = ground.store.read(lambda rows: rows.one(q.HOLD_OF, engine=agent["engine"]))
+    held = context.store.read(lambda rows: rows.one(q.HOLD_OF, engine=agent["engine"]))
     if held is None or held["trial"] == agent["dispatch"]:
         return True
     if held["kind"] != "limit" or (held["until"] or 0) > now:
         return False
     try:
-        ground.commit(_tried(agent))
+        context.commit(_tried(agent))
     except EngineHeld:
         return False
     return True

@@ -13,32 +13,32 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def inject(ground: Ground, engine: Engine, autonomy: str | None) -> tuple[tuple[str, ...], dict[str, str]]:
+def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tuple[str, ...], dict[str, str]]:
     """The words and the variables that give the engine its hooks; none for an engine without."""
     if engine.hooks is None or (engine.hooks.at and autonomy not in engine.hooks.at):
         return (), {}
-    keep_dialect(ground, engine)
+    keep_dialect(context, engine)
     path = _keep(
-        ground,
+        context,
         paths.hook_settings(engine.name, autonomy),
-        hooks.settings(engine, autonomy, ground.world.fleet_program),
+        hooks.settings(engine, autonomy, context.world.fleet_program),
     )
-    each = hooks.said_for_each(engine, ground.world.fleet_program)
+    each = hooks.said_for_each(engine, context.world.fleet_program)
     words = (*(word.replace("{settings}", path) for word in engine.hooks.words), *each)
     env = {name: value.replace("{settings}", path) for name, value in engine.hooks.env.items()}
     return words, {**env, "FLEET_HOOKS": engine.name}
 
 
-def keep_dialect(ground: Ground, engine: Engine) -> None:
+def keep_dialect(context: Context, engine: Engine) -> None:
     """Write down what `fleet hook` has to know of the engine."""
-    _keep(ground, paths.hook_dialect(engine.name), hooks.dialect(engine))
+    _keep(context, paths.hook_dialect(engine.name), hooks.dialect(engine))
 
 
-def _keep(ground: Ground, name: str, text: str) -> str:
-    files = ground.world.files
+def _keep(context: Context, name: str, text: str) -> str:
+    files = context.world.files
     try:
         if files.read(name) == text.encode():
             return f"{files.root}/{name}"

@@ -16,36 +16,36 @@ from fleet.verbs.agents.inject_hooks import keep_dialect
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 Document = dict[str, Any]
 
 
-def install(ground: Ground, engine: Engine) -> Document:
+def install(context: Context, engine: Engine) -> Document:
     """Write the hooks, in place of those that were installed before."""
     path, before = _read(engine)
-    keep_dialect(ground, engine)
+    keep_dialect(context, engine)
     after = _without(before)
     assert engine.hooks is not None  # noqa: S101 - _read has looked
     told = after.setdefault("hooks", {})
     for event in engine.hooks.events:
-        entry = {"type": "command", "command": hooks.installed(engine, event, ground.world.fleet_program)}
+        entry = {"type": "command", "command": hooks.installed(engine, event, context.world.fleet_program)}
         limit = hooks.limit(engine.hooks, event)
         later = {"async": True} if event in engine.hooks.later else {}
         told.setdefault(event, []).append({"hooks": [{**entry, "timeout": limit, **later}]})
-    _write(ground, path, before, after)
+    _write(context, path, before, after)
     return {"engine": engine.name, "file": path, "installed": True, "changed": after != before}
 
 
-def uninstall(ground: Ground, engine: Engine) -> Document:
+def uninstall(context: Context, engine: Engine) -> Document:
     """Take out what bears the mark, and nothing else."""
     path, before = _read(engine)
     after = _without(before)
-    _write(ground, path, before, after)
+    _write(context, path, before, after)
     return {"engine": engine.name, "file": path, "installed": False, "changed": after != before}
 
 
-def status(ground: Ground, engine: Engine) -> Document:
+def status(context: Context, engine: Engine) -> Document:
     """Whether they are installed, and by this fleet."""
     assert engine.hooks is not None  # noqa: S101 - asked for engines that have some
     told = {"engine": engine.name, "injected": True, "file": None, "installed": False, "current": False}
@@ -53,7 +53,7 @@ def status(ground: Ground, engine: Engine) -> Document:
         return told
     path, before = _read(engine)
     mine = [entry["command"] for entry in _entries(before) if hooks.MARK in str(entry.get("command", ""))]
-    wanted = [hooks.installed(engine, event, ground.world.fleet_program) for event in engine.hooks.events]
+    wanted = [hooks.installed(engine, event, context.world.fleet_program) for event in engine.hooks.events]
     return told | {"file": path, "installed": bool(mine), "current": sorted(mine) == sorted(wanted)}
 
 
@@ -96,7 +96,7 @@ def _is_ours(entry: Document) -> bool:
     return hooks.MARK in str(entry.get("command", ""))
 
 
-def _write(ground: Ground, path: str, before: Document, after: Document) -> None:
+def _write(context: Context, path: str, before: Document, after: Document) -> None:
     if after != before:
         text = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
-        ground.world.machine.replace_file(path, text)
+        context.world.machine.replace_file(path, text)

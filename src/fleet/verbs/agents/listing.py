@@ -26,7 +26,7 @@ from fleet.verbs.homes.ownership import is_own, owner_of
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
 
 _MILLIONTHS = 1_000_000
@@ -42,17 +42,17 @@ class State:
     detail: str = ""
 
 
-def agents(ground: Ground, project: str | None = None, *, screens: bool = True) -> list[dict[str, Any]]:
+def agents(context: Context, project: str | None = None, *, screens: bool = True) -> list[dict[str, Any]]:
     """Every unfinished dispatch, coordinators too."""
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
-    heard = ground.store.read(lambda snapshot: snapshot.all(q.LIVING_AGENTS, project=project))
+    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
+    heard = context.store.read(lambda snapshot: snapshot.all(q.LIVING_AGENTS, project=project))
     known = {row["dispatch"]: row for row in heard}
-    listing = ground.world.tmux.listing()
-    return [_agent(ground, row, known.get(row["id"], {}), listing, screens=screens) for row in rows]
+    listing = context.world.tmux.listing()
+    return [_agent(context, row, known.get(row["id"], {}), listing, screens=screens) for row in rows]
 
 
-def _agent(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: bool) -> dict[str, Any]:
-    state = _state(ground, row, known, listing, screens=screens)
+def _agent(context: Context, row: Row, known: Row, listing: Listing, *, screens: bool) -> dict[str, Any]:
+    state = _state(context, row, known, listing, screens=screens)
     cost = known.get("cost")
     return {
         "id": row["id"],
@@ -80,45 +80,45 @@ def _agent(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: b
     }
 
 
-def _state(ground: Ground, row: Row, known: Row, listing: Listing, *, screens: bool) -> State:
+def _state(context: Context, row: Row, known: Row, listing: Listing, *, screens: bool) -> State:
     """The first layer that knows."""
     if is_pending(row):
-        return _starting(ground, row, listing)
+        return _starting(context, row, listing)
     who = Identity.parse(row["process"] or "")
-    life = ground.world.processes.life(who)
+    life = context.world.processes.life(who)
     if life == "dead":
-        lost = who is not None and who.boot != ground.world.host.boot
+        lost = who is not None and who.boot != context.world.host.boot
         if listing.server is not None and not lost:
-            ground.world.processes.signal(listing.server, signal.SIGCHLD)  # tmux before 3.5 may have missed it
+            context.world.processes.signal(listing.server, signal.SIGCHLD)  # tmux before 3.5 may have missed it
         return State(name="interrupted" if lost else "exited", source="process", detail="not settled yet")
     if life == "unknown" or who is None:
-        elsewhere = owner_of(ground, row) if not is_own(ground, row) else ""
+        elsewhere = owner_of(context, row) if not is_own(context, row) else ""
         return State(name="unknown", source="process", detail=elsewhere)
     if row["report"]:
         said = f"reported {row['report']}"
         return State(name=said, source="report", at=row["reported_at"], detail=row["report_reason"] or "")
-    return _alive(ground, row, known, who, listing, screens=screens)
+    return _alive(context, row, known, who, listing, screens=screens)
 
 
-def _starting(ground: Ground, row: Row, listing: Listing) -> State:
+def _starting(context: Context, row: Row, listing: Listing) -> State:
     """One that was not launched yet: it may still be, or whoever was to start it is proven dead."""
-    if why_alive(ground, row, listing):
+    if why_alive(context, row, listing):
         return State(name="starting", source="store", at=row["created_at"])
     next_step = f"`fleet coord start -p {row['project']}`" if row["kind"] == "coord" else "`fleet clean` settles it"
     return State(name="exited", source="process", detail=f"dead before it started: {next_step}")
 
 
-def _alive(ground: Ground, row: Row, known: Row, who: Identity, listing: Listing, *, screens: bool) -> State:
-    hook, now = _by_hook(known), ground.world.clock.now()
+def _alive(context: Context, row: Row, known: Row, who: Identity, listing: Listing, *, screens: bool) -> State:
+    hook, now = _by_hook(known), context.world.clock.now()
     heard_at = max(known.get("state_at") or 0, known.get("heartbeat_at") or 0)
-    engine = _engine(ground, row)
+    engine = _engine(context, row)
     if hook is not None and not is_silent(hook.name, heard_at, now):
-        return (_untold(ground, row, engine, listing) if engine and screens else None) or hook
+        return (_untold(context, row, engine, listing) if engine and screens else None) or hook
     if engine is not None and screens:
         told = _by_file(engine, who)
         # A session that is not at work may wait for something, or have failed: that only its screen tells.
         busy = told is not None and told.name == "working"
-        seen = told if busy else _by_screen(ground, row, engine, listing) or told
+        seen = told if busy else _by_screen(context, row, engine, listing) or told
         if seen is not None:
             return seen
     if hook is not None:
@@ -127,10 +127,10 @@ def _alive(ground: Ground, row: Row, known: Row, who: Identity, listing: Listing
     return State(name="running", source="process", at=row["launched_at"])
 
 
-def _untold(ground: Ground, row: Row, engine: Engine, listing: Listing) -> State | None:
+def _untold(context: Context, row: Row, engine: Engine, listing: Listing) -> State | None:
     """What the screen shows and the engine has no hook for."""
     states = untold(engine)
-    seen = _by_screen(ground, row, engine, listing) if states else None
+    seen = _by_screen(context, row, engine, listing) if states else None
     return seen if seen is not None and seen.name in states else None
 
 
@@ -141,11 +141,11 @@ def _by_hook(known: Row) -> State | None:
     return State(name=name, source="hook", at=known["state_at"], detail=known["detail"] or "")
 
 
-def _engine(ground: Ground, row: Row) -> Engine | None:
+def _engine(context: Context, row: Row) -> Engine | None:
     if row["engine"] is None:  # a finisher's process is fleet's own
         return None
     try:
-        return read_engine(ground.world.home, row["engine"])
+        return read_engine(context.world.home, row["engine"])
     except FleetError:
         return None
 
@@ -157,10 +157,10 @@ def _by_file(engine: Engine, who: Identity) -> State | None:
     return None if state == "unknown" else State(name=state, source="session file", at=at, detail=detail)
 
 
-def _by_screen(ground: Ground, row: Row, engine: Engine, listing: Listing) -> State | None:
+def _by_screen(context: Context, row: Row, engine: Engine, listing: Listing) -> State | None:
     pane = listing.pane_of(row["id"])
-    text = ground.world.tmux.capture(pane, history=False) if pane else None
+    text = context.world.tmux.capture(pane, history=False) if pane else None
     state, question = state_of(engine, text or "")
     if state == "unknown":
         return None
-    return State(name=state, source="screen", at=ground.world.clock.now(), detail=question)
+    return State(name=state, source="screen", at=context.world.clock.now(), detail=question)

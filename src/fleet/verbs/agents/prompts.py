@@ -31,52 +31,52 @@ from fleet.verbs.homes.ownership import is_own, note_home, refuse_foreign
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 KIND = "coord_prompt_inbox"
 Answer = dict[str, Any]
 
 
-def acquire_prompt(ground: Ground, ident: str, content: str, wanted: dict[str, Any]) -> Answer:
+def acquire_prompt(context: Context, ident: str, content: str, wanted: dict[str, Any]) -> Answer:
     """Publish a prompt for a dispatch, which is made pending if there is none."""
     names.DispatchId(ident)
-    _refuse_elsewhere(ground, ident, host=wanted.get("host_id"), socket=wanted.get("tmux_socket"))
+    _refuse_elsewhere(context, ident, host=wanted.get("host_id"), socket=wanted.get("tmux_socket"))
     project, slug = _parse_owner(wanted["owner"])
-    _refuse_another_owner(ground, ident, wanted["owner"])
-    held = _claim_of(ground, ident)
+    _refuse_another_owner(context, ident, wanted["owner"])
+    held = _claim_of(context, ident)
     if held is not None and held.state == "live":
-        return _answer("already_acquired", ident, ground, held)
+        return _answer("already_acquired", ident, context, held)
     kind = wanted.get("kind") or ("worker" if slug else "coord")
     if kind not in DISPATCH_KINDS or (kind == "coord") != (slug is None):
         raise BadInput(what=f"kind {kind!r} does not fit: a coordinator has no task, everything else has one")
     order = Order(dispatch=ident, kind=kind, project=project, slug=slug,
-                  repository=ground.project(project)["path"], prompt=content)  # fmt: skip
-    claim = intent(ground, KINDS[KIND], order)
+                  repository=context.project(project)["path"], prompt=content)  # fmt: skip
+    claim = intent(context, KINDS[KIND], order)
     claim.data["preserve"] = bool(wanted.get("preserve"))
-    if held is not None and held.state == "allocating" and is_free(ground, held):
-        claim = _retaken(ground, held, claim)  # whoever began with it was killed
+    if held is not None and held.state == "allocating" and is_free(context, held):
+        claim = _retaken(context, held, claim)  # whoever began with it was killed
     else:
-        ground.commit(_intend(ground, order, claim))
-    acquire(ground, [claim], order)
-    return _answer("acquired", ident, ground, claim)
+        context.commit(_intend(context, order, claim))
+    acquire(context, [claim], order)
+    return _answer("acquired", ident, context, claim)
 
 
-def _refuse_another_owner(ground: Ground, ident: str, wanted: str) -> None:
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
     if row is not None and row["owner"] != wanted:
         raise NotOwned(what=f"dispatch {ident}", owner=row["owner"])
 
 
-def _intend(ground: Ground, order: Order, claim: Claim) -> Change:
+def _intend(context: Context, order: Order, claim: Claim) -> Change:
     # Whoever called this program goes on to start the agent: its death, not ours, means that nobody will.
-    caller = ground.world.processes.identify(os.getppid())
+    caller = context.world.processes.identify(os.getppid())
 
     def work(tx: Tx) -> Row:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
         row = tx.one(q.DISPATCH_BY_ID, id=order.dispatch)
         if row is None:
-            _add_pending(tx, ground, order, str(caller or ground.world.processes.me()))
+            _add_pending(tx, context, order, str(caller or context.world.processes.me()))
         elif not is_unfinished(row):
             raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                              now=f"it is {row['exec_state']}")  # fmt: skip
@@ -86,7 +86,7 @@ def _intend(ground: Ground, order: Order, claim: Claim) -> Change:
     return Change(f"intend the prompt of {order.dispatch}", work, order.prompt)
 
 
-def _retaken(ground: Ground, held: Claim, wanted: Claim) -> Claim:
+def _retaken(context: Context, held: Claim, wanted: Claim) -> Claim:
     """The claim that was left unmade, in our hands."""
 
     def work(tx: Tx) -> Row:
@@ -97,12 +97,12 @@ def _retaken(ground: Ground, held: Claim, wanted: Claim) -> Claim:
             raise Contested(what=f"{held}: somebody else is at it; try again")
         return {"id": held.dispatch}
 
-    ground.commit(Change(f"take up the prompt of {held.dispatch}", work))
+    context.commit(Change(f"take up the prompt of {held.dispatch}", work))
     values = {name: getattr(held, name) for name in Claim.__slots__}
     return Claim(**values | {"actor": wanted.actor, "data": wanted.data})
 
 
-def _add_pending(tx: Tx, ground: Ground, order: Order, spawner: str) -> None:
+def _add_pending(tx: Tx, context: Context, order: Order, spawner: str) -> None:
     if order.slug is not None and tx.one(q.TASK_EXISTS, project=order.project, slug=order.slug) is None:
         raise Absent(what=f"task {order.project}/{order.slug}")
     if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
@@ -110,62 +110,62 @@ def _add_pending(tx: Tx, ground: Ground, order: Order, spawner: str) -> None:
                          now="its id was used before")  # fmt: skip
     blank = dict.fromkeys(("predecessor", "engine", "autonomy", "model", "command", "base", "server"))
     place = {
-        "host": ground.world.host.id,
-        "home": ground.world.record.id,
-        "tmux_socket": ground.world.tmux.socket,
+        "host": context.world.host.id,
+        "home": context.world.record.id,
+        "tmux_socket": context.world.tmux.socket,
         "spawner": spawner,
     }
     who = {"id": order.dispatch, "kind": order.kind, "project": order.project, "slug": order.slug}
     mine = owner(project=order.project, slug=order.slug)
-    note_home(tx, ground.world)
+    note_home(tx, context.world)
     if not tx.run(q.ADD_DISPATCH, **who, **place, **blank, owner=mine, at=tx.at):
         held = tx.one(q.UNFINISHED_OF_TASK, project=order.project, slug=order.slug) or {"id": "someone"}
         raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
 
 
-def release_prompt(ground: Ground, ident: str, kind: str) -> Answer:
+def release_prompt(context: Context, ident: str, kind: str) -> Answer:
     """Let go of one thing of a dispatch. What was given to another owner meanwhile is not touched."""
     names.DispatchId(ident)
-    _refuse_elsewhere(ground, ident)
+    _refuse_elsewhere(context, ident)
     if kind not in KINDS:
         raise BadInput(what=f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
     if class_of(kind) == "adoptable":
         raise BadInput(what=f"a {kind} belongs to its task, not to {ident}; it goes when the task is archived")
-    known = ground.store.read(lambda rows: rows.one(q.ID_GIVEN, id=ident))
+    known = context.store.read(lambda rows: rows.one(q.ID_GIVEN, id=ident))
     if known is None:
         raise Absent(what=f"dispatch {ident}")
-    claims = [claim for claim in _claims(ground, ident) if claim.kind == kind]
+    claims = [claim for claim in _claims(context, ident) if claim.kind == kind]
     held = [claim for claim in claims if claim.state != "released"]
     if not held:
         return {"outcome": "already_released", "dispatch_id": ident, "kind": kind, "path": None}
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
     if class_of(kind) == "exclusive" and row is not None and is_unfinished(row):
         raise NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row['exec_state']}")
-    left = release(ground, held[-1])
+    left = release(context, held[-1])
     if left:
         raise NotOwned(what=left, owner="someone else")
-    return _answer("released", ident, ground, held[-1])
+    return _answer("released", ident, context, held[-1])
 
 
-def rewrite_prompt(ground: Ground, new: str, old: str, content: str) -> Answer:
+def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Answer:
     """Hand an inbox over to a new owner, with new content."""
     names.DispatchId(new)
     names.DispatchId(old)
-    successor = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=new))
+    successor = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=new))
     if successor is None:
         raise Absent(what=f"dispatch {new}")
-    _refuse_elsewhere(ground, new)
-    _refuse_elsewhere(ground, old)
-    mine = [each for each in _claims(ground, new) if each.data.get("rewritten_from") == old]
+    _refuse_elsewhere(context, new)
+    _refuse_elsewhere(context, old)
+    mine = [each for each in _claims(context, new) if each.data.get("rewritten_from") == old]
     if mine:
-        return _answer("already_rewritten", new, ground, mine[0])
-    claim = _claim_of(ground, old)
+        return _answer("already_rewritten", new, context, mine[0])
+    claim = _claim_of(context, old)
     if claim is None or claim.state != "live":
         raise Absent(what=f"prompt of {old}")
-    ground.commit(_hand_over(claim, new, content))
-    moved = next(each for each in _claims(ground, new) if each.id == claim.id)
-    finish_rewrite(ground, moved)
-    return _answer("rewritten", new, ground, moved)
+    context.commit(_hand_over(claim, new, content))
+    moved = next(each for each in _claims(context, new) if each.id == claim.id)
+    finish_rewrite(context, moved)
+    return _answer("rewritten", new, context, moved)
 
 
 def _hand_over(claim: Claim, new: str, content: str) -> Change:
@@ -191,10 +191,10 @@ def _refuse_ended(tx: Tx, ident: str) -> None:
         )
 
 
-def left_inbox(ground: Ground, ident: str | None) -> Claim | None:
+def left_inbox(context: Context, ident: str | None) -> Claim | None:
     """The inbox that a dispatch of this home left for its successor."""
-    claim = _claim_of(ground, ident or "")
-    return claim if claim is not None and claim.state == "live" and is_own(ground, claim) else None
+    claim = _claim_of(context, ident or "")
+    return claim if claim is not None and claim.state == "live" and is_own(context, claim) else None
 
 
 def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
@@ -205,12 +205,12 @@ def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
     return Claim(**values) if moved else None
 
 
-def finish_rewrite(ground: Ground, claim: Claim) -> None:
+def finish_rewrite(context: Context, claim: Claim) -> None:
     """Put the content of a rewrite's intent into the file, and write down that it is there."""
     content = claim.data.get("rewrite")
-    if content is None or not ground.store.read(lambda rows: _is_as(rows, claim)):
+    if content is None or not context.store.read(lambda rows: _is_as(rows, claim)):
         return
-    ground.world.files.publish(claim.name, content.encode())
+    context.world.files.publish(claim.name, content.encode())
     data = {name: value for name, value in claim.data.items() if name != "rewrite"}
 
     def work(tx: Tx) -> Row:
@@ -218,7 +218,7 @@ def finish_rewrite(ground: Ground, claim: Claim) -> None:
         same = _is_as(tx, claim)
         return {"done": same and tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps(data), at=tx.at)}
 
-    ground.commit(Change(f"the inbox of {claim.dispatch} is rewritten", work))
+    context.commit(Change(f"the inbox of {claim.dispatch} is rewritten", work))
 
 
 def _is_as(rows: Rows, claim: Claim) -> bool:
@@ -228,28 +228,28 @@ def _is_as(rows: Rows, claim: Claim) -> bool:
     return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, claim.state, claim.data)
 
 
-def inspect(ground: Ground, ident: str) -> Answer:
+def inspect(context: Context, ident: str) -> Answer:
     """What a dispatch holds, each thing looked at anew."""
     names.DispatchId(ident)
-    if ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) is None:
+    if context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) is None:
         raise Absent(what=f"dispatch {ident}")
-    shown = ground.store.read(lambda rows: journal(rows, ident))["claims"]
+    shown = context.store.read(lambda rows: journal(rows, ident))["claims"]
     seen = {
-        claim.kind: KINDS[claim.kind].look(claim, ground.world)
-        for claim in _claims(ground, ident)
+        claim.kind: KINDS[claim.kind].look(claim, context.world)
+        for claim in _claims(context, ident)
         if claim.kind in KINDS
     }
     claims = [{**each, "look": seen.get(each["kind"])} for each in shown]
     return {"outcome": "inspected", "dispatch_id": ident, "kind": None, "path": None, "claims": claims}
 
 
-def disown(ground: Ground, ident: str, kind: str, reason: str) -> Answer:
+def disown(context: Context, ident: str, kind: str, reason: str) -> Answer:
     """Give up a claim that another home or host made: the operator's word, recorded. The thing itself is not touched."""
-    held = [*_claims(ground, names.DispatchId(ident)), *_bundle_of(ground, ident), *_of_job(ground, ident)]
+    held = [*_claims(context, names.DispatchId(ident)), *_bundle_of(context, ident), *_of_job(context, ident)]
     claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
     if not claims:
         raise Absent(what=f"{kind} of {ident}")
-    here = [claim for claim in claims if is_own(ground, claim)]
+    here = [claim for claim in claims if is_own(context, claim)]
     if here:
         word = "job cancel" if here[0].job else "kill"
         raise Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` let it go")
@@ -263,19 +263,19 @@ def disown(ground: Ground, ident: str, kind: str, reason: str) -> Answer:
         tx.note(disowned=[str(claim) for claim in claims], reason=reason)
         return {"outcome": "disowned", "dispatch_id": ident, "kind": kind, "path": None, "count": gone}
 
-    return ground.commit(Change(f"disown {kind} of {ident}: {reason}", work))
+    return context.commit(Change(f"disown {kind} of {ident}: {reason}", work))
 
 
-def _bundle_of(ground: Ground, ident: str) -> list[Claim]:
+def _bundle_of(context: Context, ident: str) -> list[Claim]:
     """What the task of a dispatch holds."""
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or archived(ground, ident) or {}
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or archived(context, ident) or {}
     place = {"project": row.get("project") or "", "slug": row.get("slug") or ""}
-    return [Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place))]
+    return [Claim.of(each) for each in context.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place))]
 
 
-def _of_job(ground: Ground, ident: str) -> list[Claim]:
+def _of_job(context: Context, ident: str) -> list[Claim]:
     """What runners of a job hold."""
-    return [Claim.of(each) for each in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=ident))]
+    return [Claim.of(each) for each in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=ident))]
 
 
 def _parse_owner(given: str) -> tuple[str, str | None]:
@@ -287,24 +287,24 @@ def _parse_owner(given: str) -> tuple[str, str | None]:
     raise BadInput(what=f"--owner {given!r} is neither project/P/slug/S nor coord/P")
 
 
-def _claims(ground: Ground, ident: str) -> list[Claim]:
-    return [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))]
+def _claims(context: Context, ident: str) -> list[Claim]:
+    return [Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))]
 
 
-def _claim_of(ground: Ground, ident: str) -> Claim | None:
-    return next((claim for claim in _claims(ground, ident) if claim.kind == KIND and claim.state != "released"), None)
+def _claim_of(context: Context, ident: str) -> Claim | None:
+    return next((claim for claim in _claims(context, ident) if claim.kind == KIND and claim.state != "released"), None)
 
 
-def _answer(outcome: str, ident: str, ground: Ground, claim: Claim) -> Answer:
-    return {"outcome": outcome, "dispatch_id": ident, "kind": claim.kind, "path": f"{ground.world.home}/{claim.name}"}
+def _answer(outcome: str, ident: str, context: Context, claim: Claim) -> Answer:
+    return {"outcome": outcome, "dispatch_id": ident, "kind": claim.kind, "path": f"{context.world.home}/{claim.name}"}
 
 
-def _refuse_elsewhere(ground: Ground, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
+def _refuse_elsewhere(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
     """Only the home that made a thing touches it; nor does any when the caller means another host or socket."""
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
     if row is not None:
-        refuse_foreign(ground, f"dispatch {ident}", row)
-    world = ground.world
+        refuse_foreign(context, f"dispatch {ident}", row)
+    world = context.world
     for meant, mine, what in ((host, world.host.id, "host"), (socket, world.tmux.socket, "tmux socket")):
         if meant and meant != mine:
             raise OtherHost(what=f"dispatch {ident}", made=f"{what} {meant}", here=mine, dispatch=ident)

@@ -22,7 +22,7 @@ from fleet.verbs.homes.ownership import is_own
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
 
 TROUBLES = frozenset({"limit", "failed_turn"})
@@ -31,45 +31,45 @@ _OVER = frozenset({"finished", "idle"})
 _SETTLED = 10 * SECOND
 
 
-def watch(ground: Ground, project: str) -> list[str]:
+def watch(context: Context, project: str) -> list[str]:
     """Look at the agents of a project whose engines do not tell of trouble. What was seen, a line each."""
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.LIVING_AGENTS, project=project))
-    watched = [(row, engine) for row in rows if (engine := _watched(ground, row)) is not None]
+    rows = context.store.read(lambda snapshot: snapshot.all(q.LIVING_AGENTS, project=project))
+    watched = [(row, engine) for row in rows if (engine := _watched(context, row)) is not None]
     if not watched:
         return []
-    listing = ground.world.tmux.listing()
-    return [line for row, engine in watched if (line := _look(ground, row, engine, listing))]
+    listing = context.world.tmux.listing()
+    return [line for row, engine in watched if (line := _look(context, row, engine, listing))]
 
 
-def _watched(ground: Ground, row: Row) -> Engine | None:
-    if row["report"] or row["asked_for"] or not is_own(ground, row):
+def _watched(context: Context, row: Row) -> Engine | None:
+    if row["report"] or row["asked_for"] or not is_own(context, row):
         return None
     try:
-        engine = read_engine(ground.world.home, row["engine"])
+        engine = read_engine(context.world.home, row["engine"])
     except FleetError:
         return None
     shown = {rule.state for rule in engine.screen}
     return engine if engine.interactive and TROUBLES & shown & untold(engine) else None
 
 
-def _look(ground: Ground, row: Row, engine: Engine, listing: Listing) -> str:
+def _look(context: Context, row: Row, engine: Engine, listing: Listing) -> str:
     pane = listing.pane_of(row["dispatch"])
-    text = ground.world.tmux.capture(pane, history=False) if pane else None
+    text = context.world.tmux.capture(pane, history=False) if pane else None
     state, words = state_of(engine, text or "")
     said = " ".join(words.split())
-    if state in TROUBLES and _is_news(ground, row, state, said):
-        ground.commit(_trouble(row, state, said))
+    if state in TROUBLES and _is_news(context, row, state, said):
+        context.commit(_trouble(row, state, said))
         return f"{row['dispatch']}: {state.replace('_', ' ')}, {said}"
     if state not in {*TROUBLES, "unknown"} and row["state"] in TROUBLES and row["heartbeat_at"] is None:
-        ground.commit(_past(row, over=state in _OVER))
+        context.commit(_past(row, over=state in _OVER))
     return ""
 
 
-def _is_news(ground: Ground, row: Row, state: str, said: str) -> bool:
+def _is_news(context: Context, row: Row, state: str, said: str) -> bool:
     if (row["state"], row["detail"]) != (state, said):
         return True
-    last = ground.store.read(lambda rows: rows.one(q.LAST_SAID, dispatch=row["dispatch"])) or {"at": None}
-    return bool((last["at"] or 0) > row["state_at"] and ground.world.clock.now() - last["at"] > _SETTLED)
+    last = context.store.read(lambda rows: rows.one(q.LAST_SAID, dispatch=row["dispatch"])) or {"at": None}
+    return bool((last["at"] or 0) > row["state_at"] and context.world.clock.now() - last["at"] > _SETTLED)
 
 
 def _trouble(row: Row, state: str, said: str) -> Change:

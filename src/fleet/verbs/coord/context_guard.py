@@ -11,7 +11,7 @@ from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 ASKED = (
     "Your context is {full}. At your next milestone commit your work and hand off: "
@@ -20,29 +20,29 @@ ASKED = (
 REMINDED = "Your context is {full}. Come to a verdict soon."
 
 
-def guard(ground: Ground, project: str) -> list[str]:
+def guard(context: Context, project: str) -> list[str]:
     """Look at each agent's context. What was done."""
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.CONTEXTS, project=project))
-    said = [(row["id"], _guarded(ground, row)) for row in rows if is_own(ground, row)]
+    rows = context.store.read(lambda snapshot: snapshot.all(q.CONTEXTS, project=project))
+    said = [(row["id"], _guarded(context, row)) for row in rows if is_own(context, row)]
     return [f"{ident}: {what}" for ident, what in said if what]
 
 
-def _guarded(ground: Ground, row: Row) -> str:
+def _guarded(context: Context, row: Row) -> str:
     full = _full(row)
-    forced = row["compacting"] or _over(ground, row, "force")
+    forced = row["compacting"] or _over(context, row, "force")
     if forced and row["kind"] != "reviewer":
         reason = f"context {full}" if not row["compacting"] else f"it was about to compact ({full})"
-        made = hand_off(ground, row["id"], reason=reason, by="fleet")
+        made = hand_off(context, row["id"], reason=reason, by="fleet")
         return f"handed off: {reason}" if made["changed"] else ""
-    if (forced or _over(ground, row, "ask")) and not row["reminded"]:
+    if (forced or _over(context, row, "ask")) and not row["reminded"]:
         text = (REMINDED if row["kind"] == "reviewer" else ASKED).format(full=full)
-        ground.commit(_remind(row, ground.world.ids.dispatch(), text))
+        context.commit(_remind(row, context.world.ids.dispatch(), text))
         return f"reminded: context {full}"
     return ""
 
 
-def _over(ground: Ground, row: Row, what: str) -> bool:
-    percent, tokens = ground.setting(f"handoff.{what}_percent"), ground.setting(f"handoff.{what}_tokens")
+def _over(context: Context, row: Row, what: str) -> bool:
+    percent, tokens = context.setting(f"handoff.{what}_percent"), context.setting(f"handoff.{what}_tokens")
     return bool((row["context"] or 0) >= percent or (row["tokens"] or 0) >= tokens)
 
 

@@ -38,36 +38,36 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.store.row import Query
     from fleet.store.transaction import Row, Rows, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _LOOK_AGAIN = 0.1
 
 
-def hand_off(ground: Ground, ident: str, *, reason: str, written: str = "", by: str) -> dict[str, Any]:
+def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by: str) -> dict[str, Any]:
     """Persist document and entry. Asked for twice, the first entry stays, and may be tried as often as a new one."""
-    row = ground.dispatch(ident)
-    refuse_foreign(ground, f"dispatch {ident}", row)
-    _refuse_pointless(ground, row)
-    warned = remote_control.mark(ground, row["project"]) if row["kind"] == "coord" else []
-    held = ground.store.read(lambda rows: rows.one(q.QUEUED_HANDOFF_OF, dispatch=ident))
+    row = context.dispatch(ident)
+    refuse_foreign(context, f"dispatch {ident}", row)
+    _refuse_pointless(context, row)
+    warned = remote_control.mark(context, row["project"]) if row["kind"] == "coord" else []
+    held = context.store.read(lambda rows: rows.one(q.QUEUED_HANDOFF_OF, dispatch=ident))
     if held is not None:
         if held["tries"]:
-            ground.commit(_step(held, f"hand off {ident} after all", q.RENEW_HANDOFF))
+            context.commit(_step(held, f"hand off {ident} after all", q.RENEW_HANDOFF))
         return document(held) | {"changed": False, "warnings": warned}
-    entry = ground.world.ids.dispatch()
+    entry = context.world.ids.dispatch()
     name = paths.handoff(ident, entry)
-    ground.world.files.publish(name, compose(ground, row, reason=reason, written=written).encode())
-    added = ground.commit(_queue(row, entry, name, reason, by))
+    context.world.files.publish(name, compose(context, row, reason=reason, written=written).encode())
+    added = context.commit(_queue(row, entry, name, reason, by))
     return document(added["entry"]) | {"changed": added["added"], "warnings": warned}
 
 
-def _refuse_pointless(ground: Ground, row: Row) -> None:
+def _refuse_pointless(context: Context, row: Row) -> None:
     ident, project = row["id"], row["project"]
     if not is_unfinished(row):
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}; `fleet resume {ident}` starts a successor")
     if row["kind"] == "finisher":
         raise Refused(what=f"{ident} is a merge of fleet's own: nothing to hand off")
-    holder = ground.store.read(lambda rows: seats.seat(rows, project))["holder"]
+    holder = context.store.read(lambda rows: seats.seat(rows, project))["holder"]
     if row["kind"] == "coord" and holder != ident:
         raise NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
 
@@ -87,37 +87,37 @@ def _queue(row: Row, entry: str, name: str, reason: str, by: str) -> Change:
     return Change(f"hand off {row['id']}: {reason}", work)
 
 
-def drain(ground: Ground, project: str | None = None) -> list[dict[str, Any]]:
+def drain(context: Context, project: str | None = None) -> list[dict[str, Any]]:
     """Carry on each queued entry; never waits for an agent. What became of each."""
-    queued = ground.store.read(lambda rows: rows.all(q.QUEUED_HANDOFFS, project=project))
-    return [_drained(ground, entry) for entry in queued]
+    queued = context.store.read(lambda rows: rows.all(q.QUEUED_HANDOFFS, project=project))
+    return [_drained(context, entry) for entry in queued]
 
 
-def drained(ground: Ground, entry: str, *, limit: float) -> dict[str, Any]:
+def drained(context: Context, entry: str, *, limit: float) -> dict[str, Any]:
     """The same for one entry, for somebody who waits for it."""
-    deadline = ground.world.clock.ticks() + limit
+    deadline = context.world.clock.ticks() + limit
     while True:
-        kept = ground.store.read(lambda rows: rows.one(q.HANDOFF_BY_ID, id=entry))
+        kept = context.store.read(lambda rows: rows.one(q.HANDOFF_BY_ID, id=entry))
         if kept is None:
             raise Absent(what=f"handoff {entry}")
-        found = _drained(ground, kept) if kept["state"] == "queued" else document(kept)
-        if found["state"] != "queued" or ground.world.clock.ticks() >= deadline:
+        found = _drained(context, kept) if kept["state"] == "queued" else document(kept)
+        if found["state"] != "queued" or context.world.clock.ticks() >= deadline:
             return found
-        ground.world.clock.wait(_LOOK_AGAIN)
+        context.world.clock.wait(_LOOK_AGAIN)
 
 
-def _drained(ground: Ground, entry: Row) -> dict[str, Any]:
+def _drained(context: Context, entry: Row) -> dict[str, Any]:
     """One drainer an entry: who comes second leaves it alone; so does every home but the agent's own."""
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=entry["dispatch"]))
-    if row is not None and not is_own(ground, row):
-        return document(entry) | {"deferred": f"{why_foreign(ground, row)}; {offer(row['id'])}"}
-    gate = ground.world.project_gate(entry["project"], f"handoff-{entry['id']}")
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=entry["dispatch"]))
+    if row is not None and not is_own(context, row):
+        return document(entry) | {"deferred": f"{why_foreign(context, row)}; {offer(row['id'])}"}
+    gate = context.world.project_gate(entry["project"], f"handoff-{entry['id']}")
     try:
         gate.take()
     except GateHeld:
         return document(entry) | {"deferred": "somebody is draining it"}
     try:
-        done = _coordinator(ground, entry) if entry["slug"] is None else _worker(ground, entry)
+        done = _coordinator(context, entry) if entry["slug"] is None else _worker(context, entry)
     except (NotSeated, StoreReplaced):
         raise
     except (FleetError, OSError) as error:
@@ -125,8 +125,8 @@ def _drained(ground: Ground, entry: Row) -> dict[str, Any]:
     finally:
         gate.give()
     if done and done != entry["deferred"]:
-        ground.commit(_step(entry, f"put off the handoff of {entry['dispatch']}: {done}", q.DEFER_HANDOFF, why=done))
-    kept = ground.store.read(lambda rows: rows.one(q.HANDOFF_BY_ID, id=entry["id"]))
+        context.commit(_step(entry, f"put off the handoff of {entry['dispatch']}: {done}", q.DEFER_HANDOFF, why=done))
+    kept = context.store.read(lambda rows: rows.one(q.HANDOFF_BY_ID, id=entry["id"]))
     return document(kept or entry)
 
 
@@ -142,27 +142,27 @@ def _step(entry: Row, told: str, query: Query, **values: str) -> Change:
     return Change(told, work)
 
 
-def _worker(ground: Ground, entry: Row) -> str:
+def _worker(context: Context, entry: Row) -> str:
     """End the old one, then start the new one in its bundle. Says what it waits for; empty when the entry is finished."""
-    row = _journal(ground, entry["dispatch"])
+    row = _journal(context, entry["dispatch"])
     if row is not None and is_unfinished(row):
-        waits = _end_old(ground, row, entry)
+        waits = _end_old(context, row, entry)
         if waits:
             return waits
-        row = _journal(ground, entry["dispatch"])
+        row = _journal(context, entry["dispatch"])
     if row is None or row["blocked_reason"] != HANDED_OFF:
-        return _finish(ground, entry, "dropped", None)
-    successor = ground.store.read(lambda rows: _successor(rows, entry, row["kind"]))
+        return _finish(context, entry, "dropped", None)
+    successor = context.store.read(lambda rows: _successor(rows, entry, row["kind"]))
     if successor is not None:
-        return _followed(ground, entry, successor)
-    if not ground.store.read(lambda rows: _is_left(rows, entry)):
-        return _finish(ground, entry, "dropped", None)
-    return f"{dispatch(ground, _next(ground, entry, row))['id']} is starting"
+        return _followed(context, entry, successor)
+    if not context.store.read(lambda rows: _is_left(rows, entry)):
+        return _finish(context, entry, "dropped", None)
+    return f"{dispatch(context, _next(context, entry, row))['id']} is starting"
 
 
-def _next(ground: Ground, entry: Row, row: Row) -> Wanted:
+def _next(context: Context, entry: Row, row: Row) -> Wanted:
     """The successor: as its predecessor was, with what that one left."""
-    written = ground.world.files.read(entry["document"]).decode("utf-8", "replace")
+    written = context.world.files.read(entry["document"]).decode("utf-8", "replace")
     return Wanted(
         project=entry["project"],
         slug=entry["slug"],
@@ -177,25 +177,25 @@ def _next(ground: Ground, entry: Row, row: Row) -> Wanted:
     )
 
 
-def _journal(ground: Ground, ident: str) -> Row | None:
+def _journal(context: Context, ident: str) -> Row | None:
     """The journal of the old one, in the tables or archived."""
-    return ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or archived(ground, ident)
+    return context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or archived(context, ident)
 
 
 def _command(row: Row) -> tuple[str, ...]:
     return tuple(json.loads(row["command"] or "[]"))
 
 
-def _end_old(ground: Ground, row: Row, entry: Row) -> str:
+def _end_old(context: Context, row: Row, entry: Row) -> str:
     """End the old one as far as it can be now. Says what it waits for; empty when it has ended."""
-    seen = look(ground, row, "handoff")
+    seen = look(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
     if seen.condition == "dead" and not may_settle(seen) and row["asked_for"] is None:
         # It died while it was to hand over, and cannot be settled at once: when it can, it counts as handed off.
-        ask(ground, row, asked_for="handoff", reason=entry["reason"])
+        ask(context, row, asked_for="handoff", reason=entry["reason"])
     if isinstance(remedy, Leave):
         return f"{row['id']}: {remedy.why}"
-    done = apply(ground, row, remedy)
+    done = apply(context, row, remedy)
     if done.ended:
         return ""
     return f"{row['id']} is {done.said}" if isinstance(remedy, Press) else done.why
@@ -206,11 +206,11 @@ def _successor(rows: Rows, entry: Row, kind: str) -> Row | None:
     return rows.one(q.SUCCESSOR_OF, project=entry["project"], predecessor=entry["dispatch"], kind=kind)
 
 
-def _followed(ground: Ground, entry: Row, successor: Row) -> str:
+def _followed(context: Context, entry: Row, successor: Row) -> str:
     """The entry is finished when its successor works; one that died before it did is no successor."""
     if successor["launched_at"] is not None:
-        return _finish(ground, entry, "done", successor["id"])
-    treat(ground, successor, "handoff")
+        return _finish(context, entry, "done", successor["id"])
+    treat(context, successor, "handoff")
     return f"{successor['id']} is starting"
 
 
@@ -221,31 +221,31 @@ def _is_left(rows: Rows, entry: Row) -> bool:
     return bool(mine or task["status"] == "open")
 
 
-def _coordinator(ground: Ground, entry: Row) -> str:
+def _coordinator(context: Context, entry: Row) -> str:
     """A Replace, behind the coord-spawn gate like any other spawn of a coordinator. One that never comes off is given up."""
     project = entry["project"]
-    seat = ground.store.read(lambda rows: seats.seat(rows, project))
+    seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat["holder"] != entry["dispatch"]:
-        return _finish(ground, entry, "done" if seat["holder"] else "dropped", seat["holder"])
-    if seat["candidate"] is not None and not replace.tend(ground, project):
+        return _finish(context, entry, "done" if seat["holder"] else "dropped", seat["holder"])
+    if seat["candidate"] is not None and not replace.tend(context, project):
         return f"{seat['candidate']} has to prove itself"
-    row = _journal(ground, entry["dispatch"])
+    row = _journal(context, entry["dispatch"])
     if row is None:
-        return _finish(ground, entry, "dropped", None)
-    if entry["tries"] >= ground.setting("limits.failed_spawns"):
+        return _finish(context, entry, "dropped", None)
+    if entry["tries"] >= context.setting("limits.failed_spawns"):
         return f"{entry['tries']} new coordinators did not prove themselves; `fleet handoff {row['id']}` tries again"
     wanted = Wanted(project=project, slug=None, kind="coord", engine=row["engine"], autonomy=row["autonomy"],
                     model=row["model"], command=_command(row), handoffs=row["handoffs"] + 1)  # fmt: skip
-    gate = spawn_gate(ground, project)
+    gate = spawn_gate(context, project)
     try:
-        ground.commit(_step(entry, f"hand off {row['id']} to a new coordinator", q.TRY_HANDOFF))
-        made = replace.begin(ground, wanted)
+        context.commit(_step(entry, f"hand off {row['id']} to a new coordinator", q.TRY_HANDOFF))
+        made = replace.begin(context, wanted)
     finally:
         gate.give()
     return f"{made['id']} has to prove itself"
 
 
-def _finish(ground: Ground, entry: Row, state: str, successor: str | None) -> str:
+def _finish(context: Context, entry: Row, state: str, successor: str | None) -> str:
     def work(tx: Tx) -> Row:
         tx.about(entry["project"], entry["slug"])
         tx.dispatch = entry["dispatch"]
@@ -253,8 +253,8 @@ def _finish(ground: Ground, entry: Row, state: str, successor: str | None) -> st
         tx.note(handoff=state, successor=successor)
         return {"ended": ended == 1}
 
-    ground.commit(Change(f"the handoff of {entry['dispatch']} is {state}", work))
-    reclaim(ground, entry["dispatch"])  # nothing of it waits for a successor any more
+    context.commit(Change(f"the handoff of {entry['dispatch']} is {state}", work))
+    reclaim(context, entry["dispatch"])  # nothing of it waits for a successor any more
     return ""
 
 

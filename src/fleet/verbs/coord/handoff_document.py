@@ -11,18 +11,18 @@ from fleet.store import queries as q
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _LOGGED = 30
 _FILES = 60
 
 
-def compose(ground: Ground, row: Row, *, reason: str, written: str) -> str:
+def compose(context: Context, row: Row, *, reason: str, written: str) -> str:
     """The whole text. What cannot be learnt is left out; nothing is made up."""
-    task = ground.store.read(lambda rows: _task(rows, row))
-    commits, files = _work(ground, row)
+    task = context.store.read(lambda rows: _task(rows, row))
+    commits, files = _work(context, row)
     parts = [
-        _front(row, reason, iso(ground.world.clock.now())),
+        _front(row, reason, iso(context.world.clock.now())),
         f"# Handoff of {row['slug'] or 'the coordinator of ' + row['project']}\n",
         _section("Completed", [*commits, *_said(task["log"])], "Nothing is committed or logged yet."),
         _section("Next steps", [], "Read the task and what is written below; go on from the last commit."),
@@ -72,13 +72,13 @@ def _decisions(log: list[Row]) -> list[str]:
     ]
 
 
-def _work(ground: Ground, row: Row) -> tuple[list[str], list[str]]:
+def _work(context: Context, row: Row) -> tuple[list[str], list[str]]:
     """The commits of the task's branch, and the files that it changes."""
     if row["slug"] is None or not row["base"]:
         return [], []
-    repository = ground.project(row["project"])["path"]
+    repository = context.project(row["project"])["path"]
     branch = task_ref(row["slug"])
-    commits = [f"commit: {title}" for title in ground.world.git.titles(repository, row["base"], branch)]
-    files = ground.world.git.changed_files(repository, row["base"], branch)
+    commits = [f"commit: {title}" for title in context.world.git.titles(repository, row["base"], branch)]
+    files = context.world.git.changed_files(repository, row["base"], branch)
     more = [f"and {len(files) - _FILES} more"] if len(files) > _FILES else []
     return commits, [*files[:_FILES], *more]

@@ -28,106 +28,106 @@ from fleet.verbs.projects import remote_control
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
 
 _LOOK_AGAIN = 0.1
 
 
-def replace(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+def replace(context: Context, wanted: Wanted) -> dict[str, Any]:
     """Change the coordinator, and wait until the new one has proven itself or is withdrawn."""
-    made = begin(ground, wanted)
-    return made | await_proof(ground, wanted.project, made["id"])
+    made = begin(context, wanted)
+    return made | await_proof(context, wanted.project, made["id"])
 
 
-def begin(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+def begin(context: Context, wanted: Wanted) -> dict[str, Any]:
     """Dispatch the candidate. The swap gate is held only for this: what follows is decided by the seat alone."""
     project = wanted.project
-    gate = ground.world.project_gate(project, "swap")
+    gate = context.world.project_gate(project, "swap")
     gate.take()
     try:
-        tend(ground, project)
-        seat = ground.store.read(lambda rows: seats.seat(rows, project))
+        tend(context, project)
+        seat = context.store.read(lambda rows: seats.seat(rows, project))
         if seat["candidate"] is not None:
             raise ReplaceInProgress(project=project, candidate=seat["candidate"])
-        warned = remote_control.mark(ground, project)
-        limit = wanted.proof or proof_limit(ground, wanted)
+        warned = remote_control.mark(context, project)
+        limit = wanted.proof or proof_limit(context, wanted)
         try:
-            made = dispatch(ground, changed(wanted, predecessor=seat["holder"], proof=limit))
+            made = dispatch(context, changed(wanted, predecessor=seat["holder"], proof=limit))
         except (FleetError, OSError):
-            tend(ground, project)
+            tend(context, project)
             raise
         return made | {"replaces": seat["holder"], "warnings": warned}
     finally:
         gate.give()
 
 
-def proof_limit(ground: Ground, wanted: Wanted) -> float:
+def proof_limit(context: Context, wanted: Wanted) -> float:
     """How long a new coordinator may take to prove itself: a program ticks at once, an LLM thinks first."""
-    name = wanted.engine or ground.setting("engine", wanted.project) or ""
-    return read_engine(ground.world.home, name).proof_timeout
+    name = wanted.engine or context.setting("engine", wanted.project) or ""
+    return read_engine(context.world.home, name).proof_timeout
 
 
-def await_proof(ground: Ground, project: str, ident: str) -> dict[str, Any]:
+def await_proof(context: Context, project: str, ident: str) -> dict[str, Any]:
     """Wait for the commit; at the deadline, or when the candidate has died, withdraw it."""
     while True:
-        seat = ground.store.read(lambda rows: seats.seat(rows, project))
+        seat = context.store.read(lambda rows: seats.seat(rows, project))
         if seat["holder"] == ident:
             return {"epoch": seat["epoch"]}
-        why = "it was withdrawn" if seat["candidate"] != ident else _why_hopeless(ground, seat)
-        if why and (seat["candidate"] != ident or withdraw(ground, project, ident, why)):
-            seconds = _seconds(ground, ident, seat)
-            end_withdrawn(ground, ident, why)
+        why = "it was withdrawn" if seat["candidate"] != ident else _why_hopeless(context, seat)
+        if why and (seat["candidate"] != ident or withdraw(context, project, ident, why)):
+            seconds = _seconds(context, ident, seat)
+            end_withdrawn(context, ident, why)
             raise NotProven(project=project, dispatch=ident, seconds=seconds, why=why)
-        ground.world.clock.wait(_LOOK_AGAIN)
+        context.world.clock.wait(_LOOK_AGAIN)
 
 
-def _seconds(ground: Ground, ident: str, seat: Row) -> float:
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
-    began = row["created_at"] if row else ground.world.clock.now()
-    return ((seat["deadline"] or ground.world.clock.now()) - began) / SECOND
+def _seconds(context: Context, ident: str, seat: Row) -> float:
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    began = row["created_at"] if row else context.world.clock.now()
+    return ((seat["deadline"] or context.world.clock.now()) - began) / SECOND
 
 
-def end_withdrawn(ground: Ground, ident: str, why: str) -> None:
+def end_withdrawn(context: Context, ident: str, why: str) -> None:
     """What a withdrawn candidate held is released before whoever withdrew it goes on."""
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
     if row is not None and is_unfinished(row):
         with contextlib.suppress(Refused):  # somebody was faster, and it has ended
-            end(ground, ident, asked_for="kill", reason=f"withdrawn: {why}")
+            end(context, ident, asked_for="kill", reason=f"withdrawn: {why}")
 
 
-def tend(ground: Ground, project: str) -> list[str]:
+def tend(context: Context, project: str) -> list[str]:
     """Carry on a Replace that somebody left: withdraw what will not prove itself. Says what was done."""
-    seat, why = hopeless(ground, project)
-    if not why or not withdraw(ground, project, seat["candidate"], why):
+    seat, why = hopeless(context, project)
+    if not why or not withdraw(context, project, seat["candidate"], why):
         return []
     return [f"withdrew the candidate {seat['candidate']}: {why}"]
 
 
-def hopeless(ground: Ground, project: str) -> tuple[Row, str]:
+def hopeless(context: Context, project: str) -> tuple[Row, str]:
     """The seat, and why its candidate will not prove itself any more; empty while it may, or when there is none."""
-    seat = ground.store.read(lambda rows: seats.seat(rows, project))
-    return seat, _why_hopeless(ground, seat) if seat["candidate"] else ""
+    seat = context.store.read(lambda rows: seats.seat(rows, project))
+    return seat, _why_hopeless(context, seat) if seat["candidate"] else ""
 
 
-def _why_hopeless(ground: Ground, seat: Row) -> str:
-    remedy = remedy_for("replace", look_at_candidate(ground, seat))
+def _why_hopeless(context: Context, seat: Row) -> str:
+    remedy = remedy_for("replace", look_at_candidate(context, seat))
     return remedy.why if isinstance(remedy, Withdraw) else ""
 
 
-def unseated(ground: Ground, project: str) -> list[Row]:
+def unseated(context: Context, project: str) -> list[Row]:
     """Unfinished coordinators that are neither in the seat nor the next for it."""
-    return ground.store.read(lambda snapshot: snapshot.all(q.OTHER_COORDINATORS, project=project))
+    return context.store.read(lambda snapshot: snapshot.all(q.OTHER_COORDINATORS, project=project))
 
 
-def retire(ground: Ground, project: str) -> list[str]:
+def retire(context: Context, project: str) -> list[str]:
     """Coordinators that are not in the seat any more are asked to exit, then killed. Says what was done to each."""
-    return [f"{row['id']}: {_retired(ground, row)}" for row in unseated(ground, project)]
+    return [f"{row['id']}: {_retired(context, row)}" for row in unseated(context, project)]
 
 
-def _retired(ground: Ground, row: Row) -> str:
-    remedy = remedy_for("replace", look(ground, row, "replace"))
+def _retired(context: Context, row: Row) -> str:
+    remedy = remedy_for("replace", look(context, row, "replace"))
     if isinstance(remedy, Leave):
         return f"left alone: {remedy.why}"
-    done = apply(ground, row, remedy)
+    done = apply(context, row, remedy)
     return "settled" if done.ended and not isinstance(remedy, Press) else done.said

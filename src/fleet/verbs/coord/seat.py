@@ -24,30 +24,30 @@ from fleet.verbs.projects import remote_control
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
     from fleet.world.files.gates import Gate
 
 
-def coord_spawn(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+def coord_spawn(context: Context, wanted: Wanted) -> dict[str, Any]:
     """Start the coordinator. A living or unknown one vetoes; one that was launched and is proven dead is settled and replaced."""
     if not wanted.project:
         raise BadInput(what="--coord-spawn needs a project: say -p PROJECT")
-    gate = spawn_gate(ground, wanted.project)
+    gate = spawn_gate(context, wanted.project)
     try:
-        ground.project(wanted.project)
-        tend(ground, wanted.project)
-        if _settle_or_veto(ground, wanted.project):
-            return replace(ground, wanted)
-        warned = remote_control.mark(ground, wanted.project)
-        return dispatch(ground, wanted) | {"warnings": warned}
+        context.project(wanted.project)
+        tend(context, wanted.project)
+        if _settle_or_veto(context, wanted.project):
+            return replace(context, wanted)
+        warned = remote_control.mark(context, wanted.project)
+        return dispatch(context, wanted) | {"warnings": warned}
     finally:
         gate.give()
 
 
-def spawn_gate(ground: Ground, project: str) -> Gate:
+def spawn_gate(context: Context, project: str) -> Gate:
     """The coord-spawn gate, held; or who holds it."""
-    gate = ground.world.project_gate(project, "coord-spawn")
+    gate = context.world.project_gate(project, "coord-spawn")
     try:
         gate.take()
     except GateHeld:
@@ -58,68 +58,68 @@ def spawn_gate(ground: Ground, project: str) -> Gate:
     return gate
 
 
-def _settle_or_veto(ground: Ground, project: str) -> bool:
+def _settle_or_veto(context: Context, project: str) -> bool:
     """Whether somebody dead is in the seat, to be replaced; one that was never launched only keeps it warm."""
-    seat = ground.store.read(lambda rows: seats.seat(rows, project))
-    holder = holder_of(ground, project)
+    seat = context.store.read(lambda rows: seats.seat(rows, project))
+    holder = holder_of(context, project)
     if holder is None:
         return seat["holder"] is not None
-    remedy = remedy_for("dispatch", look(ground, holder, "dispatch"))
+    remedy = remedy_for("dispatch", look(context, holder, "dispatch"))
     if isinstance(remedy, Leave) and remedy.cause != "ended":
-        raise _veto(ground, project, holder)
-    apply(ground, holder, remedy)
+        raise _veto(context, project, holder)
+    apply(context, holder, remedy)
     return holder["process"] is not None
 
 
-def _veto(ground: Ground, project: str, holder: Row) -> CoordinatorLives:
+def _veto(context: Context, project: str, holder: Row) -> CoordinatorLives:
     """A coordinator that lives, or of which nothing can be proven here."""
-    own = is_own(ground, holder)
+    own = is_own(context, holder)
     process = Identity.parse(holder["process"] or holder["spawner"])
-    life = ground.world.processes.life(process) if own else "unknown"
-    far = not own or (life == "unknown" and process is not None and process.host != ground.world.host.machine)
+    life = context.world.processes.life(process) if own else "unknown"
+    far = not own or (life == "unknown" and process is not None and process.host != context.world.host.machine)
     advice = f"attach to it with `fleet attach {holder['id']}`{' there' if far else ''}"
     return CoordinatorLives(
         project=project,
         life="starting" if own and not far and is_pending(holder) else life,
         dispatch=holder["id"],
-        host=holder["host"] if own else owner_of(ground, holder),
+        host=holder["host"] if own else owner_of(context, holder),
         socket=holder["tmux_socket"],
         advice=f"{advice}; {offer(holder['id'])}" if far else advice,
     )
 
 
-def holder_of(ground: Ground, project: str) -> Row | None:
+def holder_of(context: Context, project: str) -> Row | None:
     """The journal of the coordinator in the seat, while it is in the tables."""
-    seat = ground.store.read(lambda rows: seats.seat(rows, project))
-    return ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"] or ""))
+    seat = context.store.read(lambda rows: seats.seat(rows, project))
+    return context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"] or ""))
 
 
-def stop(ground: Ground, project: str, reason: str) -> dict[str, Any]:
+def stop(context: Context, project: str, reason: str) -> dict[str, Any]:
     """End the coordinator and empty the seat. Only this empties it. Whoever was to be next is withdrawn first."""
-    ground.project(project)
-    _refuse_foreign_seat(ground, project)
-    candidate = ground.store.read(lambda rows: seats.seat(rows, project))["candidate"]
-    if candidate is not None and withdraw(ground, project, candidate, reason):
-        end_withdrawn(ground, candidate, reason)
-    seat = ground.store.read(lambda rows: seats.seat(rows, project))
+    context.project(project)
+    _refuse_foreign_seat(context, project)
+    candidate = context.store.read(lambda rows: seats.seat(rows, project))["candidate"]
+    if candidate is not None and withdraw(context, project, candidate, reason):
+        end_withdrawn(context, candidate, reason)
+    seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat["holder"] is None:
         raise NoCoordinator(project=project)
-    ident, row = seat["holder"], holder_of(ground, project)
+    ident, row = seat["holder"], holder_of(context, project)
     done: dict[str, Any] = {"settled": True}
     if row is not None and is_unfinished(row):
-        done = end(ground, ident, asked_for="kill", reason=reason)
+        done = end(context, ident, asked_for="kill", reason=reason)
     if done["settled"]:
-        ground.commit(_empty(project, ident, reason))
+        context.commit(_empty(project, ident, reason))
     return {"project": project, "id": ident, "stopped": done["settled"], "why": done.get("why", "")}
 
 
-def _refuse_foreign_seat(ground: Ground, project: str) -> None:
+def _refuse_foreign_seat(context: Context, project: str) -> None:
     """Raise OtherHost when the holder or the candidate is an unfinished coordinator of another home."""
-    seat = ground.store.read(lambda rows: seats.seat(rows, project))
+    seat = context.store.read(lambda rows: seats.seat(rows, project))
     for ident in filter(None, (seat["holder"], seat["candidate"])):
-        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
+        row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
         if row is not None and is_unfinished(row):
-            refuse_foreign(ground, f"coordinator {ident} of {project}", row)
+            refuse_foreign(context, f"coordinator {ident} of {project}", row)
 
 
 def _empty(project: str, ident: str, reason: str) -> Change:

@@ -12,23 +12,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def seat_status(ground: Ground, project: str) -> dict[str, Any]:
+def seat_status(context: Context, project: str) -> dict[str, Any]:
     """Who sits in the seat, who is to be next, and what is left of changes that did not come off."""
-    ground.project(project)
-    seat = ground.store.read(lambda rows: seats.seat(rows, project))
-    stale = ground.store.read(lambda rows: rows.all(q.STALE_NONCES))
+    context.project(project)
+    seat = context.store.read(lambda rows: seats.seat(rows, project))
+    stale = context.store.read(lambda rows: rows.all(q.STALE_NONCES))
     return {
         "project": project,
         "holder": seat["holder"],
         "epoch": seat["epoch"],
-        "state": _life(ground, seat["holder"]),
+        "state": _life(context, seat["holder"]),
         "candidate": seat["candidate"],
         "deadline": iso_or_none(seat["deadline"]),
         "retiring": [
-            row["id"] for row in ground.store.read(lambda rows: rows.all(q.OTHER_COORDINATORS, project=project))
+            row["id"] for row in context.store.read(lambda rows: rows.all(q.OTHER_COORDINATORS, project=project))
         ],
         "stale_proofs": [
             {"dispatch": each["dispatch"], "minted_at": iso_or_none(each["minted_at"])}
@@ -38,8 +38,8 @@ def seat_status(ground: Ground, project: str) -> dict[str, Any]:
     }
 
 
-def _life(ground: Ground, ident: str | None) -> str:
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident or ""))
+def _life(context: Context, ident: str | None) -> str:
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident or ""))
     if ident is None:
         return "none"
     if row is None or not is_unfinished(row):
@@ -47,5 +47,5 @@ def _life(ground: Ground, ident: str | None) -> str:
     if is_pending(row):
         from fleet.verbs.dispatch.looking import why_alive
 
-        return "starting" if why_alive(ground, row, ground.world.tmux.listing()) else "dead before it started"
-    return ground.world.processes.life(Identity.parse(row["process"] or ""))
+        return "starting" if why_alive(context, row, context.world.tmux.listing()) else "dead before it started"
+    return context.world.processes.life(Identity.parse(row["process"] or ""))

@@ -16,31 +16,31 @@ from fleet.verbs.merge.recorded import describe_missing
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 MOST_FIXES = 3
 _READY = 100
 _NOT_OURS = frozenset({"finisher", "review"})
 
 
-def advance(ground: Ground, project: str, troubles: list[str]) -> list[str]:
+def advance(context: Context, project: str, troubles: list[str]) -> list[str]:
     """Start whatever can be started now, within the limits. What was started.
 
     Nothing is, while merged work is missing: agents would build on a branch without it.
     """
-    missing = describe_missing(ground, project)
+    missing = describe_missing(context, project)
     if missing:
         troubles.append(missing)
         return []
-    said = _merge_next(ground, project)
-    review = ground.setting("review", project)
-    waiting = ground.store.read(lambda rows: rows.all(q.WAITING_STAGES, project=project))
-    due = [*(row for row in waiting if _is_due(row, review)), *_ready(ground, project, review)]
+    said = _merge_next(context, project)
+    review = context.setting("review", project)
+    waiting = context.store.read(lambda rows: rows.all(q.WAITING_STAGES, project=project))
+    due = [*(row for row in waiting if _is_due(row, review)), *_ready(context, project, review)]
     # What is handed off is carried on by the drain, which knows what the successor is to read.
-    handed = {row["slug"] for row in ground.store.read(lambda rows: rows.all(q.QUEUED_HANDOFFS, project=project))}
+    handed = {row["slug"] for row in context.store.read(lambda rows: rows.all(q.QUEUED_HANDOFFS, project=project))}
     for row in (each for each in due if each["slug"] not in handed):
         try:
-            said.append(_start(ground, project, row))
+            said.append(_start(context, project, row))
         except LimitReached:
             break
         except (NotSeated, StoreReplaced):
@@ -59,10 +59,10 @@ def _is_due(row: Row, review: str | None) -> bool:
     return review == "agent"
 
 
-def _ready(ground: Ground, project: str, review: str | None) -> list[Row]:
+def _ready(context: Context, project: str, review: str | None) -> list[Row]:
     """Open tasks for an agent; one that was opened again at its review is a person's, unless agents review."""
-    now = ground.world.clock.now()
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.READY_TASKS, project=project, now=now, most=_READY))
+    now = context.world.clock.now()
+    rows = context.store.read(lambda snapshot: snapshot.all(q.READY_TASKS, project=project, now=now, most=_READY))
     return [
         {**row, "status": "open"}
         for row in rows
@@ -70,9 +70,9 @@ def _ready(ground: Ground, project: str, review: str | None) -> list[Row]:
     ]
 
 
-def _start(ground: Ground, project: str, row: Row) -> str:
+def _start(context: Context, project: str, row: Row) -> str:
     made = dispatching.dispatch(
-        ground, Wanted(project=project, slug=row["slug"], kind=_kind(row), predecessor=_left_by(row))
+        context, Wanted(project=project, slug=row["slug"], kind=_kind(row), predecessor=_left_by(row))
     )
     return f"started {made['id']} ({made['kind']} of {row['slug']}, {made['engine']})"
 
@@ -85,13 +85,13 @@ def _left_by(row: Row) -> str | None:
     return row["assignee"] if row["status"] == "in_progress" else None
 
 
-def _merge_next(ground: Ground, project: str) -> list[str]:
+def _merge_next(context: Context, project: str) -> list[str]:
     """Merging may take as long as the verify command does: a process of its own does it, one at a time."""
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.MERGEABLE_TASKS, project=project))
+    rows = context.store.read(lambda snapshot: snapshot.all(q.MERGEABLE_TASKS, project=project))
     ripe = [row["slug"] for row in rows if row["status"] != "done"]
-    at_work = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
+    at_work = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
     busy = any(row["kind"] == "finisher" for row in at_work)
-    if not ripe or busy or ground.setting("merge", project) == "pr":
+    if not ripe or busy or context.setting("merge", project) == "pr":
         return []
-    ground.world.start_fleet("merge", ripe[0], "-p", project)
+    context.world.start_fleet("merge", ripe[0], "-p", project)
     return [f"merging {ripe[0]}"]

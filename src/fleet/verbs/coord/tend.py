@@ -18,7 +18,7 @@ from fleet.verbs.merge.merge import carry_on
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.process.census import Census
     from fleet.world.tmux import Listing
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 _LASTING = 5.0
 
 
-def tend_dispatches(ground: Ground, project: str, troubles: list[str]) -> list[str]:
+def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list[str]:
     """Each unfinished agent of the project that has ended or outlived its work; coordinators are Replace's. What was done.
 
     One that cannot be tended does not keep the others from it.
     """
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
-    listing, census = ground.world.tmux.listing(), ground.world.processes.census() if rows else None
-    mine = [row for row in rows if row["kind"] != "coord" and is_own(ground, row)]
+    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
+    listing, census = context.world.tmux.listing(), context.world.processes.census() if rows else None
+    mine = [row for row in rows if row["kind"] != "coord" and is_own(context, row)]
     said = []
     for row in mine:
         try:
-            what = _tend(ground, row, listing, census)
+            what = _tend(context, row, listing, census)
         except (NotSeated, StoreReplaced):
             raise
         except (FleetError, OSError) as error:
@@ -49,14 +49,14 @@ def tend_dispatches(ground: Ground, project: str, troubles: list[str]) -> list[s
     return said
 
 
-def _tend(ground: Ground, row: Row, listing: Listing, census: Census | None) -> str:
+def _tend(context: Context, row: Row, listing: Listing, census: Census | None) -> str:
     """What was done about one dispatch; empty when nothing was, or when it is given time."""
-    seen = look(ground, row, "tick", listing=listing, census=census)
+    seen = look(context, row, "tick", listing=listing, census=census)
     if seen.condition == "alive":
-        remaining.record(ground, row, census, lasting=_LASTING)
-    done = apply(ground, row, remedy_for("tick", seen))
+        remaining.record(context, row, census, lasting=_LASTING)
+    done = apply(context, row, remedy_for("tick", seen))
     if done.strangers:
         raise WorktreeBusy(project=row["project"], slug=row["slug"], who=done.strangers, way=done.way)
     if done.ended:
-        carry_on(ground, row)  # a finisher's merge, from what git says
+        carry_on(context, row)  # a finisher's merge, from what git says
     return done.said if done.ended or done.said == "asked to exit" or done.said.startswith("still there") else ""

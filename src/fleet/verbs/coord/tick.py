@@ -27,7 +27,7 @@ from fleet.verbs.sweep.derived_files import reconcile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
 @dataclass(slots=True)
@@ -47,54 +47,54 @@ class Told:
             self.troubles.append(f"{name}: {error}")
 
 
-def tick(ground: Ground, project: str, ident: str, *, nonce: str | None = None) -> dict[str, Any]:
+def tick(context: Context, project: str, ident: str, *, nonce: str | None = None) -> dict[str, Any]:
     """One tick of the coordinator of a project."""
-    ground.project(project)
+    context.project(project)
     if nonce:
-        _take_seat(ground, project, ident, nonce)
-    seat = ground.store.read(lambda rows: seats.seat(rows, project))
+        _take_seat(context, project, ident, nonce)
+    seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat["holder"] != ident:
         raise NotSeated(project=project, dispatch=ident, holder=seat["holder"] or "nobody")
-    gate = ground.world.project_gate(project, "coordinator")
+    gate = context.world.project_gate(project, "coordinator")
     try:
         gate.take()
     except GateHeld:
         raise TickInProgress(project=project, holder=gate.holder() or "an unknown process") from None
     try:
-        told = _work(ground, project)
+        told = _work(context, project)
     finally:
         gate.give()
     return {"project": project, "holder": ident, "epoch": seat["epoch"], "done": told.done, "troubles": told.troubles}
 
 
-def _take_seat(ground: Ground, project: str, ident: str, nonce: str) -> None:
+def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
     """Present the proof, once. A coordinator whose own process is gone proves nothing: what it left behind may still be ticking."""
-    seat = ground.store.read(lambda rows: seats.seat(rows, project))
+    seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat["candidate"] != ident:
         return
-    if ground.world.processes.life(Identity.parse(ground.dispatch(ident)["process"] or "")) != "alive":
+    if context.world.processes.life(Identity.parse(context.dispatch(ident)["process"] or "")) != "alive":
         raise NotSeated(project=project, dispatch=ident, holder=seat["holder"] or "nobody")
-    world = ground.world
-    prove(ground.store, world.home, project=project, ident=ident, nonce=nonce, clock=world.clock, ids=world.ids)
+    world = context.world
+    prove(context.store, world.home, project=project, ident=ident, nonce=nonce, clock=world.clock, ids=world.ids)
 
 
-def _work(ground: Ground, project: str) -> Told:
+def _work(context: Context, project: str) -> Told:
     told = Told()
-    told.step("ended agents", lambda: tend_dispatches(ground, project, told.troubles))
-    told.step("the change of coordinators", lambda: replace.tend(ground, project) + replace.retire(ground, project))
-    told.step("screens", lambda: screens.watch(ground, project))
-    told.step("failed turns and messages", lambda: failed_turns.tend(ground, project))
-    told.step("context", lambda: guard(ground, project))
-    told.step("handoffs", lambda: _drain(ground, project))
-    told.step("pull requests", lambda: pull_requests.nudge(ground, project))
-    told.step("stages", lambda: advance(ground, project, told.troubles))
-    told.step("coord-state.json", lambda: _reconcile(ground))
+    told.step("ended agents", lambda: tend_dispatches(context, project, told.troubles))
+    told.step("the change of coordinators", lambda: replace.tend(context, project) + replace.retire(context, project))
+    told.step("screens", lambda: screens.watch(context, project))
+    told.step("failed turns and messages", lambda: failed_turns.tend(context, project))
+    told.step("context", lambda: guard(context, project))
+    told.step("handoffs", lambda: _drain(context, project))
+    told.step("pull requests", lambda: pull_requests.nudge(context, project))
+    told.step("stages", lambda: advance(context, project, told.troubles))
+    told.step("coord-state.json", lambda: _reconcile(context))
     return told
 
 
-def _drain(ground: Ground, project: str) -> list[str]:
+def _drain(context: Context, project: str) -> list[str]:
     said = []
-    for entry in handoff.drain(ground, project):
+    for entry in handoff.drain(context, project):
         now = (
             f"waits: {entry['deferred']}"
             if entry["state"] == "queued"
@@ -104,6 +104,6 @@ def _drain(ground: Ground, project: str) -> list[str]:
     return said
 
 
-def _reconcile(ground: Ground) -> list[str]:
-    reconcile(ground, write=True)
+def _reconcile(context: Context) -> list[str]:
+    reconcile(context, write=True)
     return []

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Look
     from fleet.resources.kind import Kind, Order
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 TRIES = 3
 NO_LOCK = -1
@@ -35,136 +35,136 @@ _LOOK_AGAIN = 0.02
 Left = str
 
 
-def intent(ground: Ground, kind: Kind, order: Order) -> Claim:
+def intent(context: Context, kind: Kind, order: Order) -> Claim:
     """The claim to write down before a thing is made."""
     bundled = kind.klass == "adoptable"
     of_dispatch = not bundled and not order.job
     return Claim(
-        id=ground.world.ids.key(),
+        id=context.world.ids.key(),
         kind=kind.name,
-        name=kind.name_for(order, ground.world),
-        host=ground.world.host.id,
-        home=ground.world.record.id,
+        name=kind.name_for(order, context.world),
+        host=context.world.host.id,
+        home=context.world.record.id,
         dispatch=order.dispatch if of_dispatch else None,
         project=None if of_dispatch else order.project,
         slug=order.slug if bundled else None,
         job=order.job or None,
-        actor=str(ground.world.processes.me()),
-        data=kind.data_for(order, ground.world),
+        actor=str(context.world.processes.me()),
+        data=kind.data_for(order, context.world),
     )
 
 
-def acquire(ground: Ground, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> None:
+def acquire(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> None:
     """Make the things whose intents are written down; then write down, at once, which of them are there."""
-    made = [*made_before, *make(ground, claims, order, made_before)]
+    made = [*made_before, *make(context, claims, order, made_before)]
     if made:
-        ground.commit(walk([(claim, "made") for claim in made]))
+        context.commit(walk([(claim, "made") for claim in made]))
 
 
-def make(ground: Ground, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> list[Claim]:
+def make(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> list[Claim]:
     """Make them; what was made, when one of them cannot be, is written down. While another program makes one, we make ours."""
     ours = [claim for claim in claims if not KINDS[claim.kind].by_program]
     made: list[Claim] = []
 
     def make_ours() -> None:
         while ours:
-            _make(ground, ours[0], order)
+            _make(context, ours[0], order)
             made.append(ours.pop(0))
 
     try:
         for claim in claims:
             if KINDS[claim.kind].by_program:
-                _make(ground, claim, replace(order, meanwhile=make_ours))
+                _make(context, claim, replace(order, meanwhile=make_ours))
                 made.append(claim)
         make_ours()
     except (FleetError, OSError):
         told = [(claim, "made" if claim in made else "not_made") for claim in claims]
-        ground.commit(walk([*((claim, "made") for claim in made_before), *told]))
+        context.commit(walk([*((claim, "made") for claim in made_before), *told]))
         raise
     return made
 
 
-def _make(ground: Ground, claim: Claim, order: Order) -> None:
-    kind, lock = KINDS[claim.kind], ground.world.effect_lock(claim.id)
+def _make(context: Context, claim: Claim, order: Order) -> None:
+    kind, lock = KINDS[claim.kind], context.world.effect_lock(claim.id)
     try:
-        kind.acquire(claim, order, ground.world, lock.take() if kind.by_program else NO_LOCK)
+        kind.acquire(claim, order, context.world, lock.take() if kind.by_program else NO_LOCK)
     except BlockingIOError:
         raise Contested(what=f"{claim}: somebody is at it already; try again") from None
     finally:
         lock.give()
 
 
-def is_free(ground: Ground, claim: Claim) -> bool:
+def is_free(context: Context, claim: Claim) -> bool:
     """Whether whoever made or removed the thing is proven dead (or is us), and nobody is at it any more."""
     who = claim.who
-    mine = who == ground.world.processes.me()
-    dead = who is None or ground.world.processes.life(who) == "dead"
-    return (mine or dead) and ground.world.effect_lock(claim.id).is_free()
+    mine = who == context.world.processes.me()
+    dead = who is None or context.world.processes.life(who) == "dead"
+    return (mine or dead) and context.world.effect_lock(claim.id).is_free()
 
 
-def release(ground: Ground, claim: Claim) -> Left:
+def release(context: Context, claim: Claim) -> Left:
     """Let go of the thing, from whatever state its claim is in. Empty: released. Else why it is left.
 
     Somebody else who is just letting go of it is waited for, a moment: then it is gone, and not left.
     """
-    until = ground.world.clock.ticks() + _PATIENCE
+    until = context.world.clock.ticks() + _PATIENCE
     while True:
-        left = _released(ground, claim)
+        left = _released(context, claim)
         if left is not None:
             return left
-        if ground.world.clock.ticks() >= until:
+        if context.world.clock.ticks() >= until:
             return f"{claim}: somebody else is releasing it"
-        ground.world.clock.wait(_LOOK_AGAIN)
-        row = ground.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=claim.id))  # noqa: B023 - read at once
+        context.world.clock.wait(_LOOK_AGAIN)
+        row = context.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=claim.id))  # noqa: B023 - read at once
         if row is None or row["dispatch"] != claim.dispatch:
             return ""  # it is gone, or somebody else's by now
         claim = replace(Claim.of(row), data=claim.data | json.loads(row["data"]))
 
 
-def _released(ground: Ground, claim: Claim) -> Left | None:
+def _released(context: Context, claim: Claim) -> Left | None:
     """None: somebody else is at it."""
-    refuse_foreign(ground, str(claim), claim)
+    refuse_foreign(context, str(claim), claim)
     if claim.state == "released":
         return ""
     if claim.kind not in KINDS:
         return f"{claim}: unknown kind, left alone"
-    if claim.state != "live" and not is_free(ground, claim):
-        now = ground.world.processes.life(claim.who)
+    if claim.state != "live" and not is_free(context, claim):
+        now = context.world.processes.life(claim.who)
         who = f"what {claim.hands} started" if now == "dead" else claim.hands
         at_it = "may still be at it" if now == "unknown" else "is still at it"
         return None if claim.state == "releasing" and now == "alive" else f"{claim}: {who} {at_it}"
-    return _release(ground, claim, KINDS[claim.kind].look(claim, ground.world))
+    return _release(context, claim, KINDS[claim.kind].look(claim, context.world))
 
 
-def _release(ground: Ground, claim: Claim, found: Look) -> Left | None:
+def _release(context: Context, claim: Claim, found: Look) -> Left | None:
     if found in {"unknown", "foreign"}:
         return f"{claim}: {found}, left alone"
     if claim.state in {"allocating", "failed_alloc"}:
-        return _release_unmade(ground, claim)
-    return _note_gone(ground, claim) if found == "absent" else _remove(ground, claim)
+        return _release_unmade(context, claim)
+    return _note_gone(context, claim) if found == "absent" else _remove(context, claim)
 
 
-def _release_unmade(ground: Ground, claim: Claim) -> Left | None:
+def _release_unmade(context: Context, claim: Claim) -> Left | None:
     """Never live: what is there is half-made at most, and goes. None: it has become live meanwhile."""
-    if claim.state == "allocating" and not ground.commit(step(claim, "not_made"))["moved"]:
+    if claim.state == "allocating" and not context.commit(step(claim, "not_made"))["moved"]:
         return None
-    return _undo_half_made(ground, _in(claim, "failed_alloc"))
+    return _undo_half_made(context, _in(claim, "failed_alloc"))
 
 
-def _undo_half_made(ground: Ground, claim: Claim) -> Left | None:
+def _undo_half_made(context: Context, claim: Claim) -> Left | None:
     """What was left by a creation that failed goes like anything else, under its lock. None: somebody else is at it."""
-    lock = ground.world.effect_lock(claim.id)
+    lock = context.world.effect_lock(claim.id)
     try:
         handle = lock.take()
     except BlockingIOError:
         return None
     try:
-        row = ground.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=claim.id))
+        row = context.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=claim.id))
         if row is None or row["state"] != "failed_alloc":
             return ""  # somebody was faster, and the name may be another's by now
-        KINDS[claim.kind].release(claim, ground.world, handle)
-        ground.world.forget_effect_lock(claim.id)
-        ground.commit(step(claim, "found_absent"))
+        KINDS[claim.kind].release(claim, context.world, handle)
+        context.world.forget_effect_lock(claim.id)
+        context.commit(step(claim, "found_absent"))
     except (FleetError, OSError) as error:
         return f"{claim}: {error}"
     finally:
@@ -172,32 +172,32 @@ def _undo_half_made(ground: Ground, claim: Claim) -> Left | None:
     return ""
 
 
-def _note_gone(ground: Ground, claim: Claim) -> Left:
-    ground.world.forget_effect_lock(claim.id)
-    ground.commit(step(claim, "found_gone" if claim.state == "live" else "gone"))
+def _note_gone(context: Context, claim: Claim) -> Left:
+    context.world.forget_effect_lock(claim.id)
+    context.commit(step(claim, "found_gone" if claim.state == "live" else "gone"))
     return ""
 
 
-def _remove(ground: Ground, claim: Claim) -> Left | None:
+def _remove(context: Context, claim: Claim) -> Left | None:
     """Let go, remove, gone. None: somebody else has been faster."""
-    lock = ground.world.effect_lock(claim.id)
+    lock = context.world.effect_lock(claim.id)
     try:
         handle = lock.take()
     except BlockingIOError:
         return None
-    if not ground.commit(_let_go(ground, claim))["moved"]:
-        ground.world.forget_effect_lock(claim.id)
+    if not context.commit(_let_go(context, claim))["moved"]:
+        context.world.forget_effect_lock(claim.id)
         lock.give()
         return None
     try:
-        KINDS[claim.kind].release(claim, ground.world, handle)
+        KINDS[claim.kind].release(claim, context.world, handle)
     except (FleetError, OSError) as error:
         lock.give()
-        ground.commit(_failed(_in(claim, "releasing")))
+        context.commit(_failed(_in(claim, "releasing")))
         return f"{claim}: {error}"
     lock.give()
-    ground.world.forget_effect_lock(claim.id)
-    ground.commit(step(_in(claim, "releasing"), "gone"))
+    context.world.forget_effect_lock(claim.id)
+    context.commit(step(_in(claim, "releasing"), "gone"))
     return ""
 
 
@@ -221,8 +221,8 @@ def walk(steps: list[tuple[Claim, str]]) -> Change:
     return Change("; ".join(f"{claim}: {event}" for claim, event in steps), work)
 
 
-def _let_go(ground: Ground, claim: Claim) -> Change:
-    me = str(ground.world.processes.me())
+def _let_go(context: Context, claim: Claim) -> Change:
+    me = str(context.world.processes.me())
     stepped = change(life.STEPS, claim.state, "let_go")
 
     def work(tx: Tx) -> Row:

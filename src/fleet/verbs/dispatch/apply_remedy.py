@@ -17,7 +17,7 @@ from fleet.verbs.dispatch.settle import settle
 if TYPE_CHECKING:
     from fleet.model.dispatch.remedies import Asker, Remedy, Seen
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
 
 
@@ -33,21 +33,21 @@ class Applied:
     left: list[str] = field(default_factory=list)
 
 
-def apply(ground: Ground, row: Row, remedy: Remedy, *, wait: bool = False, listing: Listing | None = None) -> Applied:
+def apply(context: Context, row: Row, remedy: Remedy, *, wait: bool = False, listing: Listing | None = None) -> Applied:
     """Apply the remedy. Wait: stay until an agent that is pressed has exited or is killed, instead of coming back later."""
     match remedy:
         case Settle():
-            return _applied(settle(ground, row["id"], listing=listing))
+            return _applied(settle(context, row["id"], listing=listing))
         case KillRest():
-            kill_processes(ground, row)
-            return _applied(settle(ground, row["id"]))
+            kill_processes(context, row)
+            return _applied(settle(context, row["id"]))
         case Press():
             if wait:
-                return _applied(end(ground, row["id"], asked_for=remedy.asked_for, reason=remedy.reason))
-            said = press(ground, row, remedy)
+                return _applied(end(context, row["id"], asked_for=remedy.asked_for, reason=remedy.reason))
+            said = press(context, row, remedy)
             return Applied(ended=said == "ended", said=said, why=said)
         case Withdraw():
-            gone = withdraw(ground, row["project"], row["id"], remedy.why)
+            gone = withdraw(context, row["project"], row["id"], remedy.why)
             return Applied(ended=False, said="withdrawn" if gone else "it was faster")
         case Leave():
             return Applied(ended=False, said="left alone", why=remedy.why, strangers=remedy.strangers, way=remedy.way)
@@ -67,21 +67,21 @@ def _applied(done: dict[str, Any]) -> Applied:
     )
 
 
-def treat(ground: Ground, row: Row, asker: Asker, seen: Seen | None = None) -> Applied:
+def treat(context: Context, row: Row, asker: Asker, seen: Seen | None = None) -> Applied:
     """Look, decide, and apply what this asker may apply."""
-    return apply(ground, row, remedy_for(asker, seen or look(ground, row, asker)))
+    return apply(context, row, remedy_for(asker, seen or look(context, row, asker)))
 
 
-def settle_attempt(ground: Ground, project: str, slug: str, *, speaker: str | None) -> None:
+def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:
     """Settle an agent of the task that ended without anybody noticing. Strangers in its worktree: WorktreeBusy."""
-    attempt = ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
+    attempt = context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
     if attempt is not None and attempt["id"] != speaker:
-        done = treat(ground, attempt, "dispatch")
+        done = treat(context, attempt, "dispatch")
         if done.strangers:
             raise WorktreeBusy(project=project, slug=slug, who=done.strangers, way=done.way)
 
 
-def withdraw(ground: Ground, project: str, ident: str, why: str) -> bool:
+def withdraw(context: Context, project: str, ident: str, why: str) -> bool:
     """The opposite of the proof: the candidate goes, the holder stays. False when the candidate was faster."""
 
     def work(tx: Tx) -> Row:
@@ -90,4 +90,4 @@ def withdraw(ground: Ground, project: str, ident: str, why: str) -> bool:
         tx.note(withdrawn=ident if gone else None, why=why)
         return {"withdrawn": gone}
 
-    return bool(ground.commit(Change(f"withdraw the candidate {ident} of {project}: {why}", work))["withdrawn"])
+    return bool(context.commit(Change(f"withdraw the candidate {ident} of {project}: {why}", work))["withdrawn"])

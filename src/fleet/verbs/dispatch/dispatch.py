@@ -43,34 +43,34 @@ if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
     from fleet.resources.kind import Order
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
 
 _LOOK_AGAIN = 0.05
 _BUNDLE = ("worker_dir", "worktree")
 
 
-def dispatch(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+def dispatch(context: Context, wanted: Wanted) -> dict[str, Any]:
     """Start an agent, behind the gate of its work. Says where it is."""
     if wanted.slug is None:
-        return start(ground, wanted)
-    gate = work_lock.taken(ground, wanted.project, wanted.slug)
+        return start(context, wanted)
+    gate = work_lock.taken(context, wanted.project, wanted.slug)
     try:
-        return start(ground, wanted)
+        return start(context, wanted)
     finally:
         gate.give()
 
 
-def start(ground: Ground, wanted: Wanted) -> dict[str, Any]:
+def start(context: Context, wanted: Wanted) -> dict[str, Any]:
     """The same, for whoever holds that gate."""
-    note_machine(ground.world)
-    order, journal = prepare(ground, wanted)
-    plan = _planned(ground, wanted, order, journal)
+    note_machine(context.world)
+    order, journal = prepare(context, wanted)
+    plan = _planned(context, wanted, order, journal)
     try:
-        _make(ground, plan, order)
+        _make(context, plan, order)
     except (FleetError, OSError) as error:
-        settle(ground, order.dispatch, why=str(error), undo=True)
-        if not _is_in_flight(ground, order.dispatch):
+        settle(context, order.dispatch, why=str(error), undo=True)
+        if not _is_in_flight(context, order.dispatch):
             raise
     return {
         "id": order.dispatch,
@@ -84,57 +84,57 @@ def start(ground: Ground, wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def _is_in_flight(ground: Ground, ident: str) -> bool:
+def _is_in_flight(context: Context, ident: str) -> bool:
     """Whether its session was made all the same, and its agent is at work: a tmux that answers late has done what it was told."""
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
     return row is not None and is_in_flight(row)
 
 
-def _make(ground: Ground, plan: list[Claim], order: Order) -> None:
+def _make(context: Context, plan: list[Claim], order: Order) -> None:
     """Whatever the agent needs is there before its session is made; all of it is written down at once, by us or by the launch."""
     *needed, session = plan
-    made = make(ground, [claim for claim in needed if "rewrite" not in claim.data], order)
+    made = make(context, [claim for claim in needed if "rewrite" not in claim.data], order)
     try:
         for claim in needed:
-            prompts.finish_rewrite(ground, claim)
+            prompts.finish_rewrite(context, claim)
     except (FleetError, OSError):
-        ground.commit(walk([*((claim, "made") for claim in made), (session, "not_made")]))
+        context.commit(walk([*((claim, "made") for claim in made), (session, "not_made")]))
         raise
-    acquire(ground, [session], order, made)
+    acquire(context, [session], order, made)
     if session.data["server"] != order.server:
-        note_server(ground, session)
+        note_server(context, session)
 
 
-def _planned(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
+def _planned(context: Context, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
     """Write journal and intents; wait a bounded time for a bundle that somebody is letting go of."""
-    deadline = ground.world.clock.ticks() + wanted.wait
+    deadline = context.world.clock.ticks() + wanted.wait
     while True:
         try:
-            return _plan_once(ground, wanted, order, journal)
+            return _plan_once(context, wanted, order, journal)
         except Contested:
-            if wanted.slug is None or ground.world.clock.ticks() >= deadline or _has_live_attempt(ground, order):
+            if wanted.slug is None or context.world.clock.ticks() >= deadline or _has_live_attempt(context, order):
                 raise
-            ground.world.clock.wait(_LOOK_AGAIN)
+            context.world.clock.wait(_LOOK_AGAIN)
 
 
-def _has_live_attempt(ground: Ground, order: Order) -> bool:
+def _has_live_attempt(context: Context, order: Order) -> bool:
     place = {"project": order.project, "slug": order.slug}
-    return ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place)) is not None
+    return context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place)) is not None
 
 
-def _own_kinds(ground: Ground, order: Order) -> tuple[str, ...]:
+def _own_kinds(context: Context, order: Order) -> tuple[str, ...]:
     """What a dispatch has for itself, in the order in which it is made: the session, which uses the rest, last."""
-    cgroup = ("cgroup",) if CGROUP.is_available(order, ground.world) else ()
+    cgroup = ("cgroup",) if CGROUP.is_available(order, context.world) else ()
     return ("coord_prompt_inbox", *cgroup, "tmux_session")
 
 
-def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
-    own = _own_kinds(ground, order)
-    before = _bundle_now(ground, order)
+def _plan_once(context: Context, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
+    own = _own_kinds(context, order)
+    before = _bundle_now(context, order)
     # After the look at the old claims: what is there now, and belongs to none of them, is not ours.
-    fresh = {name: intent(ground, KINDS[name], order) for name in ((*_BUNDLE, *own) if order.slug else own)}
-    inbox = prompts.left_inbox(ground, wanted.predecessor) if wanted.handoff else None
-    told = ground.settings(None)
+    fresh = {name: intent(context, KINDS[name], order) for name in ((*_BUNDLE, *own) if order.slug else own)}
+    inbox = prompts.left_inbox(context, wanted.predecessor) if wanted.handoff else None
+    told = context.settings(None)
     limits = {name: told[f"limits.{name}"].value for name in ("agents", "project_agents", "quota_percent")}
     made: list[Claim] = []
 
@@ -143,11 +143,11 @@ def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, 
         tx.dispatch = order.dispatch
         refuse_held(tx, journal["engine"], order.dispatch, quota_percent=limits["quota_percent"])
         _claim_task(tx, order, limits, journal)
-        _write_journal(tx, ground, order, journal)
+        _write_journal(tx, context, order, journal)
         if order.slug is None:
             seats.take(tx, order.project, order.dispatch, journal["predecessor"], wanted.proof)
         if order.slug is not None:
-            made.extend(_adopt(tx, ground, order, fresh, before))
+            made.extend(_adopt(tx, context, order, fresh, before))
         taken = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None
         made.extend([taken] if taken else [])
         for name in own if taken is None else own[1:]:
@@ -156,56 +156,56 @@ def _plan_once(ground: Ground, wanted: Wanted, order: Order, journal: dict[str, 
         tx.note(kind=order.kind, engine=journal["engine"], session=f"fleet-{order.dispatch}")
         return {"id": order.dispatch}
 
-    ground.commit(
+    context.commit(
         Change(f"dispatch {order.dispatch} ({order.kind} of {owner(project=order.project, slug=order.slug)})", work)
     )
     return made
 
 
-def _bundle_now(ground: Ground, order: Order) -> dict[str, tuple[Claim, Seen]]:
+def _bundle_now(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]:
     if order.slug is None:
         return {}
-    refuse_foreign_bundle(ground, order.project, order.slug)
-    undo_unmade(ground, order.project, order.slug)  # what a dispatcher that died could not undo
+    refuse_foreign_bundle(context, order.project, order.slug)
+    undo_unmade(context, order.project, order.slug)  # what a dispatcher that died could not undo
     slug = order.slug
-    found = ground.store.read(lambda rows: bundles.current(rows, order.project, slug))
-    return {claim.kind: (claim, _seen(ground, claim)) for claim in found}
+    found = context.store.read(lambda rows: bundles.current(rows, order.project, slug))
+    return {claim.kind: (claim, _seen(context, claim)) for claim in found}
 
 
-def _seen(ground: Ground, claim: Claim) -> Seen:
+def _seen(context: Context, claim: Claim) -> Seen:
     """A live worktree has to be whole, or it is refused; anything else is judged by what is left of it."""
-    look = KINDS[claim.kind].look(claim, ground.world)
-    free = is_free(ground, claim)
+    look = KINDS[claim.kind].look(claim, context.world)
+    free = is_free(context, claim)
     if claim.kind == "worktree" and claim.state in half_removed.LEAVING and look == "ours" and free:
-        _restore(ground, claim)
+        _restore(context, claim)
     if claim.kind == "worktree" and look == "ours":
-        trash.bring_back(ground, claim)  # its removal was given up after its ignored files had been put aside
-        _mark_late(ground, claim)
+        trash.bring_back(context, claim)  # its removal was given up after its ignored files had been put aside
+        _mark_late(context, claim)
     if claim.state == "live" and look in {"foreign", "unknown"}:
         advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
         raise WorktreeRefused(path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice)
     return Seen(free=free, look=look)
 
 
-def _mark_late(ground: Ground, claim: Claim) -> None:
+def _mark_late(context: Context, claim: Claim) -> None:
     """Mark the branch of a worktree that was made before there were marks: its claim proves whose it is."""
     if "branch_mark" in claim.data or claim.state in UNMADE or claim.project is None:
         return
-    begins = mark_of(ground.world.tmux.home_id, ground.project(claim.project), claim.data["branch"])
-    gate = ground.world.git_gate(claim.data["repository"])
+    begins = mark_of(context.world.tmux.home_id, context.project(claim.project), claim.data["branch"])
+    gate = context.world.git_gate(claim.data["repository"])
     gate.take(wait=GATE_WAIT)
     try:
-        mark_late(claim, begins, ground.world)
+        mark_late(claim, begins, context.world)
     finally:
         gate.give()
 
 
-def _restore(ground: Ground, claim: Claim) -> None:
+def _restore(context: Context, claim: Claim) -> None:
     """A tree whose removal was begun and is given up gets back what is missing in it."""
-    gate = ground.world.git_gate(claim.data["repository"])
+    gate = context.world.git_gate(claim.data["repository"])
     gate.take(wait=GATE_WAIT)
     try:
-        half_removed.restore(claim, ground.world)
+        half_removed.restore(claim, context.world)
     finally:
         gate.give()
 
@@ -245,10 +245,10 @@ def _claim_task(tx: Tx, order: Order, limits: dict[str, int], journal: dict[str,
     raise NotReady(project=order.project, slug=order.slug, why=fence.why_not_ready(was, now=tx.at))
 
 
-def _write_journal(tx: Tx, ground: Ground, order: Order, journal: dict[str, Any]) -> None:
+def _write_journal(tx: Tx, context: Context, order: Order, journal: dict[str, Any]) -> None:
     if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
         raise Contested(what=f"the id {order.dispatch} was given out before; try again")
-    note_home(tx, ground.world)
+    note_home(tx, context.world)
     written = tx.run(
         q.ADD_DISPATCH,
         id=order.dispatch,
@@ -256,11 +256,11 @@ def _write_journal(tx: Tx, ground: Ground, order: Order, journal: dict[str, Any]
         project=order.project,
         slug=order.slug,
         owner=owner(project=order.project, slug=order.slug),
-        host=ground.world.host.id,
-        home=ground.world.record.id,
-        tmux_socket=ground.world.tmux.socket,
+        host=context.world.host.id,
+        home=context.world.record.id,
+        tmux_socket=context.world.tmux.socket,
         at=tx.at,
-        spawner=str(ground.world.processes.me()),
+        spawner=str(context.world.processes.me()),
         server=order.server,
         **{name: value for name, value in journal.items() if name not in {"resumes", "conversation", "handoffs"}},
     )
@@ -278,11 +278,11 @@ def _write_journal(tx: Tx, ground: Ground, order: Order, journal: dict[str, Any]
 
 
 def _adopt(
-    tx: Tx, ground: Ground, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, Seen]]
+    tx: Tx, context: Context, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, Seen]]
 ) -> list[Claim]:
     assert order.slug is not None  # noqa: S101 - a bundle belongs to a task
     place = {"project": order.project, "slug": order.slug}
-    bundles.own(tx, **place, host=ground.world.host.id, dispatch=order.dispatch, kind=order.kind)
+    bundles.own(tx, **place, host=context.world.host.id, dispatch=order.dispatch, kind=order.kind)
     now = {claim.kind: claim for claim in bundles.current(tx, order.project, order.slug)}
     if {kind: claim.state for kind, claim in now.items()} != {kind: claim.state for kind, (claim, _) in before.items()}:
         raise Contested(what=f"the bundle of {order.project}/{order.slug} changed meanwhile; try again")

@@ -21,7 +21,7 @@ from fleet.verbs.homes.ownership import refuse_foreign
 if TYPE_CHECKING:
     from fleet.model.dispatch.remedies import Press
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _DEATH_WAIT = 5.0
 _PASSES = 3
@@ -29,58 +29,58 @@ _LOOKS = 5
 _BETWEEN_LOOKS = 0.05
 
 
-def end(ground: Ground, ident: str, *, asked_for: str, reason: str) -> dict[str, Any]:
+def end(context: Context, ident: str, *, asked_for: str, reason: str) -> dict[str, Any]:
     """Ask, wait, kill, settle. The asking is written down first, so that an exit after it is evidence of nothing."""
-    row = _journal(ground, ident)
+    row = _journal(context, ident)
     if not is_unfinished(row):
         raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
-    refuse_foreign(ground, f"dispatch {ident}", row)
-    ask(ground, row, asked_for=asked_for, reason=reason)
-    row = _journal(ground, ident)  # it may have been launched meanwhile
-    _end_processes(ground, row)
+    refuse_foreign(context, f"dispatch {ident}", row)
+    ask(context, row, asked_for=asked_for, reason=reason)
+    row = _journal(context, ident)  # it may have been launched meanwhile
+    _end_processes(context, row)
     for _ in range(_LOOKS):
-        done = settle(ground, ident, why=reason)
-        if done["settled"] or kill_processes(ground, row):  # what was started meanwhile, or is just going
+        done = settle(context, ident, why=reason)
+        if done["settled"] or kill_processes(context, row):  # what was started meanwhile, or is just going
             break
-        ground.world.clock.wait(_BETWEEN_LOOKS)
+        context.world.clock.wait(_BETWEEN_LOOKS)
     return done
 
 
-def _journal(ground: Ground, ident: str) -> Row:
+def _journal(context: Context, ident: str) -> Row:
     """In the tables, or in the archive: what has ended long ago has ended, and is not unknown."""
     try:
-        return ground.dispatch(ident)
+        return context.dispatch(ident)
     except NoSuchDispatch:
-        journal = archived(ground, ident)
+        journal = archived(context, ident)
         if journal is None:
             raise
         return journal
 
 
-def press(ground: Ground, row: Row, remedy: Press) -> str:
+def press(context: Context, row: Row, remedy: Press) -> str:
     """One stage of the same, for whoever comes back: ask, give time, or kill. Never waits for the agent. Says what came of it."""
-    remaining.record(ground, row)
+    remaining.record(context, row)
     match remedy.stage:
         case "ask":
-            ask(ground, row, asked_for=remedy.asked_for, reason=remedy.reason)
+            ask(context, row, asked_for=remedy.asked_for, reason=remedy.reason)
             process = Identity.parse(row["process"] or "")
             if process is not None:
-                ground.world.processes.signal(process, _exit_signal(ground, row))
+                context.world.processes.signal(process, _exit_signal(context, row))
             return "asked to exit"
         case "wait":
-            done = settle(ground, row["id"], why=remedy.reason)
+            done = settle(context, row["id"], why=remedy.reason)
             return "ended" if done["settled"] else "given time to exit"
         case "kill":
-            kill_processes(ground, row)
-            done = settle(ground, row["id"], why=remedy.reason)
+            kill_processes(context, row)
+            done = settle(context, row["id"], why=remedy.reason)
             return "ended" if done["settled"] else f"still there: {done['why']}"
         case _:
             assert_never(remedy.stage)
 
 
-def ask(ground: Ground, row: Row, *, asked_for: str, reason: str) -> None:
+def ask(context: Context, row: Row, *, asked_for: str, reason: str) -> None:
     """Write down what an agent is asked to exit for. Nothing is sent to it."""
-    ground.commit(_ask(row, asked_for, reason))
+    context.commit(_ask(row, asked_for, reason))
 
 
 def _ask(row: Row, asked_for: str, reason: str) -> Change:
@@ -94,23 +94,23 @@ def _ask(row: Row, asked_for: str, reason: str) -> Change:
     return Change(f"ask {row['id']} to exit ({asked_for}: {reason})", work)
 
 
-def _end_processes(ground: Ground, row: Row) -> None:
+def _end_processes(context: Context, row: Row) -> None:
     process = Identity.parse(row["process"] or "")
-    processes = ground.world.processes
-    remaining.record(ground, row)
+    processes = context.world.processes
+    remaining.record(context, row)
     if process is not None and processes.life(process) == "alive":
-        processes.signal(process, _exit_signal(ground, row))
-        grace = duration(ground.setting("exit_grace")) / SECOND
+        processes.signal(process, _exit_signal(context, row))
+        grace = duration(context.setting("exit_grace")) / SECOND
         processes.gone_within([process], grace)
-    kill_processes(ground, row)
+    kill_processes(context, row)
 
 
-def kill_processes(ground: Ground, row: Row) -> list[int]:
+def kill_processes(context: Context, row: Row) -> list[int]:
     """Kill whoever is proven to be left of a dispatch, deepest first. The pids of those that would not die."""
-    row = _recorded(ground, row)
-    processes, doomed = ground.world.processes, list[Identity]()
+    row = _recorded(context, row)
+    processes, doomed = context.world.processes, list[Identity]()
     for _ in range(_PASSES):  # what was forked meanwhile goes too
-        found = remaining.look(ground, row).ours
+        found = remaining.look(context, row).ours
         if not found:
             break
         processes.kill_all(found)
@@ -119,14 +119,14 @@ def kill_processes(ground: Ground, row: Row) -> list[int]:
     return [who.pid for who in left]
 
 
-def _recorded(ground: Ground, row: Row) -> Row:
+def _recorded(context: Context, row: Row) -> Row:
     """The journal, with the descendants of an agent that is still alive: when it is dead, they are nobody's children."""
-    remaining.record(ground, row)
-    return ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=row["id"])) or row
+    remaining.record(context, row)
+    return context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=row["id"])) or row
 
 
-def _exit_signal(ground: Ground, row: Row) -> int:
+def _exit_signal(context: Context, row: Row) -> int:
     try:
-        return signal.Signals[read_engine(ground.world.home, row["engine"] or "shell").exit_signal]
+        return signal.Signals[read_engine(context.world.home, row["engine"] or "shell").exit_signal]
     except FleetError:
         return signal.SIGTERM

@@ -15,7 +15,7 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 SHORTEST_PREFIX = 2
 _JOURNAL = re.compile(r"[0-9a-f]{8}-\d+\.json")
@@ -53,29 +53,29 @@ def _newest_of_one_task(found: list[Row]) -> list[Row]:
     return found[:1] if len(tasks) == 1 else found
 
 
-def find_archived(ground: Ground, given: str) -> str | None:
+def find_archived(context: Context, given: str) -> str | None:
     """The same among journals that were archived: the newest that fits."""
-    kept = sorted(_journals(ground), key=lambda name: int(name.partition("-")[2].removesuffix(".json")), reverse=True)
+    kept = sorted(_journals(context), key=lambda name: int(name.partition("-")[2].removesuffix(".json")), reverse=True)
     prefixed = len(given) >= SHORTEST_PREFIX
     meant = next((name for name in kept if given == "@last" or (prefixed and name.startswith(given))), None)
     if meant is None or not names.is_dispatch_id(given):
-        meant = next((name for name in kept if _read(ground, name)["slug"] == given), meant)
+        meant = next((name for name in kept if _read(context, name)["slug"] == given), meant)
     return meant and meant.partition("-")[0]
 
 
-def archived(ground: Ground, ident: str) -> dict[str, Any] | None:
+def archived(context: Context, ident: str) -> dict[str, Any] | None:
     """The journal of a dispatch that was archived."""
     if not names.is_dispatch_id(ident):
         return None
-    name = next((name for name in reversed(_journals(ground)) if name.startswith(f"{ident}-")), None)
-    return _read(ground, name) if name else None
+    name = next((name for name in reversed(_journals(context)) if name.startswith(f"{ident}-")), None)
+    return _read(context, name) if name else None
 
 
-def _journals(ground: Ground) -> list[str]:
+def _journals(context: Context) -> list[str]:
     """The files of the archive; what is just being written, or was when somebody was killed, is none."""
-    return [name for name in ground.world.files.names(paths.JOURNALS) if _JOURNAL.fullmatch(name)]
+    return [name for name in context.world.files.names(paths.JOURNALS) if _JOURNAL.fullmatch(name)]
 
 
-def _read(ground: Ground, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(ground.world.files.read(f"{paths.JOURNALS}/{name}"))
+def _read(context: Context, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(context.world.files.read(f"{paths.JOURNALS}/{name}"))
     return found

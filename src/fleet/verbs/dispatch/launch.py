@@ -36,7 +36,7 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.funnel import Funnel
 
 _REASON = 300
@@ -66,57 +66,57 @@ class Launched:
         funnel.through(name, lambda: os.execve(self.program, self.words, self.env))  # noqa: S606 - no shell is what is wanted
 
 
-def launch(ground: Ground, ident: str) -> Launched:
+def launch(context: Context, ident: str) -> Launched:
     """Take the dispatch in flight, and say what to exec."""
-    row = ground.dispatch(ident)
-    refuse_foreign(ground, f"dispatch {ident}", row)
-    _refuse_other_server(ground, row)
-    prompt_file = f"{ground.world.home}/{_inbox(ground, ident)}"
-    me = str(ground.world.processes.me())
-    nonce = ground.world.ids.key()
-    joined = _join_cgroup(ground, row, me)
-    taken = ground.commit(_take_off(row, me, hashed(nonce), joined))
+    row = context.dispatch(ident)
+    refuse_foreign(context, f"dispatch {ident}", row)
+    _refuse_other_server(context, row)
+    prompt_file = f"{context.world.home}/{_inbox(context, ident)}"
+    me = str(context.world.processes.me())
+    nonce = context.world.ids.key()
+    joined = _join_cgroup(context, row, me)
+    taken = context.commit(_take_off(row, me, hashed(nonce), joined))
     if not taken["launched"]:
-        now = ground.dispatch(ident)["exec_state"]
+        now = context.dispatch(ident)["exec_state"]
         raise Superseded(
             who=f"session fleet-{ident}", project=row["project"], slug=row["slug"] or "", now=f"its dispatch is {now}"
         )
-    repository = ground.project(row["project"])["path"]
-    cwd = f"{ground.world.home}/{paths.worktree(row['project'], row['slug'])}" if row["slug"] else repository
+    repository = context.project(row["project"])["path"]
+    cwd = f"{context.world.home}/{paths.worktree(row['project'], row['slug'])}" if row["slug"] else repository
     if row["slug"]:
-        _set_up(ground, row, repository, cwd)
-    made = replace(_words(ground, row, prompt_file, cwd), lease=ground.world.rooms.handed_on())
+        _set_up(context, row, repository, cwd)
+    made = replace(_words(context, row, prompt_file, cwd), lease=context.world.rooms.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if taken["candidate"] else made
 
 
-def _refuse_other_server(ground: Ground, row: Row) -> None:
+def _refuse_other_server(context: Context, row: Row) -> None:
     """No agent starts on a server that stands in the place of a living one: of its session neither could say that it is gone."""
     socket, _, place = os.environ.get("TMUX", "").partition(",")
     pid = place.partition(",")[0]
     meant = Identity.parse(row["server"] or "")
-    if socket != ground.world.tmux.socket or not pid.isdigit() or meant is None or meant.pid == int(pid):
+    if socket != context.world.tmux.socket or not pid.isdigit() or meant is None or meant.pid == int(pid):
         return
-    if ground.world.processes.life(meant) != "dead":
+    if context.world.processes.life(meant) != "dead":
         why = f"its server, process {meant.pid}, lives, and process {pid} has taken its socket"
         raise TmuxRefused(what=f"start the agent of {row['id']}", why=why)
 
 
-def _join_cgroup(ground: Ground, row: Row, me: str) -> dict[str, dict[str, str]]:
+def _join_cgroup(context: Context, row: Row, me: str) -> dict[str, dict[str, str]]:
     """Join the control group before anything is started here: whoever descends from this process is in it.
 
     Returns what is to be recorded of each claim whose group this process is in, as the kernel says.
     """
     if not is_pending(row):
         return {}
-    held = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
+    held = context.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
     groups = [each for each in held if each["kind"] == "cgroup" and each["state"] in {"allocating", "live"}]
-    views = {each["id"]: ground.world.cgroups.join(each["name"]) for each in groups}
+    views = {each["id"]: context.world.cgroups.join(each["name"]) for each in groups}
     return {claim: {"joined": me, "view": view} for claim, view in views.items() if view}
 
 
-def _inbox(ground: Ground, ident: str) -> str:
+def _inbox(context: Context, ident: str) -> str:
     """The file with its prompt: its own, or the one that its predecessor handed over."""
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
+    rows = context.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
     held = [row["name"] for row in rows if row["kind"] == "coord_prompt_inbox" and row["state"] == "live"]
     return held[-1] if held else paths.prompt(ident)
 
@@ -152,15 +152,15 @@ def _note_made(tx: Tx, row: Row) -> None:
     tx.run(q.NOTE_MADE, dispatch=row["id"], **place, after=target(life.STEPS, "made"), at=tx.at)
 
 
-def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
-    engine = read_engine(ground.world.home, row["engine"])
+def _words(context: Context, row: Row, prompt_file: str, cwd: str) -> Launched:
+    engine = read_engine(context.world.home, row["engine"])
     given = tuple(json.loads(row["command"] or "[]"))
     program = readiness.program_of(engine, given)
     # Once more, in the environment that the agent really gets: that of the tmux server.
-    readiness.check(engine, autonomy=row["autonomy"], repository=ground.project(row["project"])["path"])
+    readiness.check(engine, autonomy=row["autonomy"], repository=context.project(row["project"])["path"])
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
-    hooks, told = inject_hooks.inject(ground, engine, row["autonomy"])
+    hooks, told = inject_hooks.inject(context, engine, row["autonomy"])
     filling = command.Filling(
         program=program,
         prompt=text,
@@ -168,56 +168,56 @@ def _words(ground: Ground, row: Row, prompt_file: str, cwd: str) -> Launched:
         autonomy=row["autonomy"],
         model=row["model"],
         command=given,
-        conversation=conversation.known(ground, row["id"]) or "",
-        remote=_is_remote(ground, row),
+        conversation=conversation.known(context, row["id"]) or "",
+        remote=_is_remote(context, row),
         hooks=hooks,
-        fleet_home=ground.world.home,
-        git_dirs=commit_dirs(ground.world.git, cwd) if command.needs_git_dirs(engine, row["autonomy"]) else (),
+        fleet_home=context.world.home,
+        git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row["autonomy"]) else (),
     )
-    author = committer(ground.world.git, cwd) if engine.committer else {}
-    env = command.environment(engine, os.environ, {**_told(ground, row, prompt_file), **told, **author})
+    author = committer(context.world.git, cwd) if engine.committer else {}
+    env = command.environment(engine, os.environ, {**_told(context, row, prompt_file), **told, **author})
     goes_on = row["resumes"] == "conversation"
     return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
 
 
-def _told(ground: Ground, row: Row, prompt_file: str) -> dict[str, str]:
+def _told(context: Context, row: Row, prompt_file: str) -> dict[str, str]:
     """What its environment says about an agent: who it is, for whom it works, and where fleet is."""
     return {
-        "FLEET_HOME": ground.world.home,
+        "FLEET_HOME": context.world.home,
         "FLEET_PROJECT": row["project"],
         "FLEET_DISPATCH_ID": row["id"],
         "FLEET_KIND": row["kind"],
         "FLEET_PROMPT_FILE": prompt_file,
-        "PATH": f"{_bin(ground)}:{os.environ.get('PATH', os.defpath)}",
+        "PATH": f"{_bin(context)}:{os.environ.get('PATH', os.defpath)}",
         **({"FLEET_TASK": row["slug"]} if row["slug"] else {}),
         **({"FLEET_PREDECESSOR": row["predecessor"]} if row["predecessor"] else {}),
     }
 
 
-def _is_remote(ground: Ground, row: Row) -> bool:
+def _is_remote(context: Context, row: Row) -> bool:
     """Only a coordinator can be remote-controlled, and only when the project's marker says so."""
-    said = ground.store.read(lambda rows: rows.one(q.REMOTE_CONTROL_OF, project=row["project"])) or {}
+    said = context.store.read(lambda rows: rows.one(q.REMOTE_CONTROL_OF, project=row["project"])) or {}
     return bool(row["kind"] == "coord" and said.get("remote_control") == "up")
 
 
-def _bin(ground: Ground) -> str:
+def _bin(context: Context) -> str:
     """A directory with nothing but fleet in it: what agents call is this fleet, and nothing else of ours is on their PATH."""
-    link = f"{ground.world.home}/{paths.FLEET_LINK}"
+    link = f"{context.world.home}/{paths.FLEET_LINK}"
     folder = os.path.dirname(link)
-    if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(ground.world.fleet_program):
-        gate = ground.world.gate("bin")
+    if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(context.world.fleet_program):
+        gate = context.world.gate("bin")
         gate.take(wait=_LINK_WAIT)
         try:
-            ground.world.files.link(paths.FLEET_LINK, to=ground.world.fleet_program)
+            context.world.files.link(paths.FLEET_LINK, to=context.world.fleet_program)
         finally:
             gate.give()
     return folder
 
 
-def _set_up(ground: Ground, row: Row, repository: str, cwd: str) -> None:
+def _set_up(context: Context, row: Row, repository: str, cwd: str) -> None:
     """Comfort, and why there is none: else all that is known of the agent would be that it has exited."""
     try:
-        _comfort(ground, row, repository, cwd)
+        _comfort(context, row, repository, cwd)
     except FleetError as error:
         why = str(error)
 
@@ -229,22 +229,22 @@ def _set_up(ground: Ground, row: Row, repository: str, cwd: str) -> None:
                 "reported": tx.run(q.REPORT_DISPATCH, id=row["id"], report="failed", reason=why, work=None, at=tx.at)
             }
 
-        ground.commit(Change(f"{row['id']} could not be set up", work))
+        context.commit(Change(f"{row['id']} could not be set up", work))
         raise
 
 
-def _comfort(ground: Ground, row: Row, repository: str, cwd: str) -> None:
+def _comfort(context: Context, row: Row, repository: str, cwd: str) -> None:
     """Once in a worktree's life: copy the files that .worktreeinclude names, and run the project's setup command."""
     marker = paths.setup_mark(row["project"], row["slug"])
-    if os.path.exists(f"{ground.world.home}/{marker}"):
+    if os.path.exists(f"{context.world.home}/{marker}"):
         return
-    names = [name for name in included(ground, repository) if not os.path.lexists(os.path.join(cwd, name))]
-    _note_copies(ground, row, repository, names)
+    names = [name for name in included(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
+    _note_copies(context, row, repository, names)
     for name in names:
         source, target = os.path.join(repository, name), os.path.join(cwd, name)
-        ground.world.funnel.through("copy into worktree", lambda: _copy(source, target))  # noqa: B023 - called at once
-    run_hook(ground, row, "worktree.setup", cwd)
-    ground.world.files.publish(marker, b"done\n")
+        context.world.funnel.through("copy into worktree", lambda: _copy(source, target))  # noqa: B023 - called at once
+    run_hook(context, row, "worktree.setup", cwd)
+    context.world.files.publish(marker, b"done\n")
 
 
 def _copy(source: str, target: str) -> None:
@@ -253,28 +253,28 @@ def _copy(source: str, target: str) -> None:
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _note_copies(ground: Ground, row: Row, repository: str, names: list[str]) -> None:
+def _note_copies(context: Context, row: Row, repository: str, names: list[str]) -> None:
     """Write down what is about to be copied: a copy that nobody changes is reproducible, and goes with its worktree."""
     if not names:
         return
     path = paths.copied_files(row["project"], row["slug"])
-    before = json.loads(ground.world.files.read(path)) if os.path.exists(f"{ground.world.home}/{path}") else {}
+    before = json.loads(context.world.files.read(path)) if os.path.exists(f"{context.world.home}/{path}") else {}
     copies = before | {name: digest(os.path.join(repository, name)) for name in names}
-    ground.world.files.publish(path, json.dumps(copies).encode())
+    context.world.files.publish(path, json.dumps(copies).encode())
 
 
-def included(ground: Ground, repository: str) -> list[str]:
+def included(context: Context, repository: str) -> list[str]:
     """Files of the user's checkout that git ignores and .worktreeinclude names; no repository within it."""
     patterns = os.path.join(repository, ".worktreeinclude")
     if not os.path.exists(patterns):
         return []
     named, ignored = (
-        _others(ground, repository, flag) for flag in (f"--exclude-from={patterns}", "--exclude-standard")
+        _others(context, repository, flag) for flag in (f"--exclude-from={patterns}", "--exclude-standard")
     )
     return sorted(named & ignored)
 
 
-def _others(ground: Ground, repository: str, flag: str) -> set[str]:
+def _others(context: Context, repository: str, flag: str) -> set[str]:
     words = [
         "git",
         f"--git-dir={repository}/.git",
@@ -285,17 +285,17 @@ def _others(ground: Ground, repository: str, flag: str) -> set[str]:
         "--ignored",
         flag,
     ]
-    done = ground.world.programs.run("git ls-files", words, limit=60, cwd=repository, exact=True)
+    done = context.world.programs.run("git ls-files", words, limit=60, cwd=repository, exact=True)
     return {name for name in done.out.split("\0") if name and not name.endswith("/")} if done.ok else set()
 
 
-def run_hook(ground: Ground, row: Row, setting: str, cwd: str) -> None:
+def run_hook(context: Context, row: Row, setting: str, cwd: str) -> None:
     """Run a command of the user's own, as written in fleet.toml, in a worktree; what it prints goes into a log of the dispatch."""
-    told = ground.setting(setting, row["project"])
+    told = context.setting(setting, row["project"])
     if not told:
         return
-    log = f"{ground.world.home}/{paths.log(row['id'], setting.rpartition('.')[2])}"
-    done = ground.world.programs.record(setting, ["/bin/sh", "-c", told], path=log, limit=_SETUP_LIMIT, cwd=cwd)
+    log = f"{context.world.home}/{paths.log(row['id'], setting.rpartition('.')[2])}"
+    done = context.world.programs.record(setting, ["/bin/sh", "-c", told], path=log, limit=_SETUP_LIMIT, cwd=cwd)
     if not done.ok:
         said = escapes.tail(" ".join(f"{done.out} {done.err}".split()), _REASON, more=log)
         raise FleetError(what=f"{setting} failed ({done.status}): {said}")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.model.settings.table import Value
     from fleet.store.transaction import Row, Rows
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 WAIT = 10.0
 _OF_WORKTREES = ("worktree.setup", "worktree.teardown")
@@ -62,15 +62,15 @@ class Wanted:
     conversation: str | None = None
 
 
-def prepare(ground: Ground, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
+def prepare(context: Context, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
     """Look at everything that could be refused, and gather what the journal and the kinds need."""
     if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
         raise BadInput(what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one")
-    project, engine, autonomy = check_start(ground, wanted)
-    task = _task(ground, wanted)
+    project, engine, autonomy = check_start(context, wanted)
+    task = _task(context, wanted)
     wanted = _at_its_stage(wanted, task)
-    integration, base, there = _branches(ground, wanted, project["path"])
-    order = _order(ground, wanted, project["path"], integration=integration, base=base, task=task)
+    integration, base, there = _branches(context, wanted, project["path"])
+    order = _order(context, wanted, project["path"], integration=integration, base=base, task=task)
     order = replace(order, branch_was_there=there)
     journal = {
         "engine": engine.name,
@@ -81,7 +81,7 @@ def prepare(ground: Ground, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
         "predecessor": wanted.predecessor,
         "handoffs": wanted.handoffs,
         "resumes": wanted.resumes,
-        "conversation": wanted.conversation or (ground.world.ids.conversation() if engine.session else None),
+        "conversation": wanted.conversation or (context.world.ids.conversation() if engine.session else None),
     }
     return order, journal
 
@@ -98,15 +98,15 @@ def _at_its_stage(wanted: Wanted, task: Row) -> Wanted:
     return replace(wanted, kind=kind, predecessor=wanted.predecessor or left)
 
 
-def check_start(ground: Ground, wanted: Wanted) -> tuple[Row, Engine, str | None]:
+def check_start(context: Context, wanted: Wanted) -> tuple[Row, Engine, str | None]:
     """Return the project, the engine and the autonomy level of a new agent (None: no level is set).
 
     Raises before anything is created: a needed setting is not trusted, no engine is set, or the engine cannot start here.
     """
-    project = ground.project(wanted.project)
-    told = ground.settings(wanted.project)
+    project = context.project(wanted.project)
+    told = context.settings(wanted.project)
     _refuse_untrusted(told, wanted)
-    engine = _engine(ground, wanted)
+    engine = _engine(context, wanted)
     readiness.program_of(engine, wanted.command)
     autonomy = wanted.autonomy or told["autonomy"].value
     if engine.autonomy and autonomy is None and told["autonomy"].untrusted:
@@ -122,18 +122,18 @@ def _refuse_untrusted(told: dict[str, Value], wanted: Wanted) -> None:
         raise NotTrusted(project=wanted.project, settings=" and ".join(waiting))
 
 
-def _engine(ground: Ground, wanted: Wanted) -> Engine:
-    task = ground.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=wanted.project, slug=wanted.slug or ""))
-    told = ground.settings(wanted.project)["engine"]
+def _engine(context: Context, wanted: Wanted) -> Engine:
+    task = context.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=wanted.project, slug=wanted.slug or ""))
+    told = context.settings(wanted.project)["engine"]
     name = wanted.engine or (task or {}).get("engine") or told.value
     if not name and told.untrusted:
         raise NotTrusted(project=wanted.project, settings="engine")
     if not name:
         raise BadInput(what="no engine: say --engine NAME, or set engine in fleet.toml; `fleet engine list` shows them")
-    return read_engine(ground.world.home, name)
+    return read_engine(context.world.home, name)
 
 
-def _task(ground: Ground, wanted: Wanted) -> Row:
+def _task(context: Context, wanted: Wanted) -> Row:
     if wanted.slug is None:
         return {"title": f"Coordinate {wanted.project}", "description": "", "verify": None, "log": []}
 
@@ -143,17 +143,19 @@ def _task(ground: Ground, wanted: Wanted) -> Row:
             raise NoSuchTask(project=wanted.project, slug=wanted.slug)
         return {**row, "log": rows.all(q.TASK_LOG, project=wanted.project, slug=wanted.slug)}
 
-    return ground.store.read(look)
+    return context.store.read(look)
 
 
-def _branches(ground: Ground, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
+def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
     if wanted.slug is None:
         return "", None, False
-    return branches.of_task(ground, wanted.project, wanted.slug, repository, onto=wanted.onto)
+    return branches.of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)
 
 
-def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str, base: str | None, task: Row) -> Order:
-    world = ground.world
+def _order(
+    context: Context, wanted: Wanted, repository: str, *, integration: str, base: str | None, task: Row
+) -> Order:
+    world = context.world
     ident = world.ids.dispatch()
     branch = task_branch(wanted.slug) if wanted.slug else ""
     order = Order(
@@ -164,15 +166,15 @@ def _order(ground: Ground, wanted: Wanted, repository: str, *, integration: str,
         repository=repository,
         branch=branch,
         base=base,
-        branch_mark=mark_of(world.tmux.home_id, ground.project(wanted.project), branch),
+        branch_mark=mark_of(world.tmux.home_id, context.project(wanted.project), branch),
         integration=integration,
         words=("/usr/bin/env", *_mark(wanted, ident), world.fleet_program, "launch", ident),
-        server=str(server(ground)),
-        git_limit=duration(ground.setting("git_limit")) / SECOND,
+        server=str(server(context)),
+        git_limit=duration(context.setting("git_limit")) / SECOND,
         env={"FLEET_HOME": world.home},
     )
     cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else repository
-    return replace(order, cwd=cwd, prompt=_prompt(ground, order, task, wanted.handoff))
+    return replace(order, cwd=cwd, prompt=_prompt(context, order, task, wanted.handoff))
 
 
 def _mark(wanted: Wanted, ident: str) -> list[str]:
@@ -181,7 +183,7 @@ def _mark(wanted: Wanted, ident: str) -> list[str]:
     return [f"FLEET_DISPATCH_ID={ident}", f"FLEET_PROJECT={wanted.project}", *task]
 
 
-def _prompt(ground: Ground, order: Order, task: Row, handoff: str) -> str:
+def _prompt(context: Context, order: Order, task: Row, handoff: str) -> str:
     said = "".join(f"- {times.iso(each['at'])} {each['actor']}: {each['message']}\n" for each in task["log"][-20:])
     facts = {
         "title": task["title"],
@@ -196,5 +198,5 @@ def _prompt(ground: Ground, order: Order, task: Row, handoff: str) -> str:
         "history": f"\nWhat was said about this task before:\n{said}" if said else "",
     }
     if handoff:
-        return f"{prompt.prompt(ground.world.home, order.kind, facts)}\n{handoff}"
-    return prompt.prompt(ground.world.home, order.kind, facts)
+        return f"{prompt.prompt(context.world.home, order.kind, facts)}\n{handoff}"
+    return prompt.prompt(context.world.home, order.kind, facts)

@@ -31,7 +31,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.model.dispatch.worktree_verdict import Verdict
     from fleet.store.transaction import Row, Rows, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 TEARDOWN_LIMIT = 60.0
 _GATE_WAIT = 5.0
@@ -39,34 +39,34 @@ _PLACE = {kind.name: number for number, kind in enumerate(ORDER)}
 _TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
 
 
-def reclaim(ground: Ground, ident: str) -> list[str]:
+def reclaim(context: Context, ident: str) -> list[str]:
     """Release in reverse order. What is left, and why."""
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
     if row is None or is_unfinished(row):
         return []
-    foreign = why_foreign(ground, row)
+    foreign = why_foreign(context, row)
     if foreign:
         return [f"dispatch {ident}: {foreign}"]
-    left = [why for why in (release(ground, claim) for claim in _due(ground, ident)) if why]
+    left = [why for why in (release(context, claim) for claim in _due(context, ident)) if why]
     if row["slug"] is not None:
-        left += undo_unmade(ground, row["project"], row["slug"])
-        left += release_bundle(ground, row["project"], row["slug"]) if _is_owner(ground, row) else []
-    event = ground.commit(_judge(ident))["recl_state"]
+        left += undo_unmade(context, row["project"], row["slug"])
+        left += release_bundle(context, row["project"], row["slug"]) if _is_owner(context, row) else []
+    event = context.commit(_judge(ident))["recl_state"]
     if event == "complete":
-        archive(ground, ident)
+        archive(context, ident)
     return left
 
 
-def undo_unmade(ground: Ground, project: str, slug: str) -> list[str]:
+def undo_unmade(context: Context, project: str, slug: str) -> list[str]:
     """What could not be made of a task's bundle is undone, so that the next dispatch can make it anew."""
-    held = ground.store.read(lambda rows: rows.all(q.UNMADE_OF_BUNDLE, project=project, slug=slug))
-    return [why for why in (release(ground, Claim.of(row)) for row in held) if why]
+    held = context.store.read(lambda rows: rows.all(q.UNMADE_OF_BUNDLE, project=project, slug=slug))
+    return [why for why in (release(context, Claim.of(row)) for row in held) if why]
 
 
-def _due(ground: Ground, ident: str) -> list[Claim]:
+def _due(context: Context, ident: str) -> list[Claim]:
     """What is to be released, last made first. An inbox that is to be handed over waits for its successor."""
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
-    waits = "coord_prompt_inbox" if ground.store.read(lambda snapshot: is_handed_over(snapshot, ident)) else None
+    rows = context.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
+    waits = "coord_prompt_inbox" if context.store.read(lambda snapshot: is_handed_over(snapshot, ident)) else None
     held = [
         claim
         for claim in map(Claim.of, rows)
@@ -82,38 +82,38 @@ def is_handed_over(rows: Rows, ident: str) -> bool:
     return entry is not None and row is not None and row["slug"] is not None and row["blocked_reason"] == HANDED_OFF
 
 
-def release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
+def release_bundle(context: Context, project: str, slug: str) -> list[str]:
     """A task's worktree and directory go when the task is terminal and archived, and nobody works in them.
 
     Behind the gate of its work, so that no agent can be started in them meanwhile.
     """
-    if not is_bundle_releasable(ground, project, slug):
+    if not is_bundle_releasable(context, project, slug):
         return []
-    gate = gate_to_let_go(ground, project, slug)
+    gate = gate_to_let_go(context, project, slug)
     try:
         gate.take(wait=_GATE_WAIT)
     except GateHeld as held:
         return [f"the bundle of {project}/{slug}: {held}"]
     try:
         return (
-            _release_bundle(ground, project, slug)
-            if is_bundle_releasable(ground, project, slug)
+            _release_bundle(context, project, slug)
+            if is_bundle_releasable(context, project, slug)
             else _needed(project, slug)
         )
     finally:
         gate.give()
 
 
-def _with_facts(ground: Ground, claim: Claim) -> Claim:
+def _with_facts(context: Context, claim: Claim) -> Claim:
     """The claim of a worktree with what its project calls disposable: whoever removes it asks once more whether it may go.
 
     One from before branches were marked gets the mark of its project's branches too.
     """
     if claim.kind != "worktree":
         return claim
-    facts: dict[str, Any] = {"disposable": _disposable(ground, claim)}
+    facts: dict[str, Any] = {"disposable": _disposable(context, claim)}
     if "branch_mark" not in claim.data and claim.project:
-        facts["owner_mark"] = mark_of(ground.world.tmux.home_id, ground.project(claim.project), claim.data["branch"])
+        facts["owner_mark"] = mark_of(context.world.tmux.home_id, context.project(claim.project), claim.data["branch"])
     return replace(claim, data={**claim.data, **facts})
 
 
@@ -121,90 +121,92 @@ def _needed(project: str, slug: str) -> list[str]:
     return [f"the bundle of {project}/{slug} is needed again: somebody opened its task meanwhile"]
 
 
-def _release_bundle(ground: Ground, project: str, slug: str) -> list[str]:
-    held = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, project=project, slug=slug))
-    foreign = [f"{claim}: {why}" for claim in map(Claim.of, held) if (why := why_foreign(ground, claim))]
+def _release_bundle(context: Context, project: str, slug: str) -> list[str]:
+    held = context.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, project=project, slug=slug))
+    foreign = [f"{claim}: {why}" for claim in map(Claim.of, held) if (why := why_foreign(context, claim))]
     if foreign:
         return foreign
     claims = sorted(map(Claim.of, held), key=lambda claim: -_PLACE.get(claim.kind, 0))
     left: list[str] = []
     for claim in claims:
-        why = _make_ready(ground, claim)
-        if not is_bundle_releasable(ground, project, slug):
-            return [*_needed(project, slug), *trash.bring_back(ground, claim)]
-        why = why or release(ground, _with_facts(ground, claim))
+        why = _make_ready(context, claim)
+        if not is_bundle_releasable(context, project, slug):
+            return [*_needed(project, slug), *trash.bring_back(context, claim)]
+        why = why or release(context, _with_facts(context, claim))
         if why:
-            left += [why, *trash.bring_back(ground, claim)]
+            left += [why, *trash.bring_back(context, claim)]
             break  # the directory stays with the tree
     if not left and claims:
-        ground.commit(_bundle_gone(project, slug))
+        context.commit(_bundle_gone(project, slug))
     return left
 
 
-def _make_ready(ground: Ground, claim: Claim) -> str:
+def _make_ready(context: Context, claim: Claim) -> str:
     """Make a worktree ready to go: tear it down, put aside what may not be reproducible. Why it stays; its claim is not touched then."""
     if claim.kind != "worktree" or claim.state in UNMADE:
         return ""
-    why = why_kept(ground, claim)
+    why = why_kept(context, claim)
     if why:
         return why
-    _tear_down(ground, claim)
-    found = verdict(ground, claim)  # once more: the teardown may have left something
+    _tear_down(context, claim)
+    found = verdict(context, claim)  # once more: the teardown may have left something
     match found:
         case Keep():
             return found.reason
         case Aside():
-            return trash.put_aside(ground, claim, found)
+            return trash.put_aside(context, claim, found)
         case Go():
             return ""
         case _:
             assert_never(found)
 
 
-def why_kept(ground: Ground, claim: Claim) -> str:
+def why_kept(context: Context, claim: Claim) -> str:
     """Why a worktree must not go; empty when it may, perhaps after some ignored files were put aside."""
-    found = verdict(ground, claim)
+    found = verdict(context, claim)
     return found.reason if isinstance(found, Keep) else ""
 
 
-def verdict(ground: Ground, claim: Claim) -> Verdict:
+def verdict(context: Context, claim: Claim) -> Verdict:
     """Whether a worktree may go, by the settings of its project and with the room that the trash has."""
     if claim.kind != "worktree":
         return Go()
-    found = may_go(claim, ground.world, disposable=_disposable(ground, claim))
-    limit = ground.setting("trash.limit")
-    if isinstance(found, Aside) and not trash.has_room(ground, found.size, size(limit) or 0):
+    found = may_go(claim, context.world, disposable=_disposable(context, claim))
+    limit = context.setting("trash.limit")
+    if isinstance(found, Aside) and not trash.has_room(context, found.size, size(limit) or 0):
         what = f"{claim.name} has {found.files} ignored files ({shown_size(found.size)}) that may not be reproducible"
         advice = "move them away, name them in worktree.disposable, or raise trash.limit"
         return Keep(reason=f"{what}, and the trash holds no more than {limit}: {advice}", files=found.paths)
     return found
 
 
-def _disposable(ground: Ground, claim: Claim) -> list[str]:
-    return list(ground.setting("worktree.disposable", claim.project))
+def _disposable(context: Context, claim: Claim) -> list[str]:
+    return list(context.setting("worktree.disposable", claim.project))
 
 
-def _tear_down(ground: Ground, claim: Claim) -> None:
+def _tear_down(context: Context, claim: Claim) -> None:
     """Run the project's teardown command, once, in a worktree that is about to go. Whatever it does, it cannot hold the release up.
 
     If the tree stays after all, the next agent in it gets it set up again.
     """
-    told = _teardown(ground, claim.project)
+    told = _teardown(context, claim.project)
     if told and claim.state == "live" and os.path.isdir(claim.name):
-        ground.world.files.unlink(paths.setup_mark(claim.project or "", claim.slug or ""))
-        ground.world.programs.record("worktree.teardown", ["/bin/sh", "-c", told], limit=TEARDOWN_LIMIT, cwd=claim.name)
+        context.world.files.unlink(paths.setup_mark(claim.project or "", claim.slug or ""))
+        context.world.programs.record(
+            "worktree.teardown", ["/bin/sh", "-c", told], limit=TEARDOWN_LIMIT, cwd=claim.name
+        )
 
 
-def _teardown(ground: Ground, project: str | None) -> str | None:
+def _teardown(context: Context, project: str | None) -> str | None:
     """The command, if there is one that was trusted: another one is not run, and nothing waits for it."""
     try:
-        found: str | None = ground.setting("worktree.teardown", project)
+        found: str | None = context.setting("worktree.teardown", project)
     except NotTrusted:
         return None
     return found
 
 
-def is_bundle_releasable(ground: Ground, project: str, slug: str) -> bool:
+def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
     """Whether the task is archived and has no unfinished dispatch, so that its worktree may be released."""
 
     def look(rows: Rows) -> bool:
@@ -212,7 +214,7 @@ def is_bundle_releasable(ground: Ground, project: str, slug: str) -> bool:
         at_work = rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug)
         return task is not None and bool(task["archived"]) and at_work is None
 
-    return ground.store.read(look)
+    return context.store.read(look)
 
 
 def _bundle_gone(project: str, slug: str) -> Change:
@@ -256,8 +258,8 @@ def _event(states: set[str], *, owns: bool) -> str:
     return "bundle_left" if owns else "all_released"
 
 
-def _is_owner(ground: Ground, row: Row) -> bool:
-    bundle = ground.store.read(lambda rows: rows.one(q.BUNDLE_OF, project=row["project"], slug=row["slug"]))
+def _is_owner(context: Context, row: Row) -> bool:
+    bundle = context.store.read(lambda rows: rows.one(q.BUNDLE_OF, project=row["project"], slug=row["slug"]))
     return bundle is not None and bundle["owner"] == row["id"]
 
 
@@ -269,17 +271,17 @@ def _owns_bundle(tx: Tx, row: Row) -> bool:
     return bundle is not None and bundle["owner"] == row["id"] and bool(held and held["n"])
 
 
-def archive(ground: Ground, ident: str) -> str:
+def archive(context: Context, ident: str) -> str:
     """The journal of a finished, fully reclaimed dispatch leaves the tables: file first, synced; rows after.
 
     The file is named after the moment it was complete: whoever does this at the same time, or again, writes the same file.
     """
-    row, document = ground.store.read(lambda rows: (rows.one(q.DISPATCH_BY_ID, id=ident), journal(rows, ident)))
+    row, document = context.store.read(lambda rows: (rows.one(q.DISPATCH_BY_ID, id=ident), journal(rows, ident)))
     if row is None:
         return ""
     name = f"{paths.JOURNALS}/{ident}-{row['updated_at']}.json"
-    ground.world.files.publish(name, json.dumps(document, indent=2, ensure_ascii=False).encode())
-    ground.commit(_forget(ident))
+    context.world.files.publish(name, json.dumps(document, indent=2, ensure_ascii=False).encode())
+    context.commit(_forget(ident))
     return name
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.process.census import Census
 
 _WORDS = 60
@@ -40,9 +40,9 @@ class Remains:
     unreadable: list[int]
 
 
-def named(ground: Ground, pids: Iterable[int]) -> str:
+def named(context: Context, pids: Iterable[int]) -> str:
     """Processes for people: pid and command."""
-    command = ground.world.processes.command
+    command = context.world.processes.command
     return ", ".join(f"process {pid} ({command(pid)[:_WORDS] or 'unknown'})" for pid in pids)
 
 
@@ -52,37 +52,37 @@ def way_out(ident: str, pids: Iterable[int]) -> str:
     return f"end it, or if it is a person's and not the agent's: `fleet dispatches settle {ident} {said}`"
 
 
-def look(ground: Ground, row: Row, census: Census | None = None) -> Remains:
+def look(context: Context, row: Row, census: Census | None = None) -> Remains:
     """Who is left. For a decision take no census that is older than the proof of the agent's death."""
-    groups = _groups(ground, row)
+    groups = _groups(context, row)
     for _ in range(_LOOKS):
-        census = census or ground.world.processes.census()
-        found = _look(ground, row, groups, census)
-        if found.ours or all(pid in census.entries for pid in _inside(ground, groups)):
+        census = census or context.world.processes.census()
+        found = _look(context, row, groups, census)
+        if found.ours or all(pid in census.entries for pid in _inside(context, groups)):
             break
         census = None  # somebody was forked meanwhile
     return found
 
 
-def _look(ground: Ground, row: Row, groups: list[Claim], census: Census) -> Remains:
-    process = _process(ground, row)
-    pids = _ours(ground, row, process, groups, census)
+def _look(context: Context, row: Row, groups: list[Claim], census: Census) -> Remains:
+    process = _process(context, row)
+    pids = _ours(context, row, process, groups, census)
     ours = [census.identity(pid) for pid in pids]
-    alive = [who for who in ours if ground.world.processes.life(who) == "alive"]
-    if process is None or row["slug"] is None or row["kind"] == "finisher" or _is_confined(ground, process, groups):
+    alive = [who for who in ours if context.world.processes.life(who) == "alive"]
+    if process is None or row["slug"] is None or row["kind"] == "finisher" or _is_confined(context, process, groups):
         return Remains(ours=alive, strangers=[], unreadable=[])
-    tree = f"{ground.world.home}/{paths.worktree(row['project'], row['slug'])}"
+    tree = f"{context.world.home}/{paths.worktree(row['project'], row['slug'])}"
     found, closed = census.working_in(tree, since=process, server=Identity.parse(row["server"] or ""))
-    known = {*pids, *(excused(ground, row, census) if found else ())}
+    known = {*pids, *(excused(context, row, census) if found else ())}
     return Remains(ours=alive, strangers=[pid for pid in found if pid not in known], unreadable=closed)
 
 
-def _is_confined(ground: Ground, process: Identity, groups: list[Claim]) -> bool:
+def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bool:
     """Whether the agent was in its control group before it began, and that group would be seen from here.
 
     Only who writes into cgroup.procs, or asks a service to start something, gets a process out of it; that is not looked for.
     """
-    view = ground.world.cgroups.view()
+    view = context.world.cgroups.view()
     return any(claim.data.get("joined") == str(process) and claim.data.get("view") == view for claim in groups)
 
 
@@ -91,30 +91,30 @@ def excusing(ident: str) -> str:
     return f"excuse processes in the worktree of {ident}"
 
 
-def excused(ground: Ground, row: Row, census: Census) -> list[int]:
+def excused(context: Context, row: Row, census: Census) -> list[int]:
     """Processes of which a person has said that they are not the dispatch's, and whoever descends from them."""
-    said = ground.store.read(lambda rows: rows.all(q.OPERATIONS_BY_WHY, dispatch=row["id"], why=excusing(row["id"])))
+    said = context.store.read(lambda rows: rows.all(q.OPERATIONS_BY_WHY, dispatch=row["id"], why=excusing(row["id"])))
     whom = [Identity.parse(text) for each in said for text in json.loads(each["what"]).get("not_ours", [])]
     return census.with_descendants(who.pid for who in whom if who is not None and census.has(who))
 
 
-def _process(ground: Ground, row: Row) -> Identity | None:
+def _process(context: Context, row: Row) -> Identity | None:
     """The agent's process; None when it was never launched, or in another boot or room: there nobody of it is left."""
     process = Identity.parse(row["process"] or "")
-    return process if process is not None and process.boot == ground.world.host.boot else None
+    return process if process is not None and process.boot == context.world.host.boot else None
 
 
-def _ours(ground: Ground, row: Row, process: Identity | None, groups: list[Claim], census: Census) -> list[int]:
+def _ours(context: Context, row: Row, process: Identity | None, groups: list[Claim], census: Census) -> list[int]:
     proven = census.marked(row["id"])
     if process is not None:
         proven |= census.in_session(process) if row["kind"] != "finisher" else set()
         proven |= {who.pid for who in _recorded(row) if census.has(who)}
-        proven |= {pid for pid in _inside(ground, groups) if pid in census.entries}
+        proven |= {pid for pid in _inside(context, groups) if pid in census.entries}
         proven |= {process.pid} if census.has(process) else set()
     return [
         pid
         for pid in census.with_descendants(proven)
-        if pid != ground.world.processes.me().pid and not census.is_fleets(pid)
+        if pid != context.world.processes.me().pid and not census.is_fleets(pid)
     ]
 
 
@@ -123,35 +123,35 @@ def _recorded(row: Row) -> list[Identity]:
     return [who for who in found if who is not None]
 
 
-def _groups(ground: Ground, row: Row) -> list[Claim]:
+def _groups(context: Context, row: Row) -> list[Claim]:
     """The control groups that a dispatch holds: one, where the system has it."""
-    claims = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
+    claims = context.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
     return [Claim.of(each) for each in claims if each["kind"] == "cgroup" and each["state"] != "released"]
 
 
-def _inside(ground: Ground, groups: list[Claim]) -> list[int]:
-    return [pid for claim in groups for pid in ground.world.cgroups.members(claim.name)]
+def _inside(context: Context, groups: list[Claim]) -> list[int]:
+    return [pid for claim in groups for pid in context.world.cgroups.members(claim.name)]
 
 
-def record(ground: Ground, row: Row, census: Census | None = None, *, lasting: float = 0) -> None:
+def record(context: Context, row: Row, census: Census | None = None, *, lasting: float = 0) -> None:
     """Write down the descendants of a living agent that neither mark nor session would prove to be its own later.
 
     Lasting: only those that have lived for so many seconds. Whoever looks all the time need not write down each short command.
     """
-    process = _process(ground, row)
-    if process is None or row["kind"] == "finisher" or ground.world.processes.life(process) != "alive":
+    process = _process(context, row)
+    if process is None or row["kind"] == "finisher" or context.world.processes.life(process) != "alive":
         return
-    census = census or ground.world.processes.census()
+    census = census or context.world.processes.census()
     hidden = [
         census.identity(pid)
-        for pid in _ours(ground, row, process, _groups(ground, row), census)
+        for pid in _ours(context, row, process, _groups(context, row), census)
         if pid != process.pid
         and census.age(pid) >= lasting
         and (census.entries[pid].session != process.pid or census.mark(pid) != row["id"])
     ]
     known = _recorded(row)
     if any(who not in known for who in hidden):
-        ground.commit(_record(row, [*hidden, *(who for who in known if census.has(who))]))
+        context.commit(_record(row, [*hidden, *(who for who in known if census.has(who))]))
 
 
 def _record(row: Row, whom: list[Identity]) -> Change:

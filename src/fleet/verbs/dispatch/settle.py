@@ -28,7 +28,7 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.tmux import Listing, Pane
 
 LOG_BYTES = 2_000_000
@@ -41,7 +41,7 @@ _BETWEEN_LOOKS = 0.02
 
 
 def settle(
-    ground: Ground, ident: str, *, listing: Listing | None = None, why: str = "", undo: bool = False
+    context: Context, ident: str, *, listing: Listing | None = None, why: str = "", undo: bool = False
 ) -> dict[str, Any]:
     """End a dispatch if its death is proven, and reclaim what it held; else say why not.
 
@@ -49,66 +49,66 @@ def settle(
     """
     for _ in range(_TRIES):
         try:
-            row = ground.dispatch(ident)
+            row = context.dispatch(ident)
         except NoSuchDispatch:
-            return _settled_before(ground, ident)
-        seen = None if undo and is_pending(row) else look_at_end(ground, row, listing)
+            return _settled_before(context, ident)
+        seen = None if undo and is_pending(row) else look_at_end(context, row, listing)
         if seen is not None and seen.condition != "ended" and not may_settle(seen):
             who = {"strangers": seen.strangers, "way": seen.way} if seen.strangers else {}
             return {"id": ident, "settled": False, "why": seen.why} | who
-        state = _ended(ground, row, why)
+        state = _ended(context, row, why)
         if state:
-            return {"id": ident, "settled": True, "exec_state": state, "left": reclaim(ground, ident)}
+            return {"id": ident, "settled": True, "exec_state": state, "left": reclaim(context, ident)}
     return {"id": ident, "settled": False, "why": CHANGED}
 
 
-def _settled_before(ground: Ground, ident: str) -> dict[str, Any]:
+def _settled_before(context: Context, ident: str) -> dict[str, Any]:
     """Somebody else was faster, and its journal is in the archive."""
-    journal = archived(ground, ident)
+    journal = archived(context, ident)
     if journal is None:
         raise NoSuchDispatch(dispatch=ident)
     return {"id": ident, "settled": True, "exec_state": journal["exec_state"], "left": []}
 
 
-def _ended(ground: Ground, row: Row, why: str) -> str:
+def _ended(context: Context, row: Row, why: str) -> str:
     """What it has ended as; empty when it changed meanwhile."""
     if not is_unfinished(row):
         return str(row["exec_state"])
-    pane = _last_look(ground, row)
-    _keep_output(ground, row, pane)
-    work = _work(ground, row)
-    found = outcome(_evidence(ground, row, pane, why, work))
-    return found.exec_state if ground.commit(_end(row, found, pane, ground, work))["settled"] else ""
+    pane = _last_look(context, row)
+    _keep_output(context, row, pane)
+    work = _work(context, row)
+    found = outcome(_evidence(context, row, pane, why, work))
+    return found.exec_state if context.commit(_end(row, found, pane, context, work))["settled"] else ""
 
 
-def kept_worktree(ground: Ground, ident: str) -> WorktreeBusy | None:
+def kept_worktree(context: Context, ident: str) -> WorktreeBusy | None:
     """The refusal that whoever needs the worktree of a dead agent gets, if a process keeps it that fleet cannot attribute."""
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
     if row is None or not is_in_flight(row) or row["slug"] is None:
         return None
-    found = look_at_end(ground, row)
+    found = look_at_end(context, row)
     if not found.strangers:
         return None
     return WorktreeBusy(project=row["project"], slug=row["slug"], who=found.strangers, way=found.way)
 
 
-def _last_look(ground: Ground, row: Row) -> Pane | None:
+def _last_look(context: Context, row: Row) -> Pane | None:
     """The pane as tmux leaves it, with its exit status.
 
     tmux notices a death a moment later than the kernel; and before 3.5 it sometimes loses the signal that tells it, and never
     notices. So it is told again, for a bounded time.
     """
     for _ in range(_LOOKS):
-        listing = ground.world.tmux.listing()
+        listing = context.world.tmux.listing()
         pane = listing.pane_of(row["id"])
         if pane is None or pane.status is not None or listing.server is None or not is_in_flight(row):
             return pane
-        ground.world.processes.signal(listing.server, signal.SIGCHLD)
-        ground.world.clock.wait(_BETWEEN_LOOKS)
+        context.world.processes.signal(listing.server, signal.SIGCHLD)
+        context.world.clock.wait(_BETWEEN_LOOKS)
     return pane
 
 
-def _evidence(ground: Ground, row: Row, pane: Pane | None, why: str, work: str | None) -> Evidence:
+def _evidence(context: Context, row: Row, pane: Pane | None, why: str, work: str | None) -> Evidence:
     process = Identity.parse(row["process"] or "")
     return Evidence(
         launched=is_in_flight(row),
@@ -117,51 +117,51 @@ def _evidence(ground: Ground, row: Row, pane: Pane | None, why: str, work: str |
         exit_status=pane.status if pane and pane.dead else None,
         asked_for=row["asked_for"],
         asked_reason=row["asked_reason"],
-        other_boot=process is not None and process.boot != ground.world.host.boot,
-        work=_has_work(ground, row, work),
+        other_boot=process is not None and process.boot != context.world.host.boot,
+        work=_has_work(context, row, work),
         why_not_launched=why or "it was never launched",
     )
 
 
-def _work(ground: Ground, row: Row) -> str | None:
+def _work(context: Context, row: Row) -> str | None:
     """Return the commit that the task's branch is at now that its agent is dead; None when there is none, or git does not say."""
     if row["slug"] is None:
         return None
     branch = task_branch(row["slug"])
     try:
-        return ground.world.git.branches(ground.project(row["project"])["path"], branch).get(branch)
+        return context.world.git.branches(context.project(row["project"])["path"], branch).get(branch)
     except GitRefused:
         return None
 
 
-def _has_work(ground: Ground, row: Row, work: str | None) -> bool:
+def _has_work(context: Context, row: Row, work: str | None) -> bool:
     """New commits on the task's branch, or artifacts that this dispatch registered."""
     if row["slug"] is None:
         return False
-    made = ground.store.read(lambda rows: rows.all(q.TASK_ARTIFACTS, project=row["project"], slug=row["slug"]))
+    made = context.store.read(lambda rows: rows.all(q.TASK_ARTIFACTS, project=row["project"], slug=row["slug"]))
     if any(each["actor"] == row["id"] for each in made):
         return True
-    repository = ground.project(row["project"])["path"]
-    return bool(row["base"] and work and ground.world.git.commits(repository, row["base"], work))
+    repository = context.project(row["project"])["path"]
+    return bool(row["base"] and work and context.world.git.commits(repository, row["base"], work))
 
 
-def _keep_output(ground: Ground, row: Row, pane: Pane | None) -> None:
+def _keep_output(context: Context, row: Row, pane: Pane | None) -> None:
     """What the agent showed goes into a file before its session goes."""
     if pane is None:
         return
-    text = ground.world.tmux.capture(pane, history=True)
+    text = context.world.tmux.capture(pane, history=True)
     if text is not None:
         kept = "\n".join(line.rstrip() for line in text.rstrip().splitlines())
         text = escapes.tail(f"{kept}\n", LOG_BYTES) if kept else ""
-        ground.world.files.publish(paths.log(row["id"]), text.encode())
+        context.world.files.publish(paths.log(row["id"]), text.encode())
 
 
-def _end(row: Row, found: Outcome, pane: Pane | None, ground: Ground, work: str | None) -> Change:
+def _end(row: Row, found: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change:
     ident = row["id"]
     status = pane.status if pane and pane.dead else None
-    most = ground.setting("limits.failed_spawns")
-    cooldown = duration(ground.setting("spawn_cooldown"))
-    review = ground.setting("review", row["project"])
+    most = context.setting("limits.failed_spawns")
+    cooldown = duration(context.setting("spawn_cooldown"))
+    review = context.setting("review", row["project"])
 
     def write(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])

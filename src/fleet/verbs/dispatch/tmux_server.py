@@ -13,29 +13,29 @@ from fleet.store.transaction import Change
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def server(ground: Ground) -> Identity:
+def server(context: Context) -> Identity:
     """The tmux server to use: the one of the last dispatch while it lives; making the session tells whether it still answers."""
-    last = ground.store.read(
-        lambda rows: rows.one(q.LAST_SERVER, socket=ground.world.tmux.socket, home=ground.world.record.id)
+    last = context.store.read(
+        lambda rows: rows.one(q.LAST_SERVER, socket=context.world.tmux.socket, home=context.world.record.id)
     )
     known = Identity.parse(last["server"]) if last else None
-    life = ground.world.processes.life(known)
-    if known is not None and life == "alive" and os.path.exists(ground.world.tmux.socket):
+    life = context.world.processes.life(known)
+    if known is not None and life == "alive" and os.path.exists(context.world.tmux.socket):
         return known
-    gate = ground.world.gate("tmux")
+    gate = context.world.gate("tmux")
     gate.take(wait=60)
     try:
         if known is not None and life == "alive":
-            return ground.world.tmux.recalled(known)
-        return ground.world.tmux.ensure_server()
+            return context.world.tmux.recalled(known)
+        return context.world.tmux.ensure_server()
     finally:
         gate.give()
 
 
-def note_server(ground: Ground, claim: Claim) -> None:
+def note_server(context: Context, claim: Claim) -> None:
     """A session was made on another server than its intent said, because that one had gone: write down on which."""
 
     def work(tx: Tx) -> Row:
@@ -46,4 +46,4 @@ def note_server(ground: Ground, claim: Claim) -> None:
         tx.run(q.MOVE_TO_SERVER, id=claim.dispatch, server=claim.data["server"], at=tx.at)
         return {"moved": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=data, at=tx.at)}
 
-    ground.commit(Change(f"{claim}: its server is another one now", work))
+    context.commit(Change(f"{claim}: its server is another one now", work))

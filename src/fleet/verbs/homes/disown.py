@@ -27,27 +27,27 @@ from fleet.world.home import home_record
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _EVENT = {"pending": "settled_failed", "in_flight": "settled_blocked"}
 
 
-def disown(ground: Ground, ident: str, reason: str) -> dict[str, Any]:
+def disown(context: Context, ident: str, reason: str) -> dict[str, Any]:
     """End a dispatch, or take over an ended one or a job, of a home or machine that is no more."""
-    job = ground.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=ident))
+    job = context.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=ident))
     if job is not None:
-        _refuse_home_here(ground, ident, job)
-        return ground.commit(_take_over_job(ground, job, reason))
-    row = ground.dispatch(ident)
-    _refuse_alive(ground, row)
-    plan = _plan(ground, row)
-    _refuse_home_here(ground, ident, row, stuck=bool(plan))
-    return ground.commit(_disown(ground, row, plan, reason))
+        _refuse_home_here(context, ident, job)
+        return context.commit(_take_over_job(context, job, reason))
+    row = context.dispatch(ident)
+    _refuse_alive(context, row)
+    plan = _plan(context, row)
+    _refuse_home_here(context, ident, row, stuck=bool(plan))
+    return context.commit(_disown(context, row, plan, reason))
 
 
-def _refuse_alive(ground: Ground, row: Row) -> None:
+def _refuse_alive(context: Context, row: Row) -> None:
     """Refuse what is seen to live: its process, anything that carries its id, its session."""
-    ident, processes = row["id"], ground.world.processes
+    ident, processes = row["id"], context.world.processes
     who = Identity.parse(row["process"] or row["spawner"] or "")
     unfinished = is_unfinished(row)
     alive = [who] if who is not None and unfinished and processes.may_live(who) else []
@@ -56,79 +56,79 @@ def _refuse_alive(ground: Ground, row: Row) -> None:
         pids = ", ".join(str(each.pid) for each in dict.fromkeys(alive))
         advice = f"end it first, with `fleet kill {ident} --reason TEXT` in its own home"
         raise NotDisowned(dispatch=ident, why=f"it is alive here: process {pids}", advice=advice)
-    pane = ground.world.tmux.listing().pane_of(row["id"])
+    pane = context.world.tmux.listing().pane_of(row["id"])
     if pane is not None and not pane.dead:
         raise NotDisowned(dispatch=ident, why="its tmux session is here", advice=f"`fleet attach {ident}` shows it")
 
 
-def _refuse_home_here(ground: Ground, ident: str, row: Row, *, stuck: bool = False) -> None:
+def _refuse_home_here(context: Context, ident: str, row: Row, *, stuck: bool = False) -> None:
     """Refuse what can be judged: by this home, or by another one that is on this machine.
 
     Stuck: an ended dispatch of this home holds something of which nothing can be proven here.
     """
-    if is_own(ground, row):
+    if is_own(context, row):
         who = Identity.parse(row.get("process") or row.get("spawner") or "")
-        unknown = ground.world.processes.life(who) == "unknown" and who is not None
+        unknown = context.world.processes.life(who) == "unknown" and who is not None
         if unknown if row.get("exec_state") and is_unfinished(row) else stuck:
             return
         advice = f"`fleet kill {ident} --reason TEXT` ends it, `fleet clean` lets go of what it held"
         raise NotDisowned(dispatch=ident, why="it is this home's, and can be judged here", advice=advice)
-    place = _home_here(ground, row)
+    place = _home_here(context, row)
     if place:
         raise NotDisowned(
             dispatch=ident, why=f"its home {place} is on this machine", advice=f"act there, with FLEET_HOME={place}"
         )
 
 
-def _home_here(ground: Ground, row: Row) -> str:
+def _home_here(context: Context, row: Row) -> str:
     """The path of its home, if that is on this machine; else empty."""
-    known = ground.store.read(lambda rows: rows.one(q.HOME_BY_ID, id=row.get("home") or ""))
+    known = context.store.read(lambda rows: rows.one(q.HOME_BY_ID, id=row.get("home") or ""))
     if known is None:
         socket = row.get("tmux_socket") or ""
-        same = row.get("home") is None and row.get("host") == ground.world.host.id
+        same = row.get("home") is None and row.get("host") == context.world.host.id
         return os.path.dirname(socket) if same and os.path.lexists(socket) else ""
-    if known["machine"] != ground.world.host.machine:
+    if known["machine"] != context.world.host.machine:
         return ""
     record = home_record.read(known["path"])
     return str(known["path"]) if record is not None and record.id == known["id"] else ""
 
 
-def _plan(ground: Ground, row: Row) -> list[tuple[Claim, str]]:
+def _plan(context: Context, row: Row) -> list[tuple[Claim, str]]:
     """What becomes of each claim: given up as a row, or, if it is of this home, freed from hands that nobody can judge."""
-    held = ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
+    held = context.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
     place = {"project": row["project"], "slug": row["slug"] or ""}
-    bundle = ground.store.read(lambda rows: rows.one(q.BUNDLE_OF, **place))
+    bundle = context.store.read(lambda rows: rows.one(q.BUNDLE_OF, **place))
     if bundle is not None and bundle["owner"] == row["id"]:
-        held += ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place))
+        held += context.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place))
     claims = [claim for claim in map(Claim.of, held) if claim.state != "released"]
-    return [(claim, what) for claim in claims if (what := _step_of(ground, claim))]
+    return [(claim, what) for claim in claims if (what := _step_of(context, claim))]
 
 
-def _step_of(ground: Ground, claim: Claim) -> str:
-    if not is_own(ground, claim):
+def _step_of(context: Context, claim: Claim) -> str:
+    if not is_own(context, claim):
         return "given up"
-    if claim.kind == "tmux_session" and KINDS[claim.kind].look(claim, ground.world) == "unknown":
+    if claim.kind == "tmux_session" and KINDS[claim.kind].look(claim, context.world) == "unknown":
         return "given up"
-    unknown = claim.who is not None and ground.world.processes.life(claim.who) == "unknown"
+    unknown = claim.who is not None and context.world.processes.life(claim.who) == "unknown"
     return "freed" if unknown else ""
 
 
-def _disown(ground: Ground, row: Row, plan: list[tuple[Claim, str]], reason: str) -> Change:
-    ident, settings = row["id"], ground.settings(None)
+def _disown(context: Context, row: Row, plan: list[tuple[Claim, str]], reason: str) -> Change:
+    ident, settings = row["id"], context.settings(None)
     most, cooldown = settings["limits.failed_spawns"].value, duration(settings["spawn_cooldown"].value)
-    was = owner_of(ground, row)
+    was = owner_of(context, row)
 
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.dispatch = ident
-        note_home(tx, ground.world)
+        note_home(tx, context.world)
         state = _end(tx, row, f"{INTERRUPTED}: disowned: {reason}", (most, cooldown))
         for claim, what in plan:
             if what == "given up":
                 tx.run(q.STEP_CLAIM, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
             else:
                 tx.run(q.CLEAR_ACTOR, id=claim.id, was=claim.actor, at=tx.at)
-        world = ground.world
+        world = context.world
         tx.run(
             q.TAKE_OVER_DISPATCH, id=ident, home=world.record.id, host=world.host.id, socket=world.tmux.socket, at=tx.at
         )
@@ -153,17 +153,17 @@ def _end(tx: Tx, row: Row, why: str, spawns: tuple[int, int]) -> str:
     return found.exec_state
 
 
-def _take_over_job(ground: Ground, job: Row, reason: str) -> Change:
-    was = owner_of(ground, job)
-    held = ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=job["id"]))
-    claims = [claim for claim in map(Claim.of, held) if not is_own(ground, claim)]
+def _take_over_job(context: Context, job: Row, reason: str) -> Change:
+    was = owner_of(context, job)
+    held = context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=job["id"]))
+    claims = [claim for claim in map(Claim.of, held) if not is_own(context, claim)]
 
     def work(tx: Tx) -> Row:
         tx.about(job["project"])
-        note_home(tx, ground.world)
+        note_home(tx, context.world)
         for claim in claims:
             tx.run(q.STEP_CLAIM, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
-        tx.run(q.TAKE_OVER_JOB, id=job["id"], home=ground.world.record.id, at=tx.at)
+        tx.run(q.TAKE_OVER_JOB, id=job["id"], home=context.world.record.id, at=tx.at)
         tx.note(job=job["id"], disowned=was, reason=reason)
         return {"id": job["id"], "exec_state": job["state"], "was": was, "claims": [str(each) for each in claims]}
 

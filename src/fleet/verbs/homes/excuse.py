@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.process.census import Census
 
 
-def excuse(ground: Ground, ident: str, pids: Sequence[int]) -> dict[str, Any]:
+def excuse(context: Context, ident: str, pids: Sequence[int]) -> dict[str, Any]:
     """Record that processes which keep the worktree of a dispatch are not the dispatch's. All of them, or none."""
-    row = ground.dispatch(ident)
-    refuse_foreign(ground, f"dispatch {ident}", row)
-    census = ground.world.processes.census()
-    excused = remaining.excused(ground, row, census)
-    found = remaining.look(ground, row, census)
+    row = context.dispatch(ident)
+    refuse_foreign(context, f"dispatch {ident}", row)
+    census = context.world.processes.census()
+    excused = remaining.excused(context, row, census)
+    found = remaining.look(context, row, census)
     new = [pid for pid in dict.fromkeys(pids) if pid not in excused]
     for pid in new:
         why = _why_not(row, pid, found, census)
         if why:
             raise NotExcused(pid=pid, dispatch=ident, why=why)
     whom = {str(census.identity(pid)): ps.command(pid) for pid in new}
-    return ground.commit(_excuse(row, whom)) if whom else {"id": ident, "not_ours": []}
+    return context.commit(_excuse(row, whom)) if whom else {"id": ident, "not_ours": []}
 
 
 def _why_not(row: Row, pid: int, found: remaining.Remains, census: Census) -> str:

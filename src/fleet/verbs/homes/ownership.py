@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fleet.store.transaction import Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.world import World
 
     Row = Mapping[str, Any]
 
 
-def is_own(ground: Ground, row: Row | Claim) -> bool:
+def is_own(context: Context, row: Row | Claim) -> bool:
     """Whether this home made it. Rows from before homes were recorded: those of this host and tmux socket."""
     home, host, socket = _place_of(row)
-    if host is not None and host != ground.world.host.id:
+    if host is not None and host != context.world.host.id:
         return False
-    return home == ground.world.record.id if home is not None else socket in {None, ground.world.tmux.socket}
+    return home == context.world.record.id if home is not None else socket in {None, context.world.tmux.socket}
 
 
 def _place_of(row: Row | Claim) -> tuple[str | None, str | None, str | None]:
@@ -34,44 +34,44 @@ def _place_of(row: Row | Claim) -> tuple[str | None, str | None, str | None]:
     return row.get("home"), row.get("host"), row.get("tmux_socket")
 
 
-def why_foreign(ground: Ground, row: Row | Claim) -> str:
+def why_foreign(context: Context, row: Row | Claim) -> str:
     """Whose it is, when it is not this home's; else empty."""
-    if is_own(ground, row):
+    if is_own(context, row):
         return ""
-    return f"it belongs to {owner_of(ground, row)}, and this is {this_home(ground)}"
+    return f"it belongs to {owner_of(context, row)}, and this is {this_home(context)}"
 
 
-def owner_of(ground: Ground, row: Row | Claim) -> str:
+def owner_of(context: Context, row: Row | Claim) -> str:
     """The home that made it, for people: its path, the machine's name, the host's id."""
     home, host, socket = _place_of(row)
-    known = ground.store.read(lambda rows: rows.one(q.HOME_BY_ID, id=home or ""))
+    known = context.store.read(lambda rows: rows.one(q.HOME_BY_ID, id=home or ""))
     if known is not None:
         return f"home {known['path']} on {known['name']} (host {host or known['host']})"
-    if home is None and host == ground.world.host.id:
+    if home is None and host == context.world.host.id:
         return f"the home with the tmux socket {socket}"
     return f"home {home} on host {host}" if home else f"host {host}"
 
 
-def this_home(ground: Ground) -> str:
+def this_home(context: Context) -> str:
     """The home that asks, in the same words."""
-    world = ground.world
+    world = context.world
     return f"home {world.record.path} on {world.host.name} (host {world.host.id})"
 
 
-def refuse_foreign(ground: Ground, what: str, row: Row | Claim, dispatch: str = "") -> None:
+def refuse_foreign(context: Context, what: str, row: Row | Claim, dispatch: str = "") -> None:
     """Raise OtherHost when it is another home's. The dispatch is the one that could be disowned."""
-    if not is_own(ground, row):
+    if not is_own(context, row):
         ident = dispatch or ((row.dispatch or row.job) if isinstance(row, Claim) else row.get("id")) or "ID"
-        raise OtherHost(what=what, made=owner_of(ground, row), here=this_home(ground), dispatch=ident)
+        raise OtherHost(what=what, made=owner_of(context, row), here=this_home(context), dispatch=ident)
 
 
-def refuse_foreign_bundle(ground: Ground, project: str, slug: str) -> None:
+def refuse_foreign_bundle(context: Context, project: str, slug: str) -> None:
     """Raise OtherHost when a task's worktree is another home's."""
     place = {"project": project, "slug": slug}
-    bundle = ground.store.read(lambda rows: rows.one(q.BUNDLE_OF, **place))
-    for each in ground.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place)):
+    bundle = context.store.read(lambda rows: rows.one(q.BUNDLE_OF, **place))
+    for each in context.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place)):
         claim = Claim.of(each)
-        refuse_foreign(ground, str(claim), claim, bundle["owner"] if bundle else "")
+        refuse_foreign(context, str(claim), claim, bundle["owner"] if bundle else "")
 
 
 def offer(ident: str) -> str:

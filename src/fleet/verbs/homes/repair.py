@@ -26,96 +26,96 @@ from fleet.world.home.tmux_socket import socket_path
 if TYPE_CHECKING:
     from fleet.errors.families import FleetError
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _FOLDERS = (paths.WORKTREES, paths.MERGES)
 _MOST = 1_000
 
 
-def show(ground: Ground) -> dict[str, Any]:
+def show(context: Context) -> dict[str, Any]:
     """What the home remembers, where it is, on which machine, and which other homes use its database."""
-    record, here = ground.world.record, os.path.realpath(ground.world.home)
-    others = ground.store.read(lambda rows: rows.all(q.OTHER_HOMES, id=record.id))
+    record, here = context.world.record, os.path.realpath(context.world.home)
+    others = context.store.read(lambda rows: rows.all(q.OTHER_HOMES, id=record.id))
     keep = ("id", "host", "machine", "name", "path")
     return record.as_document() | {
         "here": here,
-        "machine_now": ground.world.host.machine,
+        "machine_now": context.world.host.machine,
         "moved": record.path != here,
         "others": [{name: row[name] for name in keep} for row in others],
     }
 
 
-def plan(ground: Ground, moved: FleetError | None) -> dict[str, Any]:
+def plan(context: Context, moved: FleetError | None) -> dict[str, Any]:
     """What a repair would do. Refused when the home was not moved, is a copy, or something of the old place may live."""
     if moved is None:
-        raise Refused(what=f"the fleet home {ground.world.home} is where it was made; nothing is to be repaired")
+        raise Refused(what=f"the fleet home {context.world.home} is where it was made; nothing is to be repaired")
     if not isinstance(moved, HomeMoved):
         raise moved
-    living = _living(ground)
+    living = _living(context)
     if living:
         raise Refused(
-            what=f"the fleet home is not repaired while something of {ground.world.record.path} may live: "
+            what=f"the fleet home is not repaired while something of {context.world.record.path} may live: "
             f"{'; '.join(living)}; move the home back and end it there, then move it again"
         )
-    trees, lost = _trees(ground)
-    claims = [str(old) for old, _new in _moves(ground)]
-    return {"path": _here(ground), "was": ground.world.record.path, "worktrees": [path for path, _ in trees],
+    trees, lost = _trees(context)
+    claims = [str(old) for old, _new in _moves(context)]
+    return {"path": _here(context), "was": context.world.record.path, "worktrees": [path for path, _ in trees],
             "claims": claims, "left": lost, "repaired": False}  # fmt: skip
 
 
-def repair(ground: Ground, moved: FleetError | None) -> dict[str, Any]:
+def repair(context: Context, moved: FleetError | None) -> dict[str, Any]:
     """Do it."""
-    found = plan(ground, moved)
-    left = [*found["left"], *_repair_trees(ground)]
-    ground.commit(_rewrite(ground))
-    home_change.change(ground.world.home, ground.world.funnel, path=_here(ground))
+    found = plan(context, moved)
+    left = [*found["left"], *_repair_trees(context)]
+    context.commit(_rewrite(context))
+    home_change.change(context.world.home, context.world.funnel, path=_here(context))
     return found | {"left": left, "repaired": True}
 
 
-def _here(ground: Ground) -> str:
-    return os.path.realpath(ground.world.home)
+def _here(context: Context) -> str:
+    return os.path.realpath(context.world.home)
 
 
 # what may live --------------------------------------------------------------------------------------------------------
-def _living(ground: Ground) -> list[str]:
+def _living(context: Context) -> list[str]:
     """What may still work below the old path: agents, runners, sessions, and dispatches of which that cannot be told."""
-    world = ground.world
+    world = context.world
     found = [f"process {who.pid}" for who in world.processes.of_home(world.record.path)]
     listing = world.tmux.listing()
     found += [f"tmux session {pane.session}" for pane in listing.panes if not pane.dead]
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=None, ended=0))
-    found += [why for row in rows if _was_own(ground, row) and (why := _why_alive(ground, row))]
-    jobs = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=None, most=_MOST))
+    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=None, ended=0))
+    found += [why for row in rows if _was_own(context, row) and (why := _why_alive(context, row))]
+    jobs = context.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=None, most=_MOST))
     mine = [row for row in jobs if row["home"] in {None, world.record.id} and row["state"] == "running"]
-    found += [f"the runner of job {row['id']}" for row in mine if has_runner(ground, row["id"])]
+    found += [f"the runner of job {row['id']}" for row in mine if has_runner(context, row["id"])]
     locks = [name.removesuffix(".lock") for name in world.files.names(paths.EFFECT_LOCKS)]
     return found + [f"whoever is at claim {each}" for each in locks if not world.effect_lock(each).is_free()]
 
 
-def _was_own(ground: Ground, row: Row) -> bool:
+def _was_own(context: Context, row: Row) -> bool:
     """Of this home, where it was."""
     if row["home"] is not None:
-        return bool(row["home"] == ground.world.record.id)
-    return bool(row["host"] == ground.world.host.id and row["tmux_socket"] == socket_path(ground.world.record.path))
+        return bool(row["home"] == context.world.record.id)
+    return bool(row["host"] == context.world.host.id and row["tmux_socket"] == socket_path(context.world.record.path))
 
 
-def _why_alive(ground: Ground, row: Row) -> str:
+def _why_alive(context: Context, row: Row) -> str:
     who = Identity.parse(row["process"] or row["spawner"] or "")
-    life = ground.world.processes.life(who) if who is not None else "dead"
+    life = context.world.processes.life(who) if who is not None else "dead"
     if not is_unfinished(row) or life == "dead":
         return ""
     return f"dispatch {row['id']} is {life}" + (f" ({offer(row['id'])})" if life == "unknown" else "")
 
 
 # git ------------------------------------------------------------------------------------------------------------------
-def _trees(ground: Ground) -> tuple[list[tuple[str, str]], list[str]]:
+def _trees(context: Context) -> tuple[list[tuple[str, str]], list[str]]:
     """The worktrees in the home with their repositories; and those of which none is known, in words."""
-    known = {row["name"]: row["path"] for row in ground.store.read(lambda rows: rows.all(q.ALL_PROJECTS))}
-    files, found, lost = ground.world.files, [], []
+    known = {row["name"]: row["path"] for row in context.store.read(lambda rows: rows.all(q.ALL_PROJECTS))}
+    files, found, lost = context.world.files, [], []
     for project in files.names(paths.PROJECTS):
         for folder in _FOLDERS:
             for name in files.names(paths.project_folder(project, folder)):
-                path = f"{_here(ground)}/{paths.project_folder(project, folder)}/{name}"
+                path = f"{_here(context)}/{paths.project_folder(project, folder)}/{name}"
                 if project in known:
                     found.append((path, known[project]))
                 else:
@@ -123,14 +123,14 @@ def _trees(ground: Ground) -> tuple[list[tuple[str, str]], list[str]]:
     return found, lost
 
 
-def _repair_trees(ground: Ground) -> list[str]:
+def _repair_trees(context: Context) -> list[str]:
     """Tell git where they are. Those that git does not take, in words: their work is there, and is not touched."""
     left = []
-    for path, repository in _trees(ground)[0]:
-        gate = ground.world.git_gate(repository)
+    for path, repository in _trees(context)[0]:
+        gate = context.world.git_gate(repository)
         gate.take(wait=GATE_WAIT)
         try:
-            why = ground.world.git.repair_worktree(repository, path)
+            why = context.world.git.repair_worktree(repository, path)
         finally:
             gate.give()
         left += [f"{path}: {why}"] if why else []
@@ -138,33 +138,33 @@ def _repair_trees(ground: Ground) -> list[str]:
 
 
 # the store ------------------------------------------------------------------------------------------------------------
-def _moves(ground: Ground) -> list[tuple[Claim, Claim]]:
+def _moves(context: Context) -> list[tuple[Claim, Claim]]:
     """Each claim that names the old place, as it is and as it will be."""
-    world = ground.world
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.CLAIMS_BELOW, home=world.record.id, host=world.host.id))
-    pairs = ((claim, _moved(ground, claim)) for claim in map(Claim.of, rows))
+    world = context.world
+    rows = context.store.read(lambda snapshot: snapshot.all(q.CLAIMS_BELOW, home=world.record.id, host=world.host.id))
+    pairs = ((claim, _moved(context, claim)) for claim in map(Claim.of, rows))
     return [(old, new) for old, new in pairs if (old.name, old.data) != (new.name, new.data)]
 
 
-def _moved(ground: Ground, claim: Claim) -> Claim:
+def _moved(context: Context, claim: Claim) -> Claim:
     values = {name: getattr(claim, name) for name in Claim.__slots__}
-    data = {name: _renamed(ground, value) for name, value in claim.data.items()}
-    return Claim(**values | {"name": _renamed(ground, claim.name), "data": data})
+    data = {name: _renamed(context, value) for name, value in claim.data.items()}
+    return Claim(**values | {"name": _renamed(context, claim.name), "data": data})
 
 
-def _renamed(ground: Ground, value: Any) -> Any:  # noqa: ANN401 - as claims keep it
+def _renamed(context: Context, value: Any) -> Any:  # noqa: ANN401 - as claims keep it
     """A path below the old place, below the new one; the old socket as the new one; anything else as it is."""
-    old = ground.world.record.path
+    old = context.world.record.path
     if value == socket_path(old):
-        return ground.world.tmux.socket
+        return context.world.tmux.socket
     if isinstance(value, str) and value.startswith(f"{old}/"):
-        return f"{_here(ground)}{value[len(old) :]}"
+        return f"{_here(context)}{value[len(old) :]}"
     return value
 
 
-def _rewrite(ground: Ground) -> Change:
-    world, moves = ground.world, _moves(ground)
-    old, new = world.record.path, _here(ground)
+def _rewrite(context: Context) -> Change:
+    world, moves = context.world, _moves(context)
+    old, new = world.record.path, _here(context)
     place = {"home": world.record.id, "host": world.host.id}
 
     def work(tx: Tx) -> Row:

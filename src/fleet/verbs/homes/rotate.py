@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.store.transaction import Row, Store, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.files.files import Files
 
 STEP = 5_000
 _NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
 
 
-def rotate(ground: Ground, *, before: int) -> dict[str, Any]:
+def rotate(context: Context, *, before: int) -> dict[str, Any]:
     """Move every operation older than a time, but the newest, into the archive."""
-    moved = _finish_interrupted(ground)
+    moved = _finish_interrupted(context)
     made: list[str] = []
     while True:
-        rows = ground.store.read(lambda snapshot: snapshot.all(q.OPERATIONS_TO_ROTATE, before=before, most=STEP))
+        rows = context.store.read(lambda snapshot: snapshot.all(q.OPERATIONS_TO_ROTATE, before=before, most=STEP))
         if not rows:
             return {"moved": moved, "files": made}
         name = f"{rows[0]['seq']:012d}-{rows[-1]['seq']:012d}.jsonl.gz"
-        ground.world.files.publish(f"{paths.OPERATIONS}/{name}", _compressed(rows))
+        context.world.files.publish(f"{paths.OPERATIONS}/{name}", _compressed(rows))
         made.append(name)
-        moved += ground.commit(_forget(rows[0]["seq"], rows[-1]["seq"]))["forgotten"]
+        moved += context.commit(_forget(rows[0]["seq"], rows[-1]["seq"]))["forgotten"]
 
 
 def archived(files: Files) -> Iterator[Row]:
@@ -55,15 +55,15 @@ def _rows_of(files: Files, name: str) -> Iterator[Row]:
     return map(json.loads, text.split("\n")[:-1])
 
 
-def _finish_interrupted(ground: Ground) -> int:
+def _finish_interrupted(context: Context) -> int:
     """Forget what is in a file already. So no file is made that another has the name of."""
-    store, files = ground.store, ground.world.files
+    store, files = context.store, context.world.files
     oldest = store.read(lambda rows: rows.all(q.OPERATIONS_AFTER, after=0, until=FOREVER, most=1))
     moved = 0
     for name in _archives(files):
         first, last = (int(part) for part in _NAME.fullmatch(name).groups())  # type: ignore[union-attr]
         if oldest and last >= oldest[0]["seq"] and _is_kept(store, files, name, (first, last)):
-            moved += ground.commit(_forget(first, last))["forgotten"]
+            moved += context.commit(_forget(first, last))["forgotten"]
     return moved
 
 

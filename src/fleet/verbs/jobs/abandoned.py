@@ -15,24 +15,26 @@ from fleet.verbs.homes.ownership import is_own, why_foreign
 if TYPE_CHECKING:
     from fleet.model.identity import Identity
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _MOST = 1_000
 
 
-def has_runner(ground: Ground, ident: str) -> bool:
+def has_runner(context: Context, ident: str) -> bool:
     """Whether a runner has the job in hand, as its gate says. The gate itself is not touched: a runner may just want it."""
-    holder = ground.world.work_gate(f"job-{ident}", ident).holder()
-    return holder is not None and ground.world.processes.life(holder.who) != "dead"
+    holder = context.world.work_gate(f"job-{ident}", ident).holder()
+    return holder is not None and context.world.processes.life(holder.who) != "dead"
 
 
-def left_jobs(ground: Ground, project: str | None) -> list[dict[str, Any]]:
+def left_jobs(context: Context, project: str | None) -> list[dict[str, Any]]:
     """Jobs that could be resumed, as what could be resumed is shown."""
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=project, most=_MOST))
+    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=project, most=_MOST))
     left = [
         row
         for row in rows
-        if row["state"] in {"running", "paused", "failed"} and is_own(ground, row) and not has_runner(ground, row["id"])
+        if row["state"] in {"running", "paused", "failed"}
+        and is_own(context, row)
+        and not has_runner(context, row["id"])
     ]
     return [_shown(row) for row in left]
 
@@ -76,42 +78,42 @@ class Left:
         return f"{count} that its dead runner started still run: {listed}"
 
 
-def left_by_runners(ground: Ground) -> list[Left]:
+def left_by_runners(context: Context) -> list[Left]:
     """Jobs with a claim whose runner is not known to live."""
-    found = (_left(ground, claim) for claim in _claims(ground))
+    found = (_left(context, claim) for claim in _claims(context))
     return [each for each in found if each is not None]
 
 
-def left_without_claim(ground: Ground) -> list[Left]:
+def left_without_claim(context: Context) -> list[Left]:
     """Jobs whose mark is on processes though nobody claims them."""
-    claimed = {claim.job for claim in _claims(ground)}
-    found = (_unclaimed(ground, job) for job in sorted(set(ground.world.processes.marks_of_jobs()) - claimed))
+    claimed = {claim.job for claim in _claims(context)}
+    found = (_unclaimed(context, job) for job in sorted(set(context.world.processes.marks_of_jobs()) - claimed))
     return [each for each in found if each is not None]
 
 
-def _claims(ground: Ground) -> list[Claim]:
-    return [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOBS))]
+def _claims(context: Context) -> list[Claim]:
+    return [Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOBS))]
 
 
-def _left(ground: Ground, claim: Claim) -> Left | None:
+def _left(context: Context, claim: Claim) -> Left | None:
     """What the runner of a claim has left; None while it lives, or another runner has the job in hand."""
     job, runner = claim.job or "", runner_of(claim)
     shown = f"process {runner.pid}" if runner else "an unknown process"
-    if not is_own(ground, claim):
-        return Left(job=job, runner=shown, foreign=True, hands_off=why_foreign(ground, claim))
-    life = ground.world.processes.life(runner)
-    if life == "alive" or has_runner(ground, job):
+    if not is_own(context, claim):
+        return Left(job=job, runner=shown, foreign=True, hands_off=why_foreign(context, claim))
+    life = context.world.processes.life(runner)
+    if life == "alive" or has_runner(context, job):
         return None
-    whom = tuple(left_processes(claim, ground.world))
+    whom = tuple(left_processes(claim, context.world))
     hands_off = "" if life == "dead" else f"{shown}, which ran the job, cannot be judged"
     return Left(job=job, runner=shown, whom=whom, hands_off=hands_off)
 
 
-def _unclaimed(ground: Ground, job: str) -> Left | None:
+def _unclaimed(context: Context, job: str) -> Left | None:
     """Processes with the mark of a job that has no claim: a fleet without these claims has started them."""
-    if has_runner(ground, job):
+    if has_runner(context, job):
         return None
-    whom = tuple(ground.world.processes.of_job(job))
-    known = ground.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=job)) is not None
+    whom = tuple(context.world.processes.of_job(job))
+    known = context.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=job)) is not None
     hands_off = "" if known else "the job is not in the tables: was a backup restored?"
     return Left(job=job, runner="", whom=whom, hands_off=hands_off) if whom else None

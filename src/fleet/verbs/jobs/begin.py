@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.verbs.jobs.progress import Tell
     from fleet.verbs.jobs.run import Wish
     from fleet.world.files.gates import Gate
@@ -53,14 +53,14 @@ def validate(file: str) -> dict[str, Any]:
     return {"file": file, "valid": not found, "faults": [fault.as_document() for fault in found]}
 
 
-def prepare(ground: Ground, asked: Asked, environment: Mapping[str, str]) -> tuple[records.NewJob, Workflow]:
+def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> tuple[records.NewJob, Workflow]:
     """The job as it would be written down; refused when its document, engines or variables do not do."""
-    ground.project(asked.project)
+    context.project(asked.project)
     source = text_of(asked.file)
     workflow = read(source, asked.file)
     for step in workflow.agents():
-        run_step.agent_of(ground, step, asked.project)
-    ident = names.DispatchId(asked.id, "the job's id") if asked.id else names.DispatchId(ground.world.ids.dispatch())
+        run_step.agent_of(context, step, asked.project)
+    ident = names.DispatchId(asked.id, "the job's id") if asked.id else names.DispatchId(context.world.ids.dispatch())
     new = records.NewJob(
         id=ident,
         project=asked.project,
@@ -68,7 +68,7 @@ def prepare(ground: Ground, asked: Asked, environment: Mapping[str, str]) -> tup
         source=source,
         folder=os.path.dirname(os.path.abspath(asked.file)),
         parameters=_parameters(workflow, asked.told, environment),
-        home=ground.world.record.id,
+        home=context.world.record.id,
     )
     return new, workflow
 
@@ -93,44 +93,44 @@ def parts_of(workflow: Workflow) -> list[str]:
     return (["setup"] if setup else []) + (["reduce"] if workflow.reduce else [])
 
 
-def gate_of(ground: Ground, ident: str) -> Gate:
+def gate_of(context: Context, ident: str) -> Gate:
     """The gate of a job: its runner holds it for as long as it runs."""
-    return ground.world.work_gate(f"job-{ident}", ident)
+    return context.world.work_gate(f"job-{ident}", ident)
 
 
-def _refuse_other_hands(ground: Ground, job: Row, workflow: Workflow) -> None:
+def _refuse_other_hands(context: Context, job: Row, workflow: Workflow) -> None:
     """Items that are at work in worktrees are not looked for in one checkout, nor the other way round."""
     was = read(job["source"], f"the document of job {job['id']}").map.isolation
     if was == workflow.map.isolation:
         return
-    if ground.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=job["id"])):
+    if context.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=job["id"])):
         what = f"items of job {job['id']} are at work with isolation {was}; `fleet job resume {job['id']}` first, then change it"
         raise Refused(what=what)
 
 
-def run_job(ground: Ground, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> dict[str, Any]:
+def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> dict[str, Any]:
     """Write a job down and run it. One that is there under its id is run once more, with its input read anew."""
-    new, workflow = prepare(ground, asked, environment)
-    gate = gate_of(ground, new.id)
-    taken_to_resume(ground, gate, new.id, force=False)
+    new, workflow = prepare(context, asked, environment)
+    gate = gate_of(context, new.id)
+    taken_to_resume(context, gate, new.id, force=False)
     try:
-        known = ground.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=new.id))
+        known = context.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=new.id))
         if known is not None:
-            refuse_foreign(ground, f"job {new.id}", known)
-            _refuse_other_hands(ground, known, workflow)
+            refuse_foreign(context, f"job {new.id}", known)
+            _refuse_other_hands(context, known, workflow)
         change = records.create if known is None else records.renew
-        ground.commit(change(new, parts_of(workflow)))
-        return carry_on(ground, new.id, tell, wanted)
+        context.commit(change(new, parts_of(workflow)))
+        return carry_on(context, new.id, tell, wanted)
     finally:
         gate.give()
 
 
-def resume_job(ground: Ground, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> dict[str, Any]:
+def resume_job(context: Context, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> dict[str, Any]:
     """Take a job up where it was left, behind its gate; with force, whoever holds that is stopped first."""
-    refuse_foreign(ground, f"job {ident}", ground.store.read(lambda rows: records.job_of(rows, ident)))
-    gate = gate_of(ground, ident)
-    stopped = taken_to_resume(ground, gate, ident, force=force)
+    refuse_foreign(context, f"job {ident}", context.store.read(lambda rows: records.job_of(rows, ident)))
+    gate = gate_of(context, ident)
+    stopped = taken_to_resume(context, gate, ident, force=force)
     try:
-        return carry_on(ground, ident, tell, wanted) | {"stopped": str(stopped) if stopped else None}
+        return carry_on(context, ident, tell, wanted) | {"stopped": str(stopped) if stopped else None}
     finally:
         gate.give()

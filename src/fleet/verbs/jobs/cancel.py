@@ -20,29 +20,29 @@ from fleet.verbs.jobs.run import release_all, summary
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def cancel(ground: Ground, ident: str, reason: str) -> dict[str, Any]:
+def cancel(context: Context, ident: str, reason: str) -> dict[str, Any]:
     """Cancel it; a runner that has it in hand ends it at its next turn."""
-    job = ground.store.read(lambda rows: records.job_of(rows, ident))
-    refuse_foreign(ground, f"job {ident}", job)
-    ground.commit(_cancelled(ident, reason))
-    gate = gate_of(ground, ident)
+    job = context.store.read(lambda rows: records.job_of(rows, ident))
+    refuse_foreign(context, f"job {ident}", job)
+    context.commit(_cancelled(ident, reason))
+    gate = gate_of(context, ident)
     try:
         gate.take()
     except GateHeld:
-        return summary(ground, ground.store.read(lambda rows: records.job_of(rows, ident))) | {
+        return summary(context, context.store.read(lambda rows: records.job_of(rows, ident))) | {
             "left": [],
             "runner": str(gate.holder()),
         }
     try:
-        left = _end_all(ground, job)
+        left = _end_all(context, job)
     finally:
         gate.give()
-    job = ground.store.read(lambda rows: records.job_of(rows, ident))
-    write_report(ground, job)
-    return summary(ground, job) | {"left": left, "runner": None}
+    job = context.store.read(lambda rows: records.job_of(rows, ident))
+    write_report(context, job)
+    return summary(context, job) | {"left": left, "runner": None}
 
 
 def _cancelled(ident: str, reason: str) -> Change:
@@ -61,8 +61,8 @@ def _cancelled(ident: str, reason: str) -> Change:
     return Change(f"cancel job {ident}: {reason}", work)
 
 
-def _end_all(ground: Ground, job: Row) -> list[str]:
-    end_left(ground, job)
-    for row in ground.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=job["id"])):
-        attempts.stop(ground, job, row)
-    return release_all(ground, job)
+def _end_all(context: Context, job: Row) -> list[str]:
+    end_left(context, job)
+    for row in context.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=job["id"])):
+        attempts.stop(context, job, row)
+    return release_all(context, job)

@@ -12,14 +12,14 @@ from fleet.verbs.agents import failed_turns
 if TYPE_CHECKING:
     from fleet.model.jobs.workflow import Workflow
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
 class Holding:
     """What holds a job's engines back: a limit until its reset, a login until a person mends it."""
 
-    def __init__(self, ground: Ground, job: Row, workflow: Workflow) -> None:
-        self._ground = ground
+    def __init__(self, context: Context, job: Row, workflow: Workflow) -> None:
+        self._context = context
         self._project = job["project"]
         self._named = {step.engine for step in workflow.agents()}
 
@@ -28,7 +28,7 @@ class Holding:
         found = self._found()
         if not found:
             return sys.maxsize
-        now = self._ground.world.clock.now()
+        now = self._context.world.clock.now()
         return 0 if any(row["until"] is None or row["until"] > now for row in found) else 1
 
     def told(self) -> str:
@@ -40,15 +40,15 @@ class Holding:
 
     def lift(self, *, since: int) -> None:
         """An item that began at this time has passed: what was tried again works again."""
-        now = self._ground.world.clock.now()
+        now = self._context.world.clock.now()
         for row in self._found():
             if row["kind"] == "limit" and (row["until"] or 0) <= now and row["since"] < since:
-                self._ground.commit(failed_turns.lift(row["engine"]))
+                self._context.commit(failed_turns.lift(row["engine"]))
 
     def _found(self) -> list[Row]:
-        held = self._ground.store.read(lambda rows: rows.all(q.ALL_HOLDS)) if self._named else []
+        held = self._context.store.read(lambda rows: rows.all(q.ALL_HOLDS)) if self._named else []
         if not held:
             return []
-        default = self._ground.setting("engine", self._project)
+        default = self._context.setting("engine", self._project)
         used = {name or default for name in self._named}
         return [row for row in held if row["engine"] in used]

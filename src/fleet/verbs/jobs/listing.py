@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _MOST = 1_000
 _FEW = 5
 
 
-def find_job(ground: Ground, given: str) -> str:
+def find_job(context: Context, given: str) -> str:
     """The job that is meant: its id, the beginning of one, or @last."""
     if given == "@last":
-        newest = ground.store.read(lambda rows: rows.all(q.LISTED_JOBS, project=None, most=1))
+        newest = context.store.read(lambda rows: rows.all(q.LISTED_JOBS, project=None, most=1))
         found = [row["id"] for row in newest]
     else:
         plain = given if given.isalnum() else "-"
-        rows = ground.store.read(lambda snapshot: snapshot.all(q.JOBS_LIKE, prefix=f"{plain}%", most=_FEW))
+        rows = context.store.read(lambda snapshot: snapshot.all(q.JOBS_LIKE, prefix=f"{plain}%", most=_FEW))
         found = [row["id"] for row in rows]
     if not found:
         raise NoSuchJob(job=given)
@@ -47,45 +47,45 @@ def find_job(ground: Ground, given: str) -> str:
     return str(found[0])
 
 
-def find_item(ground: Ground, job: str, given: str) -> Row:
+def find_item(context: Context, job: str, given: str) -> Row:
     """The item that is meant: its id or the beginning of one."""
     plain = given if given.replace("-", "").isalnum() else "-"
-    exact = ground.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job, id=plain))
+    exact = context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job, id=plain))
     if exact is not None:
         return exact
-    found = ground.store.read(lambda rows: rows.all(q.ITEMS_LIKE, job=job, prefix=f"{plain}%", most=_FEW))
+    found = context.store.read(lambda rows: rows.all(q.ITEMS_LIKE, job=job, prefix=f"{plain}%", most=_FEW))
     if not found:
         raise NoSuchItem(job=job, item=given)
     if len(found) > 1:
         raise Ambiguous(given=given, candidates=", ".join(row["id"] for row in found))
-    return ground.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job, id=found[0]["id"])) or {}
+    return context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job, id=found[0]["id"])) or {}
 
 
-def jobs(ground: Ground, project: str | None) -> list[dict[str, Any]]:
+def jobs(context: Context, project: str | None) -> list[dict[str, Any]]:
     """Jobs, newest first."""
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=project, most=_MOST))
-    return [_document(ground, row) for row in rows]
+    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=project, most=_MOST))
+    return [_document(context, row) for row in rows]
 
 
-def job(ground: Ground, ident: str) -> dict[str, Any]:
+def job(context: Context, ident: str) -> dict[str, Any]:
     """One job: how it stands, and where its report is."""
-    row = ground.store.read(lambda rows: records.job_of(rows, ident))
-    folder = f"{ground.world.home}/{paths.job(ident)}"
+    row = context.store.read(lambda rows: records.job_of(rows, ident))
+    folder = f"{context.world.home}/{paths.job(ident)}"
     reports = {kind: f"{folder}/report.{kind}" for kind in ("html", "md")}
     there = {kind: path if os.path.exists(path) else None for kind, path in reports.items()}
     more = {
         "parameters": shown_parameters(row["source"], row["parameters"]),
         "report": there,
-        "processes": _processes(ground, ident),
+        "processes": _processes(context, ident),
     }
-    return _document(ground, row) | more
+    return _document(context, row) | more
 
 
-def _processes(ground: Ground, ident: str) -> list[dict[str, Any]]:
+def _processes(context: Context, ident: str) -> list[dict[str, Any]]:
     """What runners of the job started themselves and runs now; a dead runner's too."""
-    world, found = ground.world, []
-    for claim in open_claims(ground, ident):
-        here = is_own(ground, claim)
+    world, found = context.world, []
+    for claim in open_claims(context, ident):
+        here = is_own(context, claim)
         runner = world.processes.life(runner_of(claim)) if here else "unknown"
         for who in left_processes(claim, world) if here else ():
             item = world.processes.variable(who, "FLEET_ITEM") or None
@@ -100,22 +100,22 @@ def shown_parameters(source: str, parameters: str) -> dict[str, str]:
     return {name: value if written.get(name) == value else HIDDEN for name, value in told.items()}
 
 
-def _document(ground: Ground, row: Row) -> dict[str, Any]:
+def _document(context: Context, row: Row) -> dict[str, Any]:
     times = {
         "added_at": iso(row["added_at"]),
         "begun_at": iso(row["begun_at"]),
         "ended_at": iso_or_none(row["ended_at"]),
     }
     return (
-        summary(ground, row)
+        summary(context, row)
         | times
-        | {"actor": row["actor"], "runs": row["state"] == "running" and has_runner(ground, row["id"])}
+        | {"actor": row["actor"], "runs": row["state"] == "running" and has_runner(context, row["id"])}
     )
 
 
-def listed(ground: Ground, ident: str, state: str | None = None) -> Iterator[dict[str, Any]]:
+def listed(context: Context, ident: str, state: str | None = None) -> Iterator[dict[str, Any]]:
     """The items of a job, in their order."""
-    return (item_document(row) for row in results.pages(ground, ident, state))
+    return (item_document(row) for row in results.pages(context, ident, state))
 
 
 def item_document(row: Row) -> dict[str, Any]:
@@ -128,10 +128,10 @@ def item_document(row: Row) -> dict[str, Any]:
     )
 
 
-def item(ground: Ground, ident: str, given: str) -> dict[str, Any]:
+def item(context: Context, ident: str, given: str) -> dict[str, Any]:
     """One item with its failures and its steps."""
-    row = find_item(ground, ident, given)
-    steps = ground.store.read(lambda rows: rows.all(q.STEPS_OF_ITEM, job=ident, item=row["id"]))
+    row = find_item(context, ident, given)
+    steps = context.store.read(lambda rows: rows.all(q.STEPS_OF_ITEM, job=ident, item=row["id"]))
     history = [_with_times(each) for each in json.loads(row["history"])]
     shown = [
         {name: step[name] for name in ("attempt", "number", "title", "status", "reason")}
@@ -149,14 +149,14 @@ def _with_times(each: dict[str, Any]) -> dict[str, Any]:
     return each | {name: iso_or_none(each[name]) for name in ("started_at", "ended_at")}
 
 
-def logs(ground: Ground, ident: str, given: str | None) -> Iterator[tuple[str, str]]:
+def logs(context: Context, ident: str, given: str | None) -> Iterator[tuple[str, str]]:
     """What steps printed: of one item, or of all that were tried."""
-    wanted = find_item(ground, ident, given)["id"] if given else None
-    for name in sorted(ground.world.files.names(paths.job_step(ident)), key=_order):
+    wanted = find_item(context, ident, given)["id"] if given else None
+    for name in sorted(context.world.files.names(paths.job_step(ident)), key=_order):
         mine = name.partition(".")[0]
         if name.endswith((".log", ".out")) and wanted in {None, mine}:
             path = paths.job_step(ident, name)
-            yield name.rpartition(".")[0], ground.world.files.read(path).decode("utf-8", "replace")
+            yield name.rpartition(".")[0], context.world.files.read(path).decode("utf-8", "replace")
 
 
 def _order(name: str) -> tuple[str, int, int]:

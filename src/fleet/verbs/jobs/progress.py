@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
     Event = dict[str, Any]
     Tell = Callable[[Event], None]
@@ -23,11 +23,11 @@ _EVERY = 0.5
 class Telling:
     """What a runner says while it goes on."""
 
-    def __init__(self, ground: Ground, job: Row, tell: Tell) -> None:
-        self._ground = ground
+    def __init__(self, context: Context, job: Row, tell: Tell) -> None:
+        self._context = context
         self._job = job
         self._tell = tell
-        self._began = ground.world.clock.ticks()
+        self._began = context.world.clock.ticks()
         self._last = 0.0
         self._before: int | None = None
 
@@ -43,7 +43,7 @@ class Telling:
 
     def progress(self, *, now: bool = False) -> None:
         """Counts, rate and how long it may take; not more often than people can read."""
-        ticks = self._ground.world.clock.ticks()
+        ticks = self._context.world.clock.ticks()
         if not now and ticks - self._last < _EVERY:
             return
         self._last = ticks
@@ -51,17 +51,17 @@ class Telling:
 
     def counted(self) -> Event:
         """How far it is."""
-        counts = count(self._ground, self._job["id"])
+        counts = count(self._context, self._job["id"])
         ended = counts["done"] + counts["dead"] + counts["skipped"] + counts["parked"]
         self._before = ended if self._before is None else self._before
-        passed = self._ground.world.clock.ticks() - self._began
+        passed = self._context.world.clock.ticks() - self._began
         rate = (ended - self._before) / passed if passed > 0 else 0.0
         left = counts["total"] - ended
         head = {"event": "progress", "job": self._job["id"], **counts, "rate": round(rate, 3)}
         return head | {"eta": round(left / rate) if rate > 0 and left else (0 if not left else None)}
 
 
-def count(ground: Ground, job: str) -> dict[str, int]:
+def count(context: Context, job: str) -> dict[str, int]:
     """How many items are in each state, and in all."""
-    found = {row["state"]: row["n"] for row in ground.store.read(lambda rows: rows.all(q.COUNT_ITEMS, job=job))}
+    found = {row["state"]: row["n"] for row in context.store.read(lambda rows: rows.all(q.COUNT_ITEMS, job=job))}
     return {state: found.get(state, 0) for state in items.STATES} | {"total": sum(found.values())}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _WIDTH, _HEIGHT, _EDGE = 720, 200, 30
 _POINTS = 300
@@ -30,15 +30,15 @@ _STYLE = (
 _HEADS = ("#", "item", "state", "attempts", "took", "commit", "reason")
 
 
-def write_report(ground: Ground, job: Row) -> dict[str, str]:
+def write_report(context: Context, job: Row) -> dict[str, str]:
     """Write both, and say where they are."""
-    counts = progress.count(ground, job["id"])
+    counts = progress.count(context, job["id"])
     made = {
-        "html": escapes.text("".join(_page(ground, job, counts))).encode(),
-        "md": escapes.text("".join(_markdown(ground, job, counts))).encode(),
+        "html": escapes.text("".join(_page(context, job, counts))).encode(),
+        "md": escapes.text("".join(_markdown(context, job, counts))).encode(),
     }
     return {
-        kind: ground.world.files.publish(paths.job(job["id"], f"report.{kind}"), text) for kind, text in made.items()
+        kind: context.world.files.publish(paths.job(job["id"], f"report.{kind}"), text) for kind, text in made.items()
     }
 
 
@@ -48,8 +48,8 @@ def _line(job: Row, counts: dict[str, int]) -> str:
     return f"{job['state']}; {counts['total']} items: {said or 'none'}; begun {iso(job['added_at'])}, {age(ended - job['added_at'])}"
 
 
-def _rows(ground: Ground, job: Row) -> Iterator[tuple[str, ...]]:
-    for row in results.pages(ground, job["id"]):
+def _rows(context: Context, job: Row) -> Iterator[tuple[str, ...]]:
+    for row in results.pages(context, job["id"]):
         took = age(row["ended_at"] - row["started_at"]) if row["ended_at"] and row["started_at"] else ""
         reason = (row["reason"] or "").strip()
         label = items.label(json.loads(row["data"]))
@@ -57,24 +57,24 @@ def _rows(ground: Ground, job: Row) -> Iterator[tuple[str, ...]]:
         yield str(abs(row["number"])), label, row["state"], str(row["attempts"]), took, commit, reason
 
 
-def _page(ground: Ground, job: Row, counts: dict[str, int]) -> Iterator[str]:
+def _page(context: Context, job: Row, counts: dict[str, int]) -> Iterator[str]:
     title = html.escape(f"{job['name']} ({job['id']})")
     yield f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>\n'
     yield f"<h1>{title}</h1>\n<p>{html.escape(_line(job, counts))}</p>\n"
     if job["reason"]:
         yield f"<pre>{html.escape(job['reason'])}</pre>\n"
-    yield from _chart(ground, job)
+    yield from _chart(context, job)
     yield f"<table><tr>{''.join(f'<th>{head}</th>' for head in _HEADS)}</tr>\n"
-    for cells in _rows(ground, job):
+    for cells in _rows(context, job):
         *plain, reason = (html.escape(cell) for cell in cells)
         filled = "".join(f"<td>{cell}</td>" for cell in plain)
         yield f'<tr class="{plain[2]}">{filled}<td><pre>{reason}</pre></td></tr>\n'
     yield "</table></html>\n"
 
 
-def _chart(ground: Ground, job: Row) -> Iterator[str]:
+def _chart(context: Context, job: Row) -> Iterator[str]:
     """How many items had ended at each time, a line a state."""
-    ended = ground.store.read(lambda rows: rows.all(q.ENDED_OVER_TIME, job=job["id"]))
+    ended = context.store.read(lambda rows: rows.all(q.ENDED_OVER_TIME, job=job["id"]))
     if not ended:
         return
     first, last = job["added_at"], max(ended[-1]["ended_at"], job["added_at"] + 1)
@@ -105,11 +105,11 @@ def _place(at: int, count: int, total: int, span: tuple[int, int], tall: int) ->
     return _EDGE + wide * (at - span[0]) / (span[1] - span[0]), _HEIGHT - _EDGE - tall * count / total
 
 
-def _markdown(ground: Ground, job: Row, counts: dict[str, int]) -> Iterator[str]:
+def _markdown(context: Context, job: Row, counts: dict[str, int]) -> Iterator[str]:
     yield f"# {job['name']} ({job['id']})\n\n{_line(job, counts)}\n\n"
     if job["reason"]:
         yield "".join(f"    {line}\n" for line in job["reason"].splitlines()) + "\n"
     yield f"| {' | '.join(_HEADS)} |\n|{'---|' * len(_HEADS)}\n"
-    for cells in _rows(ground, job):
+    for cells in _rows(context, job):
         plain = (" ".join(cell.replace("|", "\\|").replace("<", "&lt;").split()) for cell in cells)
         yield f"| {' | '.join(plain)} |\n"

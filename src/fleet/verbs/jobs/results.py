@@ -13,40 +13,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _PAGE = 500
 FAILED = ("dead", "parked", "skipped")
 
 
-def pages(ground: Ground, job: str, state: str | None = None) -> Iterator[Row]:
+def pages(context: Context, job: str, state: str | None = None) -> Iterator[Row]:
     """The items of a job, a page at a time: ten thousand are never held at once."""
     after: tuple[int, str] = (-(1 << 60), "")
     while True:
         place = {"job": job, "state": state, "after": after[0], "after_id": after[1], "most": _PAGE}
-        found = ground.store.read(lambda rows: rows.all(q.ITEMS_PAGE, **place))  # noqa: B023
+        found = context.store.read(lambda rows: rows.all(q.ITEMS_PAGE, **place))  # noqa: B023
         yield from found
         if len(found) < _PAGE:
             return
         after = found[-1]["number"], found[-1]["id"]
 
 
-def of_map(ground: Ground, job: Row) -> dict[str, Any]:
+def of_map(context: Context, job: Row) -> dict[str, Any]:
     """What {map.…} stands for: two files, and two counts."""
-    folder = f"{ground.world.home}/{paths.job(job['id'])}"
-    counts = {row["state"]: row["n"] for row in ground.store.read(lambda rows: rows.all(q.COUNT_ITEMS, job=job["id"]))}
+    folder = f"{context.world.home}/{paths.job(job['id'])}"
+    counts = {row["state"]: row["n"] for row in context.store.read(lambda rows: rows.all(q.COUNT_ITEMS, job=job["id"]))}
     files = {"results": f"{folder}/results.json", "failed": f"{folder}/failed.json"}
     return files | {"total": sum(counts.values()), "done": counts.get("done", 0)}
 
 
-def write(ground: Ground, job: Row) -> None:
+def write(context: Context, job: Row) -> None:
     """Write both files, for reduce and for people."""
     for name, wanted in (("results", ("done",)), ("failed", FAILED)):
         lines = (
-            json.dumps(_told(row), ensure_ascii=False) for row in pages(ground, job["id"]) if row["state"] in wanted
+            json.dumps(_told(row), ensure_ascii=False) for row in pages(context, job["id"]) if row["state"] in wanted
         )
         text = ",\n".join(lines)
-        ground.world.files.publish(
+        context.world.files.publish(
             paths.job(job["id"], f"{name}.json"), f"[\n{text}\n]\n".encode(errors="backslashreplace")
         )
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from fleet.model.jobs.workflow import Workflow
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.verbs.jobs.progress import Tell
 
     Wish = Callable[[], bool]
@@ -47,38 +47,38 @@ class _Halt(Exception):
     """The runner is to stop here; the job is left to be resumed."""
 
 
-def carry_on(ground: Ground, ident: str, tell: Tell, wanted: Wish) -> dict[str, Any]:
+def carry_on(context: Context, ident: str, tell: Tell, wanted: Wish) -> dict[str, Any]:
     """Bring a job to its end, for whoever holds its gate; or as far as it gets."""
-    ground.commit(records.begin(ident))
-    job = ground.store.read(lambda rows: records.job_of(rows, ident))
-    runner = Runner(ground, job, read(job["source"], f"the document of job {ident}"), tell, wanted)
+    context.commit(records.begin(ident))
+    job = context.store.read(lambda rows: records.job_of(rows, ident))
+    runner = Runner(context, job, read(job["source"], f"the document of job {ident}"), tell, wanted)
     state, reason = runner.outcome()
     left = runner.left + runner.tidy(over=state == "done")
-    ground.commit(records.end(ident, state, reason))
-    job = ground.store.read(lambda rows: records.job_of(rows, ident))
+    context.commit(records.end(ident, state, reason))
+    job = context.store.read(lambda rows: records.job_of(rows, ident))
     if job["state"] == "cancelled":
-        for row in ground.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=ident)):
-            attempts.stop(ground, job, row)
-        left = runner.left + release_all(ground, job)
-    write_report(ground, job)
+        for row in context.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=ident)):
+            attempts.stop(context, job, row)
+        left = runner.left + release_all(context, job)
+    write_report(context, job)
     runner.telling.progress(now=True)
     runner.telling.job(job["state"], phase=job["phase"], reason=job["reason"])
-    return summary(ground, job) | {"left": left}
+    return summary(context, job) | {"left": left}
 
 
-def release_all(ground: Ground, job: Row) -> list[str]:
+def release_all(context: Context, job: Row) -> list[str]:
     """A job that nobody wants any more lets everything go; what is not committed goes into refs of its own."""
     place = {"project": job["project"], "job": job["id"]}
     left = []
-    for row in ground.store.read(lambda rows: rows.all(q.OPEN_TASKS_OF_JOB, **place)):
+    for row in context.store.read(lambda rows: rows.all(q.OPEN_TASKS_OF_JOB, **place)):
         item = row["slug"].removeprefix(items.slug(job["id"], ""))
-        left += merge_item.let_go(ground, job, item, status="abandoned", reason=f"job {job['id']} was cancelled")
+        left += merge_item.let_go(context, job, item, status="abandoned", reason=f"job {job['id']} was cancelled")
     return left
 
 
-def summary(ground: Ground, job: Row) -> dict[str, Any]:
+def summary(context: Context, job: Row) -> dict[str, Any]:
     """How a job stands, in few words."""
-    counts = Telling(ground, job, lambda _event: None).counted()
+    counts = Telling(context, job, lambda _event: None).counted()
     head = {name: job[name] for name in ("id", "name", "project", "state", "phase", "reason")}
     return head | {"items": {name: counts[name] for name in (*items.STATES, "total")}, "branch": job_branch(job["id"])}
 
@@ -86,17 +86,17 @@ def summary(ground: Ground, job: Row) -> dict[str, Any]:
 class Runner:
     """One runner's hold of a job."""
 
-    def __init__(self, ground: Ground, job: Row, workflow: Workflow, tell: Tell, wanted: Wish) -> None:
-        self._ground = ground
+    def __init__(self, context: Context, job: Row, workflow: Workflow, tell: Tell, wanted: Wish) -> None:
+        self._context = context
         self._job = job
         self._workflow = workflow
         self._wanted = wanted
         self._hands: InPlace | None = None
-        self._own = OwnProcesses(ground, job)
+        self._own = OwnProcesses(context, job)
         # What this runner started itself and could not end, in words.
         self.left: list[str] = []
-        self._holding = Holding(ground, job, workflow)
-        self.telling = Telling(ground, job, tell)
+        self._holding = Holding(context, job, workflow)
+        self.telling = Telling(context, job, tell)
 
     def outcome(self) -> tuple[str, str | None]:
         """Go on until the end; what state that is."""
@@ -118,8 +118,8 @@ class Runner:
 
     def _go(self) -> None:
         self.telling.job("running", phase=self._job["phase"], reason=None)
-        end_left(self._ground, self._job)
-        merge_item.ensure_branch(self._ground, self._job)
+        end_left(self._context, self._job)
+        merge_item.ensure_branch(self._context, self._job)
         self.tidy(over=False)
         if self._job["phase"] == "setup":
             self._work_off("setup")
@@ -127,31 +127,33 @@ class Runner:
         while self._job["phase"] == "map":
             self._map()
         if self._job["phase"] == "reduce":
-            results.write(self._ground, self._job)
+            results.write(self._context, self._job)
             self._work_off("reduce")
             self._step("reduce", "over")
 
     def _step(self, before: str, after: str) -> None:
-        self._ground.commit(records.phase(self._job["id"], before, after))
-        self._job = self._ground.store.read(lambda rows: records.job_of(rows, self._job["id"]))
+        self._context.commit(records.phase(self._job["id"], before, after))
+        self._job = self._context.store.read(lambda rows: records.job_of(rows, self._job["id"]))
         self.telling.job("running", phase=self._job["phase"], reason=None)
 
     def _take_in(self) -> None:
-        where = run_step.Where(home=self._ground.world.home, job=self._job["id"], project=self._job["project"], item="input",
+        where = run_step.Where(home=self._context.world.home, job=self._job["id"], project=self._job["project"], item="input",
                             attempt=1, cwd=self._tree(), folder=self._job["folder"], own=True)  # fmt: skip
-        values = run_step.values_of(self._ground, self._job, self._workflow, "input", None)
+        values = run_step.values_of(self._context, self._job, self._workflow, "input", None)
         try:
-            found = inputs.items_of(self._ground, self._workflow, where, values, inputs.Hands(self._own, self._obey))
+            found = inputs.items_of(self._context, self._workflow, where, values, inputs.Hands(self._own, self._obey))
         finally:
             self._own.release()
-        self._ground.commit(records.add_items(self._job["id"], found))
+        self._context.commit(records.add_items(self._job["id"], found))
         del found
-        self._job = self._ground.store.read(lambda rows: records.job_of(rows, self._job["id"]))
+        self._job = self._context.store.read(lambda rows: records.job_of(rows, self._job["id"]))
         self.tidy(over=False)
         self.telling.progress(now=True)
 
     def _tree(self) -> str:
-        return f"{self._ground.world.home}/{paths.worktree(self._job['project'], items.slug(self._job['id'], 'setup'))}"
+        return (
+            f"{self._context.world.home}/{paths.worktree(self._job['project'], items.slug(self._job['id'], 'setup'))}"
+        )
 
     def _map(self) -> None:
         if self._workflow.map.isolation == "none":
@@ -160,18 +162,18 @@ class Runner:
         if self._hands is not None:
             self._drop_hands()
             self._own.release()
-            merge_item.merge(self._ground, self._job, "setup", shared=True)
+            merge_item.merge(self._context, self._job, "setup", shared=True)
         self._step("map", "reduce" if self._workflow.reduce else "over")
 
     def _prepare_hands(self) -> None:
         """The one checkout: made anew if it is gone. Items that a dead runner had in hand are put back."""
         if not os.path.isdir(self._tree()):
-            self._ground.commit(records.again(self._job, "setup"))
+            self._context.commit(records.again(self._job, "setup"))
             self._work_off("setup")
-        self._hands = InPlace(self._ground, self._job, self._workflow, self._tree(), self._own.take())
+        self._hands = InPlace(self._context, self._job, self._workflow, self._tree(), self._own.take())
         lost = [row["id"] for row in self._at_work("map") if row["state"] == "running"]
         if lost:
-            self._ground.commit(records.put_back(self._job, lost, began=True))
+            self._context.commit(records.put_back(self._job, lost, began=True))
 
     def _drop_hands(self) -> None:
         if self._hands is None:
@@ -179,19 +181,19 @@ class Runner:
         dropped = self._hands.drop()
         self._hands = None
         if dropped:
-            self._ground.commit(records.put_back(self._job, dropped, began=True))
+            self._context.commit(records.put_back(self._job, dropped, began=True))
 
     # the loop -------------------------------------------------------------------------------------------------------------
     def _work_off(self, part: str) -> None:
         """Until no item of this part is left to do."""
         while True:
-            self._ground.forget()
+            self._context.forget()
             self._obey()
             self._conclude(self._looked_at(part), part)
             self._merge(part)
             started = self._start(part)
             self.telling.progress()
-            rest = self._ground.store.read(lambda rows: rows.one(q.SOONEST_ITEM, job=self._job["id"], part=part)) or {
+            rest = self._context.store.read(lambda rows: rows.one(q.SOONEST_ITEM, job=self._job["id"], part=part)) or {
                 "n": 0
             }
             if not started and not self._at_work(part):
@@ -199,12 +201,14 @@ class Runner:
                     break
                 self._wait_for(rest["at"])
             elif not started:
-                self._ground.world.clock.wait(_LOOK_SOON if self._uses_hands(part) else _LOOK_AGAIN)
+                self._context.world.clock.wait(_LOOK_SOON if self._uses_hands(part) else _LOOK_AGAIN)
         self._refuse_unfinished(part)
 
     def _wait_for(self, at: int) -> None:
-        left = max(at - self._ground.world.clock.now(), 0) / SECOND
-        self._ground.world.clock.wait(_LOOK_LATER if self._holding.room() == 0 else min(left + _LOOK_SOON, _LOOK_AGAIN))
+        left = max(at - self._context.world.clock.now(), 0) / SECOND
+        self._context.world.clock.wait(
+            _LOOK_LATER if self._holding.room() == 0 else min(left + _LOOK_SOON, _LOOK_AGAIN)
+        )
 
     def _uses_hands(self, part: str) -> bool:
         return part == "map" and self._hands is not None
@@ -212,11 +216,11 @@ class Runner:
     def _obey(self) -> None:
         if not self._wanted():
             raise _Halt(INTERRUPTED)
-        now = self._ground.store.read(lambda rows: records.job_of(rows, self._job["id"]))
+        now = self._context.store.read(lambda rows: records.job_of(rows, self._job["id"]))
         if now["state"] == "cancelled":
             self._drop_hands()
             for row in self._at_work(None):
-                attempts.stop(self._ground, self._job, row)
+                attempts.stop(self._context, self._job, row)
             raise _Halt("cancelled")
 
     def _refuse_unfinished(self, part: str) -> None:
@@ -229,10 +233,10 @@ class Runner:
             raise JobFailed(job=self._job["id"], why=why, advice=f"`fleet resume {self._job['id']}` tries it again")
 
     def _item(self, ident: str) -> Row | None:
-        return self._ground.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=self._job["id"], id=ident))
+        return self._context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=self._job["id"], id=ident))
 
     def _at_work(self, part: str | None) -> list[Row]:
-        rows = self._ground.store.read(lambda snapshot: snapshot.all(q.ITEMS_AT_WORK, job=self._job["id"]))
+        rows = self._context.store.read(lambda snapshot: snapshot.all(q.ITEMS_AT_WORK, job=self._job["id"]))
         return [row for row in rows if part in {None, row["part"]}]
 
     def _looked_at(self, part: str) -> Batch:
@@ -242,7 +246,7 @@ class Runner:
             return self._hands.look()
         found: Batch = []
         for row in self._at_work(part):
-            outcome = attempts.look(self._ground, self._job, row) if row["state"] == "running" else None
+            outcome = attempts.look(self._context, self._job, row) if row["state"] == "running" else None
             if outcome is not None:
                 found.append((self._item(row["id"]) or row, outcome, []))
         return found
@@ -252,7 +256,7 @@ class Runner:
         ended = self._without_limited(ended)
         if not ended:
             return
-        now, ids = self._ground.world.clock.now(), self._ground.world.ids
+        now, ids = self._context.world.clock.now(), self._context.world.ids
         passed = [item for item, outcome, _steps in ended if outcome.passed]
         failed = [
             item_outcome.failure(self._workflow, item, outcome, now=now, share=ids.share())
@@ -261,7 +265,7 @@ class Runner:
         ]
         steps = [row for _item, _outcome, rows in ended for row in rows]
         merge = not self._uses_hands(part)
-        self._ground.commit(records.outcomes(self._job, passed, failed, steps, merge=merge))
+        self._context.commit(records.outcomes(self._job, passed, failed, steps, merge=merge))
         for item in passed:
             self._holding.lift(since=item["started_at"])
             self.telling.item(item, "merging" if merge else "done")
@@ -274,7 +278,7 @@ class Runner:
         """Items that a usage limit ended are put back; they have not failed."""
         limited = [(item, outcome) for item, outcome, _steps in ended if outcome.signature == items.LIMIT]
         if limited:
-            self._ground.commit(records.put_back(self._job, [item["id"] for item, _outcome in limited], began=True))
+            self._context.commit(records.put_back(self._job, [item["id"] for item, _outcome in limited], began=True))
         for item, outcome in limited:
             self.telling.item(item, "waiting", f"{self._holding.told()}; {outcome.reason}")
         return [each for each in ended if each[1].signature != items.LIMIT]
@@ -282,11 +286,11 @@ class Runner:
     def _weigh(self, failed: list[records.Failure]) -> None:
         for each in failed:
             if each.state == "skipped":
-                merge_item.let_go(self._ground, self._job, each.item["id"], status="failed", reason=each.reason)
+                merge_item.let_go(self._context, self._job, each.item["id"], status="failed", reason=each.reason)
             if each.state == "dead" and self._workflow.map.on_failure == "stop":
                 why = f"item {each.item['id']} failed, and on_failure is stop: {each.reason}"
                 raise JobFailed(job=self._job["id"], why=why, advice="`fleet job dlq` shows it")
-        alike = item_outcome.most_alike(self._ground, self._job, self._workflow)
+        alike = item_outcome.most_alike(self._context, self._job, self._workflow)
         if alike:
             raise _Halt(alike)
 
@@ -296,24 +300,28 @@ class Runner:
         room = min(self._workflow.map.max_parallel if part == "map" else 1, self._holding.room()) - busy
         if room <= 0:
             return False
-        place = {"job": self._job["id"], "part": part, "now": self._ground.world.clock.now(), "most": room}
-        chosen = self._ground.store.read(lambda rows: rows.all(q.NEXT_ITEMS, **place))
+        place = {"job": self._job["id"], "part": part, "now": self._context.world.clock.now(), "most": room}
+        chosen = self._context.store.read(lambda rows: rows.all(q.NEXT_ITEMS, **place))
         if not chosen:
             return False
         tasks = not self._uses_hands(part)
-        begun = set(self._ground.commit(records.start(self._job, chosen, tasks=tasks))["started"])
+        begun = set(self._context.commit(records.start(self._job, chosen, tasks=tasks))["started"])
         for row in chosen:
             if row["id"] in begun:
                 self._begin(row, part)
         return bool(begun)
 
     def _begin(self, row: Row, part: str) -> None:
-        item = row | {"attempts": row["attempts"] + 1, "state": "running", "started_at": self._ground.world.clock.now()}
+        item = row | {
+            "attempts": row["attempts"] + 1,
+            "state": "running",
+            "started_at": self._context.world.clock.now(),
+        }
         self.telling.item(item, "running")
         if self._uses_hands(part) and self._hands:
             self._hands.start(item)
             return
-        outcome = attempts.start(self._ground, self._job, item)
+        outcome = attempts.start(self._context, self._job, item)
         if outcome is not None:
             self._conclude([(self._item(row["id"]) or item, outcome, [])], part)
 
@@ -324,23 +332,23 @@ class Runner:
 
     def _merge_one(self, row: Row) -> None:
         try:
-            commit = merge_item.merge(self._ground, self._job, row["id"])
+            commit = merge_item.merge(self._context, self._job, row["id"])
         except (NotMergeable, GitRefused) as error:
             parked = records.Failure(item=row, state="parked", reason=str(error), signature="merge", where="merge")
-            self._ground.commit(records.outcomes(self._job, [], [parked], [], merge=True))
+            self._context.commit(records.outcomes(self._job, [], [parked], [], merge=True))
             self.telling.item(row, "parked", str(error))
             return
         except Refused:
             return  # somebody moved the branch meanwhile: in the next round
-        self._ground.commit(records.finish(self._job, row["id"], commit))
+        self._context.commit(records.finish(self._job, row["id"], commit))
         self.telling.item(row, "done")
         if row["part"] == "map":
-            merge_item.let_go(self._ground, self._job, row["id"])
+            merge_item.let_go(self._context, self._job, row["id"])
 
     def tidy(self, *, over: bool) -> list[str]:
         """Worktrees of items that are over go. The one of setup stays for as long as its checkout is used."""
         job, left = self._job, []
-        rows = self._ground.store.read(
+        rows = self._context.store.read(
             lambda snapshot: snapshot.all(q.OPEN_TASKS_OF_JOB, project=job["project"], job=job["id"])
         )
         uses = not over and (
@@ -349,5 +357,5 @@ class Runner:
         for row in rows:
             item = self._item(row["slug"].removeprefix(items.slug(job["id"], "")))
             if item is not None and item["state"] in {"done", "skipped"} and not (uses and item["id"] == "setup"):
-                left += merge_item.let_go(self._ground, job, item["id"])
+                left += merge_item.let_go(self._context, job, item["id"])
         return left

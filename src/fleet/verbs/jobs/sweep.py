@@ -16,47 +16,47 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def litter(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def litter(context: Context, *, kill: bool) -> Iterator[Finding]:
     """One that has a runner is that runner's business."""
-    for row in ground.store.read(lambda rows: rows.all(q.JOB_LITTER)):
-        if not is_own(ground, row):
+    for row in context.store.read(lambda rows: rows.all(q.JOB_LITTER)):
+        if not is_own(context, row):
             continue  # the gate of another home's job is not here
-        gate = ground.world.work_gate(f"job-{row['job']}", row["job"])
+        gate = context.world.work_gate(f"job-{row['job']}", row["job"])
         try:
             gate.take()
         except GateHeld:
             continue
         try:
-            found = _let_go(ground, row, kill=kill)
+            found = _let_go(context, row, kill=kill)
         finally:
             gate.give()
         yield found
 
 
-def _let_go(ground: Ground, row: Row, *, kill: bool) -> Finding:
+def _let_go(context: Context, row: Row, *, kill: bool) -> Finding:
     job = {"id": row["job"], "project": row["project"]}
     status = "done" if row["state"] == "done" else "abandoned"
     proof = f"the item is {row['state']}, the job is {row['job_state']}, and nobody runs it"
     return acted(f"the bundle of {row['project']}/{row['slug']}", "its item is over", proof, "let it go", kill,
-                 lambda: merge_item.let_go(ground, job, row["item"], status=status))  # fmt: skip
+                 lambda: merge_item.let_go(context, job, row["item"], status=status))  # fmt: skip
 
 
-def left_running(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def left_running(context: Context, *, kill: bool) -> Iterator[Finding]:
     """What runners started themselves and left behind. Touched only when the runner is proven dead and nobody has the job in hand."""
-    for each in (*left_by_runners(ground), *left_without_claim(ground)):
+    for each in (*left_by_runners(context), *left_without_claim(context)):
         what, why = f"processes of job {each.job}", each.in_words()
         if each.hands_off:
             yield Finding(what=what, why=why, proof=each.hands_off, action="left alone", standing=True)
             continue
         proof = f"{each.runner}, which ran the job, is dead" if each.runner else "nobody holds the job's gate"
         action = "kill them and release their claim" if each.whom else "release their claim"
-        yield acted(what, why, proof, action, kill, lambda: _end(ground, each))  # noqa: B023
+        yield acted(what, why, proof, action, kill, lambda: _end(context, each))  # noqa: B023
 
 
-def _end(ground: Ground, left: Left) -> None:
+def _end(context: Context, left: Left) -> None:
     """Behind the job's gate: no runner can begin meanwhile."""
-    with ground.world.work_gate(f"job-{left.job}", left.job):
-        end_left(ground, {"id": left.job})
+    with context.world.work_gate(f"job-{left.job}", left.job):
+        end_left(context, {"id": left.job})

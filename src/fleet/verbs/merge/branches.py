@@ -16,92 +16,92 @@ from fleet.verbs.merge.recorded import refuse_missing
 from fleet.world.git.branch_in_use import branch_in_hand
 
 if TYPE_CHECKING:
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def integration_branch(ground: Ground, project: str, repository: str) -> tuple[str, str]:
+def integration_branch(context: Context, project: str, repository: str) -> tuple[str, str]:
     """The project's integration branch and its commit; made from the target if it is missing and nothing was merged into it.
 
     MergesMissing: it was deleted, and work that was merged into it is nowhere else.
     """
-    name = ground.setting("integration", project)
-    commit = ground.world.git.resolve(repository, head_ref(name))
+    name = context.setting("integration", project)
+    commit = context.world.git.resolve(repository, head_ref(name))
     if commit is not None:
         return name, commit
-    refuse_missing(ground, project)
-    target = _target_before(ground, project, repository) or target_branch(ground, project, repository)
-    start = ground.world.git.resolve(repository, head_ref(target))
+    refuse_missing(context, project)
+    target = _target_before(context, project, repository) or target_branch(context, project, repository)
+    start = context.world.git.resolve(repository, head_ref(target))
     if start is None:
         raise GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
-    gate = ground.world.git_gate(repository)
+    gate = context.world.git_gate(repository)
     gate.take(wait=60)
     try:
-        if ground.world.git.resolve(repository, head_ref(name)) is None:
-            ground.world.git.note_followed(repository, target)
-            ground.world.git.set_branch(repository, name, new=start, old="")
-        made = ground.world.git.resolve(repository, head_ref(name))
+        if context.world.git.resolve(repository, head_ref(name)) is None:
+            context.world.git.note_followed(repository, target)
+            context.world.git.set_branch(repository, name, new=start, old="")
+        made = context.world.git.resolve(repository, head_ref(name))
     finally:
         gate.give()
     if made is None:
-        why = ground.world.git.why_not_made(repository, name) or "it is not there"
+        why = context.world.git.why_not_made(repository, name) or "it is not there"
         raise GitRefused(what=f"make the branch {name}", why=why)
     return name, made
 
 
-def _target_before(ground: Ground, project: str, repository: str) -> str:
+def _target_before(context: Context, project: str, repository: str) -> str:
     """Return the branch that the integration branch was made from before, if it is still there; else empty."""
-    known = _followed(ground, project, repository)
-    return known if known and known in ground.world.git.branches(repository, known) else ""
+    known = _followed(context, project, repository)
+    return known if known and known in context.world.git.branches(repository, known) else ""
 
 
-def refuse_checked_out(ground: Ground, repository: str, branch: str) -> None:
+def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
     """Refuse to move a branch that somebody has in hand: checked out, or in the middle of a rebase or a bisect."""
-    if ground.world.git.worktrees(repository) is None:
+    if context.world.git.worktrees(repository) is None:
         raise GitRefused(what=f"say whether {branch} is checked out", why="it does not list the worktrees")
-    why = branch_in_hand(ground.world.git, repository, branch)
+    why = branch_in_hand(context.world.git, repository, branch)
     if why:
         raise Refused(what=f"{why}; check out another branch there, then try again")
 
 
-def target_branch(ground: Ground, project: str, repository: str) -> str:
+def target_branch(context: Context, project: str, repository: str) -> str:
     """The branch that the user lands work on."""
-    told = ground.setting("target", project) or ground.world.git.head_branch(repository)
+    told = context.setting("target", project) or context.world.git.head_branch(repository)
     if not told:
         raise GitRefused(what="tell the target branch", why="HEAD is detached; set target in fleet.toml")
     return str(told)
 
 
 def of_task(
-    ground: Ground, project: str, slug: str, repository: str, *, onto: str | None = None
+    context: Context, project: str, slug: str, repository: str, *, onto: str | None = None
 ) -> tuple[str, str | None, bool]:
     """The branch that a task begins at, its commit, and whether the task's own is there already; git is asked once."""
-    name, mine = onto or ground.setting("integration", project), task_branch(slug)
-    target = "" if onto else _followed(ground, project, repository)
-    found = ground.world.git.branches(repository, name, mine, *filter(None, [target]))
+    name, mine = onto or context.setting("integration", project), task_branch(slug)
+    target = "" if onto else _followed(context, project, repository)
+    found = context.world.git.branches(repository, name, mine, *filter(None, [target]))
     if not onto:
-        refuse_missing(ground, project)  # an agent would build on a branch without merged work
-    base = found.get(name) or integration_branch(ground, project, repository)[1]
+        refuse_missing(context, project)  # an agent would build on a branch without merged work
+    base = found.get(name) or integration_branch(context, project, repository)[1]
     if target and found.get(target, base) != base:
-        base = _follow_unless_merging(ground, project, repository)
+        base = _follow_unless_merging(context, project, repository)
     return name, base, mine in found
 
 
-def _follow_unless_merging(ground: Ground, project: str, repository: str) -> str:
-    gate = ground.world.project_gate(project, "merge")
+def _follow_unless_merging(context: Context, project: str, repository: str) -> str:
+    gate = context.world.project_gate(project, "merge")
     try:
         gate.take()
     except GateHeld:
-        return integration_branch(ground, project, repository)[1]
+        return integration_branch(context, project, repository)[1]
     try:
-        return follow(ground, project, repository)
+        return follow(context, project, repository)
     finally:
         gate.give()
 
 
-def follow(ground: Ground, project: str, repository: str) -> str:
+def follow(context: Context, project: str, repository: str) -> str:
     """The integration branch's commit, after it has followed its target. For whoever holds the gate of merging."""
-    name, commit = integration_branch(ground, project, repository)
-    git, target = ground.world.git, _followed(ground, project, repository)
+    name, commit = integration_branch(context, project, repository)
+    git, target = context.world.git, _followed(context, project, repository)
     tip = git.branches(repository, target).get(target) if target else None
     if tip is None or tip == commit or git.is_in(repository, commit, tip) is not True:
         return commit
@@ -109,5 +109,5 @@ def follow(ground: Ground, project: str, repository: str) -> str:
     return tip if free and git.set_branch(repository, name, new=tip, old=commit) else commit
 
 
-def _followed(ground: Ground, project: str, repository: str) -> str:
-    return str(ground.setting("target", project) or ground.world.git.followed(repository))
+def _followed(context: Context, project: str, repository: str) -> str:
+    return str(context.setting("target", project) or context.world.git.followed(repository))

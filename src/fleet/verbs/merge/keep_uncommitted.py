@@ -17,50 +17,50 @@ from fleet.verbs.resume.work_lock import gate_to_let_go
 from fleet.verbs.sweep.trash import announced
 
 if TYPE_CHECKING:
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _WAIT = 10.0
 
 
-def dirty(ground: Ground) -> list[dict[str, Any]]:
+def dirty(context: Context) -> list[dict[str, Any]]:
     """Worktrees of archived tasks that are kept, each with the reason and whether what it has can be committed to a ref."""
     return [
         {"project": claim.project, "task": claim.slug, "path": claim.name}
         | {"why": found.reason, "committable": found.committable}
-        for claim, found in _kept_claims(ground)
+        for claim, found in _kept_claims(context)
     ]
 
 
-def _kept_claims(ground: Ground) -> list[tuple[Claim, Keep]]:
-    claims = [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
-    judged = [(claim, verdict(ground, claim)) for claim in claims if is_own(ground, claim)]
+def _kept_claims(context: Context) -> list[tuple[Claim, Keep]]:
+    claims = [Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
+    judged = [(claim, verdict(context, claim)) for claim in claims if is_own(context, claim)]
     return [(claim, found) for claim, found in judged if isinstance(found, Keep)]
 
 
-def _kept(ground: Ground, project: str, slug: str, repository: str) -> str:
-    mine = [each for each in _kept_claims(ground) if (each[0].project, each[0].slug) == (project, slug)]
-    if not mine or not is_bundle_releasable(ground, project, slug):
+def _kept(context: Context, project: str, slug: str, repository: str) -> str:
+    mine = [each for each in _kept_claims(context) if (each[0].project, each[0].slug) == (project, slug)]
+    if not mine or not is_bundle_releasable(context, project, slug):
         raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
     claim, found = mine[0]
     if not found.committable:
         raise GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=found.reason)
-    half_removed.restore(claim, ground.world)  # what a removal has begun with is nobody's work
-    return ground.world.git.keep_dirty(repository, claim.name, slug)
+    half_removed.restore(claim, context.world)  # what a removal has begun with is nobody's work
+    return context.world.git.keep_dirty(repository, claim.name, slug)
 
 
-def keep(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+def keep(context: Context, project: str, slug: str) -> dict[str, Any]:
     """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle. No agent can be started in it meanwhile."""
-    repository = ground.project(project)["path"]
-    work, gate = gate_to_let_go(ground, project, slug), ground.world.git_gate(repository)
+    repository = context.project(project)["path"]
+    work, gate = gate_to_let_go(context, project, slug), context.world.git_gate(repository)
     work.take(wait=_WAIT)
     try:
         gate.take(wait=GATE_WAIT)
-        ref = _kept(ground, project, slug, repository)
+        ref = _kept(context, project, slug, repository)
     finally:
         gate.give()
         work.give()
-    left = release_bundle(ground, project, slug)
-    last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
+    left = release_bundle(context, project, slug)
+    last = context.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
     if last is not None:
-        reclaim(ground, last["id"])
-    return {"project": project, "task": slug, "ref": ref, "left": left, "aside": announced(ground, project, slug)}
+        reclaim(context, last["id"])
+    return {"project": project, "task": slug, "ref": ref, "left": left, "aside": announced(context, project, slug)}

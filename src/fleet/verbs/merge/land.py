@@ -14,22 +14,22 @@ from fleet.world.git.branch_in_use import holders
 from fleet.world.git.checkout import top_of
 
 if TYPE_CHECKING:
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.git.branch_in_use import Holder
 
 Document = dict[str, Any]
 
 
-def land(ground: Ground, project: str, *, dry: bool = False, here: str | None = None) -> Document:
+def land(context: Context, project: str, *, dry: bool = False, here: str | None = None) -> Document:
     """Move the target to the integration branch, by fast-forward.
 
     A target that somebody has in hand is moved only in the checkout that the person who asks is in (here), and only when git
     overwrites nothing of theirs. Else nothing is touched: why says why, and run is the command that lands it.
     """
-    repository, git = ground.project(project)["path"], ground.world.git
-    refuse_missing(ground, project)
-    integration, tip = integration_branch(ground, project, repository)
-    target = target_branch(ground, project, repository)
+    repository, git = context.project(project)["path"], context.world.git
+    refuse_missing(context, project)
+    integration, tip = integration_branch(context, project, repository)
+    target = target_branch(context, project, repository)
     old = git.resolve(repository, head_ref(target))
     commits = git.commits(repository, old, tip) if old else None
     if old is None or commits is None:
@@ -45,7 +45,7 @@ def land(ground: Ground, project: str, *, dry: bool = False, here: str | None = 
         what = f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
         raise Refused(what=what)
     if held:
-        return found | _land_in_hand(ground, held, found, tip, here=here)
+        return found | _land_in_hand(context, held, found, tip, here=here)
     if apart:
         what = f"{target} has commits of its own that {integration} does not have"
         raise Refused(what=f"{what}: check out {target} and run `git merge {integration}`")
@@ -54,25 +54,25 @@ def land(ground: Ground, project: str, *, dry: bool = False, here: str | None = 
     return found | {"moved": True}
 
 
-def _land_in_hand(ground: Ground, held: list[Holder], found: Document, tip: str, *, here: str | None) -> Document:
+def _land_in_hand(context: Context, held: list[Holder], found: Document, tip: str, *, here: str | None) -> Document:
     """Fast-forward in the person's own checkout if that is allowed; else say why not, and what to run."""
     holder = held[0]
     flag = "" if found["diverged"] else "--ff-only "
     run = f"git -C {shlex.quote(holder.path)} merge {flag}{found['integration']}"
-    why = _why_not_moved(ground, held, found, here=here)
+    why = _why_not_moved(context, held, found, here=here)
     if not why:
-        refused = ground.world.git.fast_forward(holder.path, tip)
+        refused = context.world.git.fast_forward(holder.path, tip)
         why = f"git refused: {refused}" if refused else ""
     return {"moved": False, "run": run, "why": why} if why else {"moved": True}
 
 
-def _why_not_moved(ground: Ground, held: list[Holder], found: Document, *, here: str | None) -> str:
+def _why_not_moved(context: Context, held: list[Holder], found: Document, *, here: str | None) -> str:
     """Why a target that somebody has in hand is not moved; empty when it may be moved in the one checkout that has it."""
     target, busy = found["target"], next((each for each in held if each.operation or each.called_bare), None)
     if busy is not None and busy.operation:
         return f"{target} is in use: {busy}; finish that first"
     if busy is not None:
         return f"{target} is {busy}; mend that first: `git -C {shlex.quote(busy.path)} config core.bare false`"
-    if here is None or len(held) > 1 or top_of(ground.world.programs, here) != os.path.realpath(held[0].path):
+    if here is None or len(held) > 1 or top_of(context.world.programs, here) != os.path.realpath(held[0].path):
         return f"{target} is {held[0]}"
     return f"{target} has commits of its own" if found["diverged"] else ""

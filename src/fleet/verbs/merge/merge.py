@@ -34,42 +34,42 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _LISTED = 5
 
 
-def merge(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+def merge(context: Context, project: str, slug: str) -> dict[str, Any]:
     """Merge the commit that a task's report and review speak of. A conflict or a red verify parks the task with the reason."""
-    with ground.world.project_gate(project, "merge"):
-        repository = ground.project(project)["path"]
-        refuse_foreign_bundle(ground, project, slug)
-        refuse_missing(ground, project)
-        integration, _tip = integration_branch(ground, project, repository)
-        base = follow(ground, project, repository)
-        state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-        tip = ground.world.git.resolve(repository, task_ref(slug))
+    with context.world.project_gate(project, "merge"):
+        repository = context.project(project)["path"]
+        refuse_foreign_bundle(context, project, slug)
+        refuse_missing(context, project)
+        integration, _tip = integration_branch(context, project, repository)
+        base = follow(context, project, repository)
+        state = context.store.read(lambda rows: tasks.state(rows, project, slug))
+        tip = context.world.git.resolve(repository, task_ref(slug))
         _refuse_unfinished(project, slug, state)
         if state["merged"] and state["archived"]:
             known = {"project": project, "task": slug, "commit": state["merged"]}
             return known | {"changed": False, "left": [], "aside": []}
-        refuse_checked_out(ground, repository, integration)
-        park_moved(ground, project, slug, state, tip)
-        if tip is None or ground.world.git.contains(repository, integration, tip):
+        refuse_checked_out(context, repository, integration)
+        park_moved(context, project, slug, state, tip)
+        if tip is None or context.world.git.contains(repository, integration, tip):
             gone = _branch_gone(slug, state) if tip is None else ""
             elsewhere = (
-                gone or astray(ground, project, slug, repository, integration) or _unsaved(ground, project, slug)
+                gone or astray(context, project, slug, repository, integration) or _unsaved(context, project, slug)
             )
             if tip is None and (state["archived"] or (state["status"] == "done" and not elsewhere)):
                 raise _without_branch(project, slug)
             if elsewhere or tip is None:
                 why = elsewhere or f"there is no branch {task_branch(slug)}"
-                park_task(ground, project, slug, state, why)
+                park_task(context, project, slug, state, why)
                 raise _unmergeable(project, slug, why)
-            order = order_for(ground, project, slug, repository, (integration, base, tip))
-            return _found_merged(ground, order, base) | {"changed": False}
-        order = order_for(ground, project, slug, repository, (integration, base, tip))
-        return _finish(ground, order, tip, state)
+            order = order_for(context, project, slug, repository, (integration, base, tip))
+            return _found_merged(context, order, base) | {"changed": False}
+        order = order_for(context, project, slug, repository, (integration, base, tip))
+        return _finish(context, order, tip, state)
 
 
 def _branch_gone(slug: str, state: Row) -> str:
@@ -80,31 +80,31 @@ def _branch_gone(slug: str, state: Row) -> str:
     return f"{task_branch(slug)} is gone; its work is at {work}: `git branch {task_branch(slug)} {work}` puts it back"
 
 
-def _found_merged(ground: Ground, order: Order, tip: str) -> dict[str, Any]:
+def _found_merged(context: Context, order: Order, tip: str) -> dict[str, Any]:
     """Record work that git finds on the integration branch: merged by a person, or by a finisher that died before it said so."""
-    ground.world.proofs.keep(order.repository, order.integration, tip)
-    return _merged(ground, order.project, order.slug or "", tip, order, made=order.work)
+    context.world.proofs.keep(order.repository, order.integration, tip)
+    return _merged(context, order.project, order.slug or "", tip, order, made=order.work)
 
 
-def park_moved(ground: Ground, project: str, slug: str, state: Row, tip: str | None) -> None:
+def park_moved(context: Context, project: str, slug: str, state: Row, tip: str | None) -> None:
     """Send a task whose branch is not at its named commit back to review: nobody has looked at what is there now."""
     try:
-        refuse_moved(ground, project, slug, state, tip)
+        refuse_moved(context, project, slug, state, tip)
     except WorkMoved as error:
-        park_task(ground, project, slug, state, str(error), stage="review")
+        park_task(context, project, slug, state, str(error), stage="review")
         raise
 
 
-def astray(ground: Ground, project: str, slug: str, repository: str, integration: str) -> str:
+def astray(context: Context, project: str, slug: str, repository: str, integration: str) -> str:
     """Why a task whose branch has nothing new is not just called merged: its agent has committed elsewhere. Empty: it has not."""
-    path = f"{ground.world.home}/{paths.worktree(project, slug)}"
-    trees = ground.world.git.worktrees(repository)
+    path = f"{context.world.home}/{paths.worktree(project, slug)}"
+    trees = context.world.git.worktrees(repository)
     if trees is None:
         raise GitRefused(what=f"say what the worktree of {slug} has", why="it does not list the worktrees")
     for tree in trees:
         if os.path.realpath(tree.path) != os.path.realpath(path) or tree.branch == task_branch(slug):
             continue
-        commits = ground.world.git.commits(repository, head_ref(integration), tree.head)
+        commits = context.world.git.commits(repository, head_ref(integration), tree.head)
         if commits is None:
             return "git does not say what its worktree has"
         if commits:
@@ -113,14 +113,14 @@ def astray(ground: Ground, project: str, slug: str, repository: str, integration
     return ""
 
 
-def _unsaved(ground: Ground, project: str, slug: str) -> str:
+def _unsaved(context: Context, project: str, slug: str) -> str:
     """The same for an agent that has committed nothing at all."""
-    path = f"{ground.world.home}/{paths.worktree(project, slug)}"
+    path = f"{context.world.home}/{paths.worktree(project, slug)}"
     if not os.path.isdir(path):
         return ""
-    if ground.world.git.is_dirty(path) is None:
+    if context.world.git.is_dirty(path) is None:
         return f"git does not say whether {path} has uncommitted work"
-    files = ground.world.git.uncommitted(path)
+    files = context.world.git.uncommitted(path)
     more = f" and {len(files) - _LISTED} more" if len(files) > _LISTED else ""
     listed = ", ".join(line[3:] for line in files[:_LISTED]) + more
     return (
@@ -142,7 +142,7 @@ def _unmergeable(project: str, slug: str, why: str) -> NotMergeable:
     return NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
-def park_task(ground: Ground, project: str, slug: str, was: Row, why: str, *, stage: str = "finisher") -> None:
+def park_task(context: Context, project: str, slug: str, was: Row, why: str, *, stage: str = "finisher") -> None:
     """Block a task with the reason, at the stage that can go on with it, so that the next one can be merged."""
 
     def work(tx: Tx) -> Row:
@@ -154,7 +154,7 @@ def park_task(ground: Ground, project: str, slug: str, was: Row, why: str, *, st
         tx.note(reason=why)
         return {"parked": same}
 
-    ground.commit(Change(f"{project}/{slug} cannot be merged", work))
+    context.commit(Change(f"{project}/{slug} cannot be merged", work))
 
 
 def _refuse_unfinished(project: str, slug: str, state: Row) -> None:
@@ -170,34 +170,34 @@ def _is_finished(state: Row) -> bool:
     return state["status"] == "done" or (state["status"] in {"in_progress", "open"} and state["stage"] == "finisher")
 
 
-def _finish(ground: Ground, order: Order, tip: str, was: Row) -> dict[str, Any]:
+def _finish(context: Context, order: Order, tip: str, was: Row) -> dict[str, Any]:
     project, slug = order.project, order.slug or ""
-    claim = intent(ground, KINDS["merge_tree"], order)
-    ground.commit(begin(ground, order, claim))
+    claim = intent(context, KINDS["merge_tree"], order)
+    context.commit(begin(context, order, claim))
     try:
-        acquire(ground, [claim], order)
-        made = merge_and_verify(ground, order, claim, tip)
-        _refuse_changed(ground, project, slug, was)
-        if not ground.world.proofs.move_and_keep(order.repository, order.integration, new=made, old=order.base or ""):
+        acquire(context, [claim], order)
+        made = merge_and_verify(context, order, claim, tip)
+        _refuse_changed(context, project, slug, was)
+        if not context.world.proofs.move_and_keep(order.repository, order.integration, new=made, old=order.base or ""):
             raise Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
     except KeyboardInterrupt:
-        ground.commit(end_finisher(order, "failed", "interrupted", was=was))
-        reclaim(ground, order.dispatch)
+        context.commit(end_finisher(order, "failed", "interrupted", was=was))
+        reclaim(context, order.dispatch)
         raise
     except (FleetError, OSError) as error:
         stage = str(error.facts["stage"]) if isinstance(error, NotMergeable) else None
-        most = ground.setting("limits.failed_spawns")
-        ground.commit(end_finisher(order, "failed", str(error), park=stage, most=most, was=was))
-        reclaim(ground, order.dispatch)
+        most = context.setting("limits.failed_spawns")
+        context.commit(end_finisher(order, "failed", str(error), park=stage, most=most, was=was))
+        reclaim(context, order.dispatch)
         raise
-    ground.commit(end_finisher(order, "done", None))
-    reclaim(ground, order.dispatch)
-    return _merged(ground, project, slug, made, order)
+    context.commit(end_finisher(order, "done", None))
+    reclaim(context, order.dispatch)
+    return _merged(context, project, slug, made, order)
 
 
-def _refuse_changed(ground: Ground, project: str, slug: str, was: Row) -> None:
+def _refuse_changed(context: Context, project: str, slug: str, was: Row) -> None:
     """What somebody decided about the task while it was being merged counts."""
-    now = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    now = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if not is_as(now, was):
         raise Refused(what=f"{project}/{slug} was changed meanwhile, it is {now['status']} now; nothing was merged")
 
@@ -207,11 +207,11 @@ def is_as(now: Row, was: Row) -> bool:
     return all(now[name] == was[name] for name in ("status", "stage", "assignee", "work"))
 
 
-def order_for(ground: Ground, project: str, slug: str, repository: str, refs: tuple[str, str, str]) -> Order:
+def order_for(context: Context, project: str, slug: str, repository: str, refs: tuple[str, str, str]) -> Order:
     """What a finisher needs made for it."""
     integration, base, work = refs
     return Order(
-        dispatch=ground.world.ids.dispatch(),
+        dispatch=context.world.ids.dispatch(),
         kind="finisher",
         project=project,
         slug=slug,
@@ -220,20 +220,20 @@ def order_for(ground: Ground, project: str, slug: str, repository: str, refs: tu
         base=base,
         work=work,
         integration=integration,
-        git_limit=duration(ground.setting("git_limit")) / SECOND,
+        git_limit=duration(context.setting("git_limit")) / SECOND,
     )
 
 
-def begin(ground: Ground, order: Order, claim: Claim) -> Change:
+def begin(context: Context, order: Order, claim: Claim) -> Change:
     """The finisher's journal: in flight at once, because its process is this one."""
-    me = str(ground.world.processes.me())
+    me = str(context.world.processes.me())
 
     def work(tx: Tx) -> Row:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
         if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
             raise Contested(what=f"the id {order.dispatch} was given out before; try again")
-        note_home(tx, ground.world)
+        note_home(tx, context.world)
         written = tx.run(
             q.ADD_DISPATCH,
             id=order.dispatch,
@@ -241,9 +241,9 @@ def begin(ground: Ground, order: Order, claim: Claim) -> Change:
             project=order.project,
             slug=order.slug,
             owner=owner(project=order.project, slug=order.slug),
-            host=ground.world.host.id,
-            home=ground.world.record.id,
-            tmux_socket=ground.world.tmux.socket,
+            host=context.world.host.id,
+            home=context.world.record.id,
+            tmux_socket=context.world.tmux.socket,
             at=tx.at,
             spawner=me,
             server=None,
@@ -264,38 +264,38 @@ def begin(ground: Ground, order: Order, claim: Claim) -> Change:
     return Change(f"merge {order.project}/{order.slug} as {order.dispatch}", work)
 
 
-def merge_and_verify(ground: Ground, order: Order, claim: Claim, work: str) -> str:
+def merge_and_verify(context: Context, order: Order, claim: Claim, work: str) -> str:
     """Merge a commit in a finisher's tree, and let the verify command pass there. Return the commit that the merge made."""
-    lock = ground.world.effect_lock(claim.id)
+    lock = context.world.effect_lock(claim.id)
     handle = lock.take()
     try:
-        conflict = ground.world.git.merge(claim.name, work, f"Merge {order.slug}", lock=handle)
+        conflict = context.world.git.merge(claim.name, work, f"Merge {order.slug}", lock=handle)
         if conflict is not None:
             why = f"conflict in {', '.join(conflict)}"
             advice = f"`fleet task retry {order.slug}` lets an agent bring it up to date"
             raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage="rebase")
-        made = merge_commit(ground, order, claim.name, work)
-        before = tree_state(ground, claim.name)
-        if _verify(ground, order, claim.name):
-            refuse_changed_tree(ground, order, claim.name, made, before)
+        made = merge_commit(context, order, claim.name, work)
+        before = tree_state(context, claim.name)
+        if _verify(context, order, claim.name):
+            refuse_changed_tree(context, order, claim.name, made, before)
     finally:
-        processes = ground.world.processes
+        processes = context.world.processes
         processes.kill_all(processes.marked(order.dispatch))  # what verify left in the background
         lock.give()
     return made
 
 
-def _verify(ground: Ground, order: Order, path: str) -> bool:
+def _verify(context: Context, order: Order, path: str) -> bool:
     """Run the verify command on the merged tree; a red one is NotMergeable. False when there is none."""
-    task = ground.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=order.project, slug=order.slug)) or {}
-    told = task.get("verify") or _verify_of_project(ground, order)
+    task = context.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=order.project, slug=order.slug)) or {}
+    told = task.get("verify") or _verify_of_project(context, order)
     if not told:
         return False
-    limit = duration(ground.setting("verify_limit", order.project)) / SECOND
+    limit = duration(context.setting("verify_limit", order.project)) / SECOND
     # It carries the finisher's mark: if that one is killed, a sweep finds what it left at work.
-    env = {**os.environ, "FLEET_HOME": ground.world.home, "FLEET_DISPATCH_ID": order.dispatch}
-    log = f"{ground.world.home}/{paths.log(order.dispatch, 'verify')}"
-    done = ground.world.programs.record("verify", ["/bin/sh", "-c", told], path=log, limit=limit, cwd=path, env=env)
+    env = {**os.environ, "FLEET_HOME": context.world.home, "FLEET_DISPATCH_ID": order.dispatch}
+    log = f"{context.world.home}/{paths.log(order.dispatch, 'verify')}"
+    done = context.world.programs.record("verify", ["/bin/sh", "-c", told], path=log, limit=limit, cwd=path, env=env)
     if not done.ok:
         output = f"{done.out}\n{done.err}".replace("\0", "").strip()
         said = f"verify is red ({told!r} gave {done.status}):\n{output}"
@@ -304,10 +304,10 @@ def _verify(ground: Ground, order: Order, path: str) -> bool:
     return True
 
 
-def _verify_of_project(ground: Ground, order: Order) -> str | None:
+def _verify_of_project(context: Context, order: Order) -> str | None:
     """The project's command. One that nobody has trusted is neither run nor skipped: the task waits for a person."""
     try:
-        found: str | None = ground.setting("verify", order.project)
+        found: str | None = context.setting("verify", order.project)
     except NotTrusted as error:
         advice = f"look at it with `fleet trust -p {order.project}`, then `fleet task retry {order.slug}`"
         why = f"its verify command is not trusted: {error}"
@@ -355,7 +355,7 @@ def _too_often(tx: Tx, order: Order, why: str, most: int) -> str | None:
 
 
 def _merged(
-    ground: Ground, project: str, slug: str, commit: str, order: Order | None = None, *, made: str = ""
+    context: Context, project: str, slug: str, commit: str, order: Order | None = None, *, made: str = ""
 ) -> dict[str, Any]:
     """Git says so: write it down, archive the task, let its worktree go.
 
@@ -372,12 +372,12 @@ def _merged(
         tx.note(merged=commit, archived=archived == 1, ready=freed)
         return {"archived": archived == 1}
 
-    ground.commit(Change(f"{project}/{slug} is merged as {commit[:12]}", work))
-    left = release_bundle(ground, project, slug)
-    last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
+    context.commit(Change(f"{project}/{slug} is merged as {commit[:12]}", work))
+    left = release_bundle(context, project, slug)
+    last = context.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
     if last is not None:
-        left = reclaim(ground, last["id"]) or left
-    aside = trash.announced(ground, project, slug)
+        left = reclaim(context, last["id"]) or left
+    aside = trash.announced(context, project, slug)
     return {"project": project, "task": slug, "commit": commit, "changed": True, "left": left, "aside": aside}
 
 
@@ -387,30 +387,30 @@ def _record(tx: Tx, project: str, slug: str, made: str, order: Order) -> None:
     tx.run(q.ADD_MERGE, seq=tx.seq, project=project, slug=slug, at=tx.at, **facts)
 
 
-def _is_merged_by_git(ground: Ground, row: Row, work: str | None) -> bool:
+def _is_merged_by_git(context: Context, row: Row, work: str | None) -> bool:
     """Whether git says that a task's commit is in the integration branch."""
-    repository = ground.project(row["project"])["path"]
-    integration = ground.setting("integration", row["project"])
-    return work is not None and ground.world.git.contains(repository, integration, work) is True
+    repository = context.project(row["project"])["path"]
+    integration = context.setting("integration", row["project"])
+    return work is not None and context.world.git.contains(repository, integration, work) is True
 
 
-def carry_on(ground: Ground, row: Row) -> None:
+def carry_on(context: Context, row: Row) -> None:
     """A finisher has died: if it had moved the branch before, its work is merged."""
     if row["kind"] != "finisher":
         return
     project, slug = row["project"], row["slug"]
-    state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-    repository, integration = ground.project(project)["path"], ground.setting("integration", project)
-    work = state["work"] or ground.world.git.resolve(repository, task_ref(slug))
-    if not (_is_finished(state) and _is_merged_by_git(ground, row, work)):
+    state = context.store.read(lambda rows: tasks.state(rows, project, slug))
+    repository, integration = context.project(project)["path"], context.setting("integration", project)
+    work = state["work"] or context.world.git.resolve(repository, task_ref(slug))
+    if not (_is_finished(state) and _is_merged_by_git(context, row, work)):
         return
-    if astray(ground, project, slug, repository, integration):
+    if astray(context, project, slug, repository, integration):
         return
-    _name, tip = integration_branch(ground, project, repository)
-    order = order_for(ground, project, slug, repository, (integration, row["base"] or "", work or tip))
-    _found_merged(ground, order, tip)
+    _name, tip = integration_branch(context, project, repository)
+    order = order_for(context, project, slug, repository, (integration, row["base"] or "", work or tip))
+    _found_merged(context, order, tip)
 
 
-def note_merged(ground: Ground, project: str, slug: str, *, commit: str) -> dict[str, Any]:
+def note_merged(context: Context, project: str, slug: str, *, commit: str) -> dict[str, Any]:
     """It was merged elsewhere, as that commit."""
-    return _merged(ground, project, slug, commit)
+    return _merged(context, project, slug, commit)

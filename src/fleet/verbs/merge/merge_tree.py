@@ -10,31 +10,31 @@ from fleet.errors.refused import NotMergeable
 
 if TYPE_CHECKING:
     from fleet.resources.kind import Order
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _LISTED = 10
 
 
-def merge_commit(ground: Ground, order: Order, path: str, work: str) -> str:
+def merge_commit(context: Context, order: Order, path: str, work: str) -> str:
     """Return the commit that the merge made: the old tip and the task's commit are its parents, in this order.
 
     Where the old tip had the task's commit already, that is the old tip itself.
     """
-    made = ground.world.git.resolve_in(path, "HEAD")
+    made = context.world.git.resolve_in(path, "HEAD")
     if made is None:
         raise FleetError(what="git does not say what was merged")
-    nothing_new = made == order.base and ground.world.git.is_in(order.repository, work, made) is True
-    if not nothing_new and ground.world.proofs.parents(order.repository, made) != [order.base, work]:
+    nothing_new = made == order.base and context.world.git.is_in(order.repository, work, made) is True
+    if not nothing_new and context.world.proofs.parents(order.repository, made) != [order.base, work]:
         raise FleetError(what=f"{made[:12]} is not the merge of {work[:12]} into {(order.base or 'nothing')[:12]}")
     return made
 
 
-def tree_state(ground: Ground, path: str) -> dict[str, str]:
+def tree_state(context: Context, path: str) -> dict[str, str]:
     """Return the tracked files that git calls changed or does not look at, each with a digest of its content.
 
     Some trees are never clean: line endings that were not normalised, filters. What counts is what verify adds to that.
     """
-    proofs = ground.world.proofs
+    proofs = context.world.proofs
     return {name: _digest(f"{path}/{name}") for name in {*proofs.changed_files(path), *proofs.hidden_files(path)}}
 
 
@@ -46,13 +46,13 @@ def _digest(path: str) -> str:
         return "missing"
 
 
-def refuse_changed_tree(ground: Ground, order: Order, path: str, made: str, before: dict[str, str]) -> None:
+def refuse_changed_tree(context: Context, order: Order, path: str, made: str, before: dict[str, str]) -> None:
     """Refuse a merge whose tree is not the one that verify was given: then verify has tried something else."""
-    proofs = ground.world.proofs
+    proofs = context.world.proofs
     if not proofs.is_detached_at(path, made):
-        head = ground.world.git.resolve_in(path, "HEAD") or "nothing"
+        head = context.world.git.resolve_in(path, "HEAD") or "nothing"
         raise _refusal(order, f"the verify command moved HEAD of the merged tree from {made[:12]} to {head[:12]}")
-    now = tree_state(ground, path)
+    now = tree_state(context, path)
     changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
     if changed:
         more = f" and {len(changed) - _LISTED} more" if len(changed) > _LISTED else ""

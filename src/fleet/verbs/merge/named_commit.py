@@ -14,30 +14,32 @@ from fleet.verbs.merge.branches import integration_branch
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def refuse_moved(ground: Ground, project: str, slug: str, state: Row, tip: str | None) -> None:
+def refuse_moved(context: Context, project: str, slug: str, state: Row, tip: str | None) -> None:
     """Raise WorkMoved when a task's branch is not at the commit that was reported, or accepted since."""
     if tip is None or state["work"] in {None, tip} or state["archived"]:
         return
-    accepted = ground.store.read(lambda rows: rows.one(q.ACCEPTED_WORK, project=project, slug=slug, work=state["work"]))
+    accepted = context.store.read(
+        lambda rows: rows.one(q.ACCEPTED_WORK, project=project, slug=slug, work=state["work"])
+    )
     named = "reported" if accepted is None else "reviewed"
     raise WorkMoved(
         project=project, slug=slug, branch=task_branch(slug), named=named, then=state["work"][:12], now=tip[:12]
     )
 
 
-def judged_commit(ground: Ground, project: str, slug: str, *, accept: bool, seen: str | None) -> str | None:
+def judged_commit(context: Context, project: str, slug: str, *, accept: bool, seen: str | None) -> str | None:
     """Return the commit that a verdict speaks of. WorkMoved: the branch is not at what was looked at, or not at what was reported.
 
     `seen` is what the reviewer says to have looked at; without it, what was reported. None when there is no branch.
     """
-    repository = ground.project(project)["path"]
-    state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-    tip = ground.world.git.resolve(repository, task_ref(slug))
+    repository = context.project(project)["path"]
+    state = context.store.read(lambda rows: tasks.state(rows, project, slug))
+    tip = context.world.git.resolve(repository, task_ref(slug))
     if seen is not None:
-        full = ground.world.git.resolve(repository, seen) if names.is_commit(seen) else None
+        full = context.world.git.resolve(repository, seen) if names.is_commit(seen) else None
         if full is None:
             raise BadInput(what=f"--commit {seen!r} is no commit of {repository}")
         if full != tip:
@@ -46,39 +48,39 @@ def judged_commit(ground: Ground, project: str, slug: str, *, accept: bool, seen
                 project=project, slug=slug, branch=task_branch(slug), named="looked at", then=full[:12], now=now
             )
     elif accept:
-        refuse_moved(ground, project, slug, state, tip)
+        refuse_moved(context, project, slug, state, tip)
     return tip
 
 
-def reviewed_work(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+def reviewed_work(context: Context, project: str, slug: str) -> dict[str, Any]:
     """Return what a reviewer looks at: the commit, whether it moved since it was reported, its diff, and what is new since then.
 
     `since` is the difference to the commit of the last verdict, or to the reported one when the branch moved.
     """
-    repository = ground.project(project)["path"]
-    integration, onto = integration_branch(ground, project, repository)
-    tip = ground.world.git.resolve(repository, task_ref(slug))
-    state, said = ground.store.read(
+    repository = context.project(project)["path"]
+    integration, onto = integration_branch(context, project, repository)
+    tip = context.world.git.resolve(repository, task_ref(slug))
+    state, said = context.store.read(
         lambda rows: (tasks.state(rows, project, slug), rows.all(q.VERDICTS_OF, project=project, slug=slug))
     )
     moved = tip is not None and state["work"] not in {None, tip}
     before = state["work"] if moved else next((row["work"] for row in reversed(said) if row["work"]), None)
-    proofs, ref = ground.world.proofs, head_ref(integration)
+    proofs, ref = context.world.proofs, head_ref(integration)
     return {
         "commit": tip,
         "reported": state["work"],
         "moved": moved,
-        "commits": ground.world.git.titles(repository, ref, tip) if tip else [],
+        "commits": context.world.git.titles(repository, ref, tip) if tip else [],
         "stat": proofs.work_diff(repository, ref, tip, stat=True) if tip else "",
         "diff": proofs.work_diff(repository, ref, tip) if tip else "",
-        "since": _since(ground, repository, (onto, before, tip)) if before and tip and before != tip else None,
+        "since": _since(context, repository, (onto, before, tip)) if before and tip and before != tip else None,
     }
 
 
-def _since(ground: Ground, repository: str, commits: tuple[str, str, str]) -> dict[str, str] | None:
+def _since(context: Context, repository: str, commits: tuple[str, str, str]) -> dict[str, str] | None:
     onto, old, new = commits
-    if ground.world.git.resolve(repository, old) is None:
+    if context.world.git.resolve(repository, old) is None:
         return None  # it is gone from the repository
-    proofs = ground.world.proofs
+    proofs = context.world.proofs
     told = {"stat": proofs.difference(repository, onto, old, new, stat=True)}
     return {"commit": old, **told, "diff": proofs.difference(repository, onto, old, new)}

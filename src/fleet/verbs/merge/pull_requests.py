@@ -24,109 +24,109 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.forge import GitHub, GitLab, Own
 
 AGAIN = 60 * SECOND
 
 
-def pull(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+def pull(context: Context, project: str, slug: str) -> dict[str, Any]:
     """Push a task's branch and open its pull request. Both are there already: nothing is changed."""
-    with ground.world.project_gate(project, "pull"):
-        task = _ready(ground, project, slug)
-        repository, remote, there = _ways(ground, project, slug)
-        _push(ground, project, slug, repository, remote)
+    with context.world.project_gate(project, "pull"):
+        task = _ready(context, project, slug)
+        repository, remote, there = _ways(context, project, slug)
+        _push(context, project, slug, repository, remote)
         if task["pull_request"]:
             return _told(project, slug, task["pull_request"], "open", changed=False)
-        target = target_branch(ground, project, repository)
+        target = target_branch(context, project, repository)
         body = task["description"] or task["title"]
         address = there.opened(branch=task_branch(slug), target=target, title=task["title"], body=body)
         if address is None:
             raise _refused(project, slug, f"{there.name} did not open it: {there.said}", "mend that, then say it again")
-        ground.commit(_note(project, slug, address, was=None))
+        context.commit(_note(project, slug, address, was=None))
         return _told(project, slug, address, "open", changed=True)
 
 
-def check(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+def check(context: Context, project: str, slug: str) -> dict[str, Any]:
     """How far a task's pull request is. Merged, the task is done; closed, it waits for somebody to mend it."""
-    task = ground.store.read(lambda rows: rows.one(q.PULL_REQUEST_OF, project=project, slug=slug))
+    task = context.store.read(lambda rows: rows.one(q.PULL_REQUEST_OF, project=project, slug=slug))
     if task is None:
-        raise ground.store.read(lambda rows: tasks.missing(rows, project, slug))
+        raise context.store.read(lambda rows: tasks.missing(rows, project, slug))
     if task["merged"]:
         return _told(project, slug, task["pull_request"], "merged", changed=False)
     if not task["pull_request"]:
         raise _refused(project, slug, "it was not opened yet", f"`fleet pr {slug} -p {project}` opens it")
-    before = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-    repository, remote, there = _ways(ground, project, slug)
+    before = context.store.read(lambda rows: tasks.state(rows, project, slug))
+    repository, remote, there = _ways(context, project, slug)
     state = there.state(task["pull_request"])
-    now = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    now = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if now["attempted"] or not is_as(now, before):  # somebody works on it, or has decided about it meanwhile
         return _told(project, slug, task["pull_request"], state, changed=False)
-    if state != "closed" and _follow(ground, project, slug, repository, remote, merged=state == "merged"):
+    if state != "closed" and _follow(context, project, slug, repository, remote, merged=state == "merged"):
         return _told(project, slug, task["pull_request"], "merged", changed=True)
     if state == "closed":
-        ground.commit(_closed(project, slug, task["pull_request"]))
+        context.commit(_closed(project, slug, task["pull_request"]))
     return _told(project, slug, task["pull_request"], state, changed=state == "closed")
 
 
-def nudge(ground: Ground, project: str) -> list[str]:
+def nudge(context: Context, project: str) -> list[str]:
     """Let a process of its own open and look at pull requests, if any is due: others' servers may take their time."""
-    due = _due(ground, project, _seen(ground, project))
+    due = _due(context, project, _seen(context, project))
     if not due:
         return []
-    ground.world.start_fleet("pr", "--check", "-p", project)
+    context.world.start_fleet("pr", "--check", "-p", project)
     return [f"looking at the pull requests of {', '.join(row['slug'] for row in due)}"]
 
 
-def tend(ground: Ground, project: str) -> list[dict[str, Any]]:
+def tend(context: Context, project: str) -> list[dict[str, Any]]:
     """Open what is to be opened and look at what is open, each at most once a minute. How far each is, or why it is not."""
     told = []
-    with ground.world.project_gate(project, "pulls"):
-        seen = _seen(ground, project)
-        for row in _due(ground, project, seen):
-            _record_check_time(ground, project, seen, row["slug"])
+    with context.world.project_gate(project, "pulls"):
+        seen = _seen(context, project)
+        for row in _due(context, project, seen):
+            _record_check_time(context, project, seen, row["slug"])
             try:
-                told.append(_tended(ground, project, row["slug"], opened=bool(row["pull_request"])))
+                told.append(_tended(context, project, row["slug"], opened=bool(row["pull_request"])))
             except (Contested, NotPulled, WorkMoved) as error:
                 why = str(error)
                 told.append(_told(project, row["slug"], row["pull_request"], "unknown", changed=False, why=why))
     return told
 
 
-def _due(ground: Ground, project: str, seen: dict[str, int]) -> list[Row]:
+def _due(context: Context, project: str, seen: dict[str, int]) -> list[Row]:
     """What has a pull request, or is to get one, and was not looked at just now."""
-    wanted, now = ground.setting("merge", project) == "pr", ground.world.clock.now()
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.TASKS_TO_PULL, project=project))
+    wanted, now = context.setting("merge", project) == "pr", context.world.clock.now()
+    rows = context.store.read(lambda snapshot: snapshot.all(q.TASKS_TO_PULL, project=project))
     return [row for row in rows if (wanted or row["pull_request"]) and now - seen.get(row["slug"], 0) >= AGAIN]
 
 
-def _tended(ground: Ground, project: str, slug: str, *, opened: bool) -> dict[str, Any]:
+def _tended(context: Context, project: str, slug: str, *, opened: bool) -> dict[str, Any]:
     if opened:
-        done = check(ground, project, slug)
+        done = check(context, project, slug)
         if done["state"] != "open":
             return done
-    return pull(ground, project, slug)
+    return pull(context, project, slug)
 
 
-def _seen(ground: Ground, project: str) -> dict[str, int]:
+def _seen(context: Context, project: str) -> dict[str, int]:
     """When each was looked at last. A hint: lost, they are looked at again."""
     try:
-        found = json.loads(ground.world.files.read(paths.pulls(project)))
+        found = json.loads(context.world.files.read(paths.pulls(project)))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def _record_check_time(ground: Ground, project: str, seen: dict[str, int], slug: str) -> None:
-    now = ground.world.clock.now()
+def _record_check_time(context: Context, project: str, seen: dict[str, int], slug: str) -> None:
+    now = context.world.clock.now()
     seen[slug] = now
     recent = {each: at for each, at in seen.items() if now - at < AGAIN}
-    ground.world.files.publish(paths.pulls(project), json.dumps(recent).encode())
+    context.world.files.publish(paths.pulls(project), json.dumps(recent).encode())
 
 
-def _ready(ground: Ground, project: str, slug: str) -> Row:
+def _ready(context: Context, project: str, slug: str) -> Row:
     """Only work at its last stage, or what a person called done, with nobody at it."""
-    state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     last = state["status"] == "done" or (state["status"] in {"in_progress", "open"} and state["stage"] == "finisher")
     if not last or state["archived"]:
         waits = state["stage"] == "review"
@@ -138,40 +138,40 @@ def _ready(ground: Ground, project: str, slug: str) -> Row:
         )
     if state["attempted"]:
         raise Contested(what=f"{project}/{slug} has an agent at work; wait for it to end")
-    found = ground.store.read(lambda rows: rows.one(q.PULL_REQUEST_OF, project=project, slug=slug))
+    found = context.store.read(lambda rows: rows.one(q.PULL_REQUEST_OF, project=project, slug=slug))
     return found or {}
 
 
-def _ways(ground: Ground, project: str, slug: str) -> tuple[str, str, Own | GitHub | GitLab]:
+def _ways(context: Context, project: str, slug: str) -> tuple[str, str, Own | GitHub | GitLab]:
     """The repository, the remote, and the program that knows its pull requests."""
-    repository = ground.project(project)["path"]
-    remote = ground.setting("pr.remote", project)
-    address = ground.world.remotes.address_of(repository, remote)
+    repository = context.project(project)["path"]
+    remote = context.setting("pr.remote", project)
+    address = context.world.remotes.address_of(repository, remote)
     if address is None:
         advice = f"add it with `git remote add {remote} ADDRESS`, or name another in fleet.toml: pr.remote"
         raise _refused(project, slug, f"the repository has no remote {remote!r}", advice)
-    there = forge(ground.world.programs, repository, command=ground.setting("pr.command", project), remote=address)
+    there = forge(context.world.programs, repository, command=context.setting("pr.command", project), remote=address)
     if there is None:
         advice = "install one of them, or name a program of your own in fleet.toml: pr.command"
         raise _refused(project, slug, "neither gh nor glab is installed", advice)
     return repository, remote, there
 
 
-def _push(ground: Ground, project: str, slug: str, repository: str, remote: str) -> None:
+def _push(context: Context, project: str, slug: str, repository: str, remote: str) -> None:
     """Bring the branch there. Over there it is fleet's own: what somebody else has put on it is not overwritten."""
-    git, branch = ground.world.git, task_branch(slug)
+    git, branch = context.world.git, task_branch(slug)
     tip = git.resolve(repository, head_ref(branch))
     if tip is None:
         raise _refused(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
-    state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
-    park_moved(ground, project, slug, state, tip)
-    elsewhere = astray(ground, project, slug, repository, ground.setting("integration", project))
+    state = context.store.read(lambda rows: tasks.state(rows, project, slug))
+    park_moved(context, project, slug, state, tip)
+    elsewhere = astray(context, project, slug, repository, context.setting("integration", project))
     if elsewhere:
         raise _refused(project, slug, elsewhere, f"bring its work onto {branch}, then say it again")
     known = git.resolve(repository, remote_ref(remote, branch))
     if known == tip:
         return
-    now = ground.world.remotes.remote_branch(repository, remote, branch, limit=LIMIT)
+    now = context.world.remotes.remote_branch(repository, remote, branch, limit=LIMIT)
     if now is None:
         raise _refused(project, slug, f"{remote} does not answer", "see that you can push there, then say it again")
     if now not in {"", tip, known} and not git.is_in(repository, now, tip):
@@ -179,32 +179,32 @@ def _push(ground: Ground, project: str, slug: str, repository: str, remote: str)
         raise _refused(project, slug, f"{branch} on {remote} has commits that are not fleet's", advice)
     if now != tip:
         try:
-            ground.world.remotes.push(repository, remote, branch, commit=tip, old=now, limit=LIMIT)
+            context.world.remotes.push(repository, remote, branch, commit=tip, old=now, limit=LIMIT)
         except FleetError as error:
             raise _refused(project, slug, str(error), "see that you can push there, then say it again") from error
-    ground.world.remotes.note_pushed(repository, remote, branch, tip)
+    context.world.remotes.note_pushed(repository, remote, branch, tip)
 
 
-def _follow(ground: Ground, project: str, slug: str, repository: str, remote: str, *, merged: bool) -> bool:
+def _follow(context: Context, project: str, slug: str, repository: str, remote: str, *, merged: bool) -> bool:
     """When it is merged over there: let the integration branch follow, and end the task. Says whether it did."""
-    git = ground.world.git
-    target = target_branch(ground, project, repository)
-    there = ground.world.remotes.fetch(repository, remote, target, limit=LIMIT)
-    state = ground.store.read(lambda rows: tasks.state(rows, project, slug))
+    git = context.world.git
+    target = target_branch(context, project, repository)
+    there = context.world.remotes.fetch(repository, remote, target, limit=LIMIT)
+    state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     work = state["work"] or git.resolve(repository, task_ref(slug))  # the branch may have been moved
     if not merged and (there is None or work is None or git.is_in(repository, work, there) is not True):
         return False
     if there is not None:
-        _move_integration(ground, project, repository, there)
-    note_merged(ground, project, slug, commit=there or work or "")
-    ground.world.remotes.forget_pushed(repository, remote, task_branch(slug))
+        _move_integration(context, project, repository, there)
+    note_merged(context, project, slug, commit=there or work or "")
+    context.world.remotes.forget_pushed(repository, remote, task_branch(slug))
     return True
 
 
-def _move_integration(ground: Ground, project: str, repository: str, there: str) -> None:
+def _move_integration(context: Context, project: str, repository: str, there: str) -> None:
     """By fast-forward only, and never under somebody's feet."""
-    git = ground.world.git
-    integration, old = integration_branch(ground, project, repository)
+    git = context.world.git
+    integration, old = integration_branch(context, project, repository)
     if old != there and git.is_in(repository, old, there) and not branch_in_hand(git, repository, integration):
         git.set_branch(repository, integration, new=there, old=old)
 

@@ -21,38 +21,38 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.verbs.views.doctor import Finding
 
 
-def missing_merges(ground: Ground, project: str) -> list[Row]:
+def missing_merges(context: Context, project: str) -> list[Row]:
     """Return the recorded merges that neither the integration nor the target branch contains, newest first."""
-    repository = ground.project(project)["path"]
-    integration = str(ground.setting("integration", project))
-    newest = ground.store.read(lambda rows: rows.one(q.NEWEST_MERGE, project=project, integration=integration))
+    repository = context.project(project)["path"]
+    integration = str(context.setting("integration", project))
+    newest = context.store.read(lambda rows: rows.one(q.NEWEST_MERGE, project=project, integration=integration))
     if newest is None:
         return []
-    if ground.world.git.branches(repository, integration).get(integration) == newest["made"]:
+    if context.world.git.branches(repository, integration).get(integration) == newest["made"]:
         return []  # the usual case: no process is started for it
-    heads = _heads(ground, project, repository, integration)
-    if any(ground.world.git.contains(repository, name, newest["made"]) is True for name in heads):
+    heads = _heads(context, project, repository, integration)
+    if any(context.world.git.contains(repository, name, newest["made"]) is True for name in heads):
         return []
-    found = ground.store.read(lambda rows: rows.all(q.RECORDED_MERGES, project=project, integration=integration))
+    found = context.store.read(lambda rows: rows.all(q.RECORDED_MERGES, project=project, integration=integration))
     refs = [head_ref(name) for name in heads]
-    gone = ground.world.proofs.missing_from(repository, [row["made"] for row in found], refs)
+    gone = context.world.proofs.missing_from(repository, [row["made"] for row in found], refs)
     return [row for row in found if row["made"] in gone]
 
 
-def _heads(ground: Ground, project: str, repository: str, integration: str) -> list[str]:
+def _heads(context: Context, project: str, repository: str, integration: str) -> list[str]:
     """Return those of the branches that exist: integration, and whatever work has landed or would land on."""
-    git = ground.world.git
-    targets = (ground.setting("target", project), git.followed(repository), git.head_branch(repository))
+    git = context.world.git
+    targets = (context.setting("target", project), git.followed(repository), git.head_branch(repository))
     return list(git.branches(repository, *dict.fromkeys(name for name in (integration, *targets) if name)))
 
 
-def refuse_missing(ground: Ground, project: str) -> None:
+def refuse_missing(context: Context, project: str) -> None:
     """Raise MergesMissing when a recorded merge is missing."""
-    gone = missing_merges(ground, project)
+    gone = missing_merges(context, project)
     if gone:
         raise MergesMissing(**facts_of(project, gone))
 
@@ -63,22 +63,22 @@ def facts_of(project: str, gone: list[Row]) -> dict[str, object]:
     return {"project": project, "integration": gone[0]["integration"], "count": len(gone), "slugs": slugs}
 
 
-def describe_missing(ground: Ground, project: str) -> str | None:
+def describe_missing(context: Context, project: str) -> str | None:
     """Return the sentence that status, doctor and the tick say of missing merges; None when none is missing."""
     try:
-        gone = missing_merges(ground, project)
+        gone = missing_merges(context, project)
     except GitRefused as error:
         return f"its recorded merges cannot be looked for: {error}"
     return MergesMissing(**facts_of(project, gone)).spoken if gone else None
 
 
-def examine(ground: Ground) -> Iterator[Finding]:
+def examine(context: Context) -> Iterator[Finding]:
     """Yield what `fleet doctor` finds: one finding for each project that has lost merged work."""
     from fleet.verbs.views.doctor import Finding
 
-    for row in ground.store.read(lambda rows: rows.all(q.ALL_PROJECTS)):
+    for row in context.store.read(lambda rows: rows.all(q.ALL_PROJECTS)):
         try:
-            refuse_missing(ground, row["name"])
+            refuse_missing(context, row["name"])
         except MergesMissing as error:
             yield Finding(about=f"project {row['name']}", ok=False, says=str(error), advice=error.next_step)
         except FleetError as error:
@@ -86,11 +86,11 @@ def examine(ground: Ground) -> Iterator[Finding]:
             yield Finding(about=f"project {row['name']}", ok=False, says=str(error), advice=error.next_step or advice)
 
 
-def list_merges(ground: Ground, project: str) -> list[dict[str, Any]]:
+def list_merges(context: Context, project: str) -> list[dict[str, Any]]:
     """Return every recorded merge, newest first, and whether it is missing."""
-    integration = str(ground.setting("integration", project))
-    gone = {row["seq"] for row in missing_merges(ground, project)}
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.ALL_MERGES, project=project, integration=integration))
+    integration = str(context.setting("integration", project))
+    gone = {row["seq"] for row in missing_merges(context, project)}
+    rows = context.store.read(lambda snapshot: snapshot.all(q.ALL_MERGES, project=project, integration=integration))
     return [_document(row, missing=row["seq"] in gone) for row in rows]
 
 
@@ -100,10 +100,10 @@ def _document(row: Row, *, missing: bool) -> dict[str, Any]:
     return {"task": row["slug"], "at": iso(row["at"]), "state": state, "by": row["acknowledged_by"], **keep}
 
 
-def acknowledge_merges(ground: Ground, project: str, reason: str) -> dict[str, Any]:
+def acknowledge_merges(context: Context, project: str, reason: str) -> dict[str, Any]:
     """Record that a person wants the missing merges to be gone."""
     why = texts.text("reason", reason)
-    gone = missing_merges(ground, project)
+    gone = missing_merges(context, project)
 
     def work(tx: Tx) -> Row:
         tx.about(project)
@@ -113,4 +113,4 @@ def acknowledge_merges(ground: Ground, project: str, reason: str) -> dict[str, A
         tx.note(acknowledged=slugs, reason=why)
         return {"project": project, "acknowledged": slugs, "changed": count > 0}
 
-    return ground.commit(Change(f"acknowledge that {len(gone)} merges of {project} are gone", work, why))
+    return context.commit(Change(f"acknowledge that {len(gone)} merges of {project} are gone", work, why))

@@ -15,34 +15,34 @@ from fleet.verbs.merge.merge import begin, end_finisher, merge_and_verify, order
 
 if TYPE_CHECKING:
     from fleet.resources.kind import Order
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def rehearse(ground: Ground, project: str, slug: str) -> dict[str, Any]:
+def rehearse(context: Context, project: str, slug: str) -> dict[str, Any]:
     """Merge and verify, as a finisher would, and let all of it go again."""
-    with ground.world.project_gate(project, "merge"):
-        repository = ground.project(project)["path"]
-        integration, base = integration_branch(ground, project, repository)
-        tip = ground.world.git.resolve(repository, task_ref(slug))
+    with context.world.project_gate(project, "merge"):
+        repository = context.project(project)["path"]
+        integration, base = integration_branch(context, project, repository)
+        tip = context.world.git.resolve(repository, task_ref(slug))
         if tip is None:
             return {"ok": False, "says": "it has no branch", "commit": None}
-        order = order_for(ground, project, slug, repository, (integration, base, tip))
-        return _tried(ground, order, tip)
+        order = order_for(context, project, slug, repository, (integration, base, tip))
+        return _tried(context, order, tip)
 
 
-def _tried(ground: Ground, order: Order, tip: str) -> dict[str, Any]:
-    claim = intent(ground, KINDS["merge_tree"], order)
-    ground.commit(begin(ground, order, claim))
+def _tried(context: Context, order: Order, tip: str) -> dict[str, Any]:
+    claim = intent(context, KINDS["merge_tree"], order)
+    context.commit(begin(context, order, claim))
     try:
-        acquire(ground, [claim], order)
-        merge_and_verify(ground, order, claim, tip)
+        acquire(context, [claim], order)
+        merge_and_verify(context, order, claim, tip)
         found = {"ok": True, "says": "it merges, and verify passes on the merged tree", "commit": tip}
     except NotMergeable as error:
         found = {"ok": False, "says": str(error.facts["why"]), "commit": tip}
     except (FleetError, OSError) as error:
-        ground.commit(end_finisher(order, "failed", str(error)))
-        reclaim(ground, order.dispatch)
+        context.commit(end_finisher(order, "failed", str(error)))
+        reclaim(context, order.dispatch)
         raise
-    ground.commit(end_finisher(order, "done", None))
-    reclaim(ground, order.dispatch)
+    context.commit(end_finisher(order, "done", None))
+    reclaim(context, order.dispatch)
     return found

@@ -11,30 +11,30 @@ from fleet.verbs.merge.recorded import missing_merges
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def restore_merges(ground: Ground, project: str) -> dict[str, Any]:
+def restore_merges(context: Context, project: str) -> dict[str, Any]:
     """Put every missing merge back onto the integration branch, from the recorded commits. Nothing on the branch is lost."""
-    with ground.world.project_gate(project, "merge"):
-        gone = missing_merges(ground, project)
+    with context.world.project_gate(project, "merge"):
+        gone = missing_merges(context, project)
         if not gone:
             return {"project": project, "restored": [], "commit": None, "changed": False}
-        repository, integration = ground.project(project)["path"], gone[0]["integration"]
-        refuse_checked_out(ground, repository, integration)
-        tip = _restore_branch(ground, repository, integration, [row["made"] for row in gone])
+        repository, integration = context.project(project)["path"], gone[0]["integration"]
+        refuse_checked_out(context, repository, integration)
+        tip = _restore_branch(context, repository, integration, [row["made"] for row in gone])
         slugs = list(dict.fromkeys(row["slug"] for row in reversed(gone)))
-        ground.commit(_note_restored(project, integration, tip, slugs))
+        context.commit(_note_restored(project, integration, tip, slugs))
         return {"project": project, "restored": slugs, "commit": tip, "changed": True}
 
 
-def _restore_branch(ground: Ground, repository: str, integration: str, commits: list[str]) -> str:
+def _restore_branch(context: Context, repository: str, integration: str, commits: list[str]) -> str:
     """Return the branch's new tip: the newest missing merge where the branch is behind it, else a merge of the two."""
-    git, proofs = ground.world.git, ground.world.proofs
+    git, proofs = context.world.git, context.world.proofs
     old = git.branches(repository, integration).get(integration)
     tip = old
     for commit in commits:
-        tip = commit if tip is None else _joined(ground, repository, integration, tip, commit)
+        tip = commit if tip is None else _joined(context, repository, integration, tip, commit)
     if tip is None or not (
         proofs.create_and_keep(repository, integration, tip)
         if old is None
@@ -44,13 +44,13 @@ def _restore_branch(ground: Ground, repository: str, integration: str, commits: 
     return tip
 
 
-def _joined(ground: Ground, repository: str, integration: str, tip: str, commit: str) -> str:
-    git = ground.world.git
+def _joined(context: Context, repository: str, integration: str, tip: str, commit: str) -> str:
+    git = context.world.git
     if git.is_in(repository, commit, tip):
         return tip
     if git.is_in(repository, tip, commit):
         return commit
-    made = ground.world.proofs.join(repository, tip, commit, f"Restore merged work on {integration}")
+    made = context.world.proofs.join(repository, tip, commit, f"Restore merged work on {integration}")
     if made.conflicts:
         what = f"{commit[:12]} does not merge into {integration} by itself: conflict in {', '.join(made.conflicts)}"
         raise Refused(

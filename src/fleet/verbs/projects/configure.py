@@ -13,12 +13,12 @@ from fleet.world.files.user_file import write
 from fleet.world.home.settings_file import text_of
 
 if TYPE_CHECKING:
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def configure(ground: Ground, project: str, wanted: dict[str, str]) -> list[str]:
+def configure(context: Context, project: str, wanted: dict[str, str]) -> list[str]:
     """Set these. The names of those that were not so before."""
-    path = f"{ground.project(project)['path']}/{PROJECT_FILE}"
+    path = f"{context.project(project)['path']}/{PROJECT_FILE}"
     before = text_of(path) if os.path.lexists(path) else ""
     known = {name: value.value for name, value in document.read(path, before, PROJECT_FILE).items()}
     changed = [name for name, value in wanted.items() if known.get(name) != value]
@@ -29,5 +29,5 @@ def configure(ground: Ground, project: str, wanted: dict[str, str]) -> list[str]
     if told != known | wanted:
         raise BadSetting(file=path, line=1, why=f"{', '.join(changed)} cannot be put in", advice="write it by hand")
     if changed:
-        write(ground.world.funnel, path, [after])
+        write(context.world.funnel, path, [after])
     return changed

@@ -12,7 +12,7 @@ from fleet.store.transaction import Change
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Rows, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
 def set_remote_control(*, project: str, to: str) -> Change:
@@ -37,12 +37,12 @@ def look(rows: Rows, project: str) -> Row:
     return {"project": project, "remote_control": found["remote_control"]}
 
 
-def mark(ground: Ground, project: str) -> list[str]:
+def mark(context: Context, project: str) -> list[str]:
     """Write the marker for a coordinator that is about to start, unless somebody said otherwise. What went wrong is a warning."""
-    if ground.store.read(lambda rows: look(rows, project))["remote_control"] is not None:
+    if context.store.read(lambda rows: look(rows, project))["remote_control"] is not None:
         return []
     try:
-        ground.commit(set_remote_control(project=project, to="up"))
+        context.commit(set_remote_control(project=project, to="up"))
     except FleetError as error:
         return [f"remote control was not turned on ({error}); `fleet rc up {project}` does it later"]
     return []

@@ -15,39 +15,39 @@ from fleet.world.home.trust import trusted_values
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def pending(ground: Ground, project: str) -> dict[str, Any]:
+def pending(context: Context, project: str) -> dict[str, Any]:
     """What waits for a person's trust. The values are those that `trust` takes: what was seen is what is trusted."""
-    path = ground.project(project)["path"]
-    written = settings_of(ground.world.home, path)
+    path = context.project(project)["path"]
+    written = settings_of(context.world.home, path)
     said = rules.said(written)
-    known = trusted_values(ground.world.home, project, path)
+    known = trusted_values(context.world.home, project, path)
     waiting = [] if written["trust"].value == "always" else rules.differences(said, known)
     head = {"project": project, "file": f"{path}/{PROJECT_FILE}", "hash": rules.fingerprint(said)}
     return head | {"changes": [each.as_document() for each in waiting], "values": said}
 
 
-def trust(ground: Ground, project: str, values: dict[str, Any]) -> dict[str, Any]:
+def trust(context: Context, project: str, values: dict[str, Any]) -> dict[str, Any]:
     """Write down that these values are trusted. The operation names the settings and the hash, not the values."""
-    path = ground.project(project)["path"]
-    before = trusted_values(ground.world.home, project, path)
+    path = context.project(project)["path"]
+    before = trusted_values(context.world.home, project, path)
     mark = rules.fingerprint(values)
     if before == values:
         return {"project": project, "hash": mark, "changed": False}
-    kept = {"repository": path, "hash": mark, "at": iso(ground.world.clock.now()), "values": values}
-    ground.world.files.publish(paths.trust(project), json.dumps(kept, indent=1).encode())
-    ground.commit(
+    kept = {"repository": path, "hash": mark, "at": iso(context.world.clock.now()), "values": values}
+    context.world.files.publish(paths.trust(project), json.dumps(kept, indent=1).encode())
+    context.commit(
         _note(project, mark, sorted(name for name in {*before, *values} if before.get(name) != values.get(name)))
     )
     return {"project": project, "hash": mark, "changed": True}
 
 
-def trust_written(ground: Ground, project: str, wanted: dict[str, str]) -> dict[str, Any]:
+def trust_written(context: Context, project: str, wanted: dict[str, str]) -> dict[str, Any]:
     """Trust what a person has just chosen, beside what was trusted before."""
-    path = ground.project(project)["path"]
-    return trust(ground, project, trusted_values(ground.world.home, project, path) | wanted)
+    path = context.project(project)["path"]
+    return trust(context, project, trusted_values(context.world.home, project, path) | wanted)
 
 
 def _note(project: str, mark: str, names: list[str]) -> Change:

@@ -14,23 +14,23 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _PLACEHOLDER = re.compile(r"\{conversation(?::(\d+))?\}")
 
 
-def known(ground: Ground, ident: str) -> str | None:
+def known(context: Context, ident: str) -> str | None:
     """The engine's name of an agent's conversation: given at its start, or told by its hooks."""
-    agent = ground.store.read(lambda rows: rows.one(q.AGENT_BY_ID, id=ident))
+    agent = context.store.read(lambda rows: rows.one(q.AGENT_BY_ID, id=ident))
     return agent["conversation"] if agent else None
 
 
-def found(ground: Ground, engine: Engine, row: Row) -> str | None:
+def found(context: Context, engine: Engine, row: Row) -> str | None:
     """Where the engine keeps it: the one that was begun in the worktree while the attempt was at work, if that is clear."""
     since, until = row["launched_at"], row["ended_at"]
     if engine.kept is None or since is None or until is None:
         return None
-    tree = f"{ground.world.home}/{paths.worktree(row['project'], row['slug'])}"
+    tree = f"{context.world.home}/{paths.worktree(row['project'], row['slug'])}"
     return conversations.the_one(engine.kept, tree, since=since, until=until)
 
 

@@ -36,7 +36,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _SESSION = re.compile(r"fleet-([0-9a-f]{8})")
 _MADE = ("id", "project", "task", "kind", "engine", "session", "worktree", "branch")
@@ -44,53 +44,53 @@ _MOST = 20
 _TRIES = 5
 
 
-def resume(ground: Ground, given: str, *, project: str | None = None, force: bool = False) -> dict[str, Any]:
+def resume(context: Context, given: str, *, project: str | None = None, force: bool = False) -> dict[str, Any]:
     """Start a successor for the dispatch, session or task that is named."""
-    row = journal(ground, named(ground, given, project))
-    _refuse_foreign(ground, row)
+    row = journal(context, named(context, given, project))
+    _refuse_foreign(context, row)
     place, slug = row["project"], row["slug"]
     gate = (
-        work_lock.gate_of_task(ground, place, slug, row["id"])
+        work_lock.gate_of_task(context, place, slug, row["id"])
         if slug
-        else ground.world.work_gate(f"coord-{place}", row["id"])
+        else context.world.work_gate(f"coord-{place}", row["id"])
     )
-    stopped = work_lock.taken_to_resume(ground, gate, given, force=force)
+    stopped = work_lock.taken_to_resume(context, gate, given, force=force)
     try:
-        made = _task(ground, row) if slug else _coordinator(ground, row)
+        made = _task(context, row) if slug else _coordinator(context, row)
     finally:
         gate.give()
     return made | {"stopped": str(stopped) if stopped else None}
 
 
-def named(ground: Ground, given: str, project: str | None) -> str:
+def named(context: Context, given: str, project: str | None) -> str:
     """The dispatch that an id, a session's name or a slug stands for. Nothing else gets past this door."""
     session = _SESSION.fullmatch(given)
     wanted = session[1] if session else given if given == "@last" else names.slug(given)
     try:
-        return ground.store.read(lambda rows: find.find(rows, wanted, project))
+        return context.store.read(lambda rows: find.find(rows, wanted, project))
     except NoSuchDispatch:
-        old = find.find_archived(ground, wanted)
+        old = find.find_archived(context, wanted)
         if old is None:
             raise NoSuchDispatch(dispatch=given) from None
         return old
 
 
-def journal(ground: Ground, ident: str) -> Row:
+def journal(context: Context, ident: str) -> Row:
     """A journal from the tables or the archive."""
-    row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or find.archived(ground, ident)
+    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or find.archived(context, ident)
     if row is None:
         raise NoSuchDispatch(dispatch=ident)
     return row
 
 
 # a task -----------------------------------------------------------------------------------------------------------------
-def _task(ground: Ground, row: Row) -> dict[str, Any]:
-    last = _newest(ground, row)
-    _refuse_foreign(ground, last)
-    last = settled(ground, last)
-    _refuse(ground, last)
-    engine = read_engine(ground.world.home, last["engine"])
-    talk = _conversation(ground, engine, last)
+def _task(context: Context, row: Row) -> dict[str, Any]:
+    last = _newest(context, row)
+    _refuse_foreign(context, last)
+    last = settled(context, last)
+    _refuse(context, last)
+    engine = read_engine(context.world.home, last["engine"])
+    talk = _conversation(context, engine, last)
     goes_on = conversation.can_go_on(engine, talk)
     wanted = Wanted(
         **_how(last),
@@ -99,16 +99,16 @@ def _task(ground: Ground, row: Row) -> dict[str, Any]:
         predecessor=last["id"],
         resumes="conversation" if goes_on else "again",
         conversation=talk if goes_on else None,
-        handoff=_told(ground, last, goes_on=goes_on),
+        handoff=_told(context, last, goes_on=goes_on),
     )
-    return start(ground, wanted) | {"predecessor": last["id"], "conversation": goes_on}
+    return start(context, wanted) | {"predecessor": last["id"], "conversation": goes_on}
 
 
-def _conversation(ground: Ground, engine: Engine, row: Row) -> str | None:
+def _conversation(context: Context, engine: Engine, row: Row) -> str | None:
     """Known to fleet, or found where the engine keeps it; one that was never launched has only what it was given."""
     if not row["launched_at"] and row["resumes"] != "conversation":
         return None
-    return conversation.known(ground, row["id"]) or conversation.found(ground, engine, row)
+    return conversation.known(context, row["id"]) or conversation.found(context, engine, row)
 
 
 def _how(row: Row) -> dict[str, Any]:
@@ -117,15 +117,15 @@ def _how(row: Row) -> dict[str, Any]:
     return {name: row[name] for name in ("project", "engine", "autonomy", "model")} | {"command": command}
 
 
-def _newest(ground: Ground, row: Row) -> Row:
+def _newest(context: Context, row: Row) -> Row:
     """The newest attempt at the same work: the one that is named, or one that was started to resume it."""
     place = {"project": row["project"], "slug": row["slug"]}
-    last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, **place))
+    last = context.store.read(lambda rows: rows.one(q.LAST_OF_TASK, **place))
     if last is None:
         raise _refused(row["id"], resumption.why_finished(row) or "its task is archived", row)
     before: Row | None = last
     while before is not None and before["id"] != row["id"]:
-        before = journal(ground, before["predecessor"]) if before.get("resumes") else None
+        before = journal(context, before["predecessor"]) if before.get("resumes") else None
     if before is None:
         raise NotResumable(
             dispatch=row["id"],
@@ -135,12 +135,12 @@ def _newest(ground: Ground, row: Row) -> Row:
     return last
 
 
-def settled(ground: Ground, row: Row) -> Row:
+def settled(context: Context, row: Row) -> Row:
     """The journal of an attempt that has ended; one that died is settled first. Alive or unknown: refused."""
     for _ in range(_TRIES):
         if not is_unfinished(row):
             return row
-        done = treat(ground, row, "resume")
+        done = treat(context, row, "resume")
         if not done.ended and done.why != CHANGED:
             advice = f"attach to it with `fleet attach {row['id']}`"
             if done.strangers:
@@ -148,19 +148,19 @@ def settled(ground: Ground, row: Row) -> Row:
             elif "fleet dispatches disown" in done.why:
                 advice = "it is not started again beside one that may live"
             raise NotResumable(dispatch=row["id"], why=done.why, advice=advice)
-        row = journal(ground, row["id"])
+        row = journal(context, row["id"])
     raise NotResumable(dispatch=row["id"], why="it keeps changing", advice="try again")
 
 
-def _refuse_foreign(ground: Ground, row: Row) -> None:
+def _refuse_foreign(context: Context, row: Row) -> None:
     """Only the home that started an agent knows whether it lives, and has its worktree."""
-    why = why_foreign(ground, row)
+    why = why_foreign(context, row)
     if why:
         raise NotResumable(dispatch=row["id"], why=why, advice=f"resume it there; {offer(row['id'])}")
 
 
-def _refuse(ground: Ground, row: Row) -> None:
-    job = (ground.store.read(lambda rows: rows.one(q.TASK_JOB, project=row["project"], slug=row["slug"])) or {}).get(
+def _refuse(context: Context, row: Row) -> None:
+    job = (context.store.read(lambda rows: rows.one(q.TASK_JOB, project=row["project"], slug=row["slug"])) or {}).get(
         "job"
     )
     if job:
@@ -168,11 +168,11 @@ def _refuse(ground: Ground, row: Row) -> None:
             dispatch=row["id"], why=f"it worked for job {job}", advice=f"`fleet resume {job}` goes on with that"
         )
     place = {"project": row["project"], "slug": row["slug"]}
-    item = ground.store.read(lambda rows: rows.one(q.JOB_OF_TASK, **place))
+    item = context.store.read(lambda rows: rows.one(q.JOB_OF_TASK, **place))
     if item is not None:
         advice = f"`fleet resume {item['job']}` goes on with what is unfinished"
         raise NotResumable(dispatch=row["id"], why=f"it works on an item of job {item['job']}", advice=advice)
-    state = ground.store.read(lambda rows: tasks.state(rows, **place))
+    state = context.store.read(lambda rows: tasks.state(rows, **place))
     why = resumption.why_finished(row) or resumption.why_taken(row, state)
     if why:
         raise _refused(row["id"], why, row)
@@ -185,13 +185,13 @@ def _refused(ident: str, why: str, row: Row) -> NotResumable:
     return NotResumable(dispatch=ident, why=why, advice=advice if row["slug"] else "start one with `fleet coord start`")
 
 
-def _told(ground: Ground, row: Row, *, goes_on: bool) -> str:
+def _told(context: Context, row: Row, *, goes_on: bool) -> str:
     """What the successor has to know of the one before."""
-    repository = ground.project(row["project"])["path"]
+    repository = context.project(row["project"])["path"]
     branch = task_branch(row["slug"])
-    base = row["base"] or integration_branch(ground, row["project"], repository)[1]
-    tree = f"{ground.world.home}/{paths.worktree(row['project'], row['slug'])}"
-    log = f"{ground.world.home}/{paths.log(row['id'])}"
+    base = row["base"] or integration_branch(context, row["project"], repository)[1]
+    tree = f"{context.world.home}/{paths.worktree(row['project'], row['slug'])}"
+    log = f"{context.world.home}/{paths.log(row['id'])}"
     facts = {
         "predecessor": row["id"],
         "ended": when(row["ended_at"]) or "an unknown time",
@@ -200,11 +200,11 @@ def _told(ground: Ground, row: Row, *, goes_on: bool) -> str:
         if goes_on
         else "Its conversation is not to be had: you begin anew, with what it left.",
         "branch": branch,
-        "commits": _listed(ground.world.git.titles(repository, base, head_ref(branch))),
-        "uncommitted": _listed(ground.world.git.uncommitted(tree)),
+        "commits": _listed(context.world.git.titles(repository, base, head_ref(branch))),
+        "uncommitted": _listed(context.world.git.uncommitted(tree)),
         "log": log if os.path.exists(log) else "nothing was kept",
     }
-    return prompt.prompt(ground.world.home, "resume", facts)
+    return prompt.prompt(context.world.home, "resume", facts)
 
 
 def when(at: int | str | None) -> str | None:
@@ -220,16 +220,16 @@ def _listed(lines: list[str]) -> str:
 
 
 # a coordinator ----------------------------------------------------------------------------------------------------------
-def _coordinator(ground: Ground, row: Row) -> dict[str, Any]:
+def _coordinator(context: Context, row: Row) -> dict[str, Any]:
     """A new coordinator in the seat of one that died; a living one vetoes."""
     if not is_unfinished(row):
-        _refuse_unseated(ground, row)
-    made = coord_spawn(ground, Wanted(**_how(row), slug=None, kind="coord"))
+        _refuse_unseated(context, row)
+    made = coord_spawn(context, Wanted(**_how(row), slug=None, kind="coord"))
     return {name: made[name] for name in _MADE} | {"predecessor": row["id"], "conversation": False}
 
 
-def _refuse_unseated(ground: Ground, row: Row) -> None:
-    seat = ground.store.read(lambda rows: rows.one(q.SEAT_OF, project=row["project"])) or {"holder": None}
+def _refuse_unseated(context: Context, row: Row) -> None:
+    seat = context.store.read(lambda rows: rows.one(q.SEAT_OF, project=row["project"])) or {"holder": None}
     if seat["holder"] != row["id"]:
         why = f"{seat['holder'] or 'nobody'} has the seat of {row['project']} now"
         raise _refused(row["id"], why, row)

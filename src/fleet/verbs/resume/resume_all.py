@@ -18,65 +18,65 @@ from fleet.verbs.resume.resume import resume, settled, when
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def resumable(ground: Ground, project: str | None = None) -> list[dict[str, Any]]:
+def resumable(context: Context, project: str | None = None) -> list[dict[str, Any]]:
     """What could be resumed, oldest first. What died unnoticed, as all does with the machine, is settled before; nothing is killed."""
-    for row in _unfinished(ground, project):
-        treat(ground, row, "resumable")
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.LEFT_ATTEMPTS, project=project))
-    left = [row for row in rows if is_own(ground, row) and not resumption.why_finished(row)]
-    return [_shown(ground, row) for row in [*left, *_coordinators(ground, project)]] + left_jobs(ground, project)
+    for row in _unfinished(context, project):
+        treat(context, row, "resumable")
+    rows = context.store.read(lambda snapshot: snapshot.all(q.LEFT_ATTEMPTS, project=project))
+    left = [row for row in rows if is_own(context, row) and not resumption.why_finished(row)]
+    return [_shown(context, row) for row in [*left, *_coordinators(context, project)]] + left_jobs(context, project)
 
 
-def resume_all(ground: Ground, project: str | None = None) -> dict[str, Any]:
+def resume_all(context: Context, project: str | None = None) -> dict[str, Any]:
     """Bring back everything that was interrupted. What cannot start now waits, with the reason."""
     done: dict[str, Any] = {"resumed": [], "waiting": [], "jobs": []}
-    _settle_dead(ground, project)
-    for each in resumable(ground, project):
+    _settle_dead(context, project)
+    for each in resumable(context, project):
         if not each["interrupted"]:
             continue
         if each["kind"] == "job":
-            ground.world.start_fleet("resume", each["id"])
+            context.world.start_fleet("resume", each["id"])
             done["jobs"].append(each["id"])
             continue
         try:
-            done["resumed"].append(resume(ground, each["id"]))
+            done["resumed"].append(resume(context, each["id"]))
         except FleetError as error:
             done["waiting"].append({**each, "why": str(error)})
     return done
 
 
-def _settle_dead(ground: Ground, project: str | None) -> None:
+def _settle_dead(context: Context, project: str | None) -> None:
     """Together with what the dead left running. One that is alive or unknown is none of ours."""
-    for row in _unfinished(ground, project):
+    for row in _unfinished(context, project):
         try:
-            settled(ground, row)
+            settled(context, row)
         except FleetError:
             continue
 
 
-def _unfinished(ground: Ground, project: str | None) -> list[Row]:
+def _unfinished(context: Context, project: str | None) -> list[Row]:
     """Of this home, but for finishers: what became of a merge is git's to say."""
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
-    return [row for row in rows if row["kind"] != "finisher" and is_own(ground, row)]
+    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
+    return [row for row in rows if row["kind"] != "finisher" and is_own(context, row)]
 
 
-def _coordinators(ground: Ground, project: str | None) -> list[Row]:
+def _coordinators(context: Context, project: str | None) -> list[Row]:
     """Coordinators that were lost and whose seat nobody has taken since. A seat that was left on purpose stays empty."""
     found = []
-    for seat in ground.store.read(lambda rows: rows.all(q.ALL_SEATS)):
+    for seat in context.store.read(lambda rows: rows.all(q.ALL_SEATS)):
         if not seat["holder"] or project not in {None, seat["project"]}:
             continue
-        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"]))  # noqa: B023
-        row = row or find.archived(ground, seat["holder"])
-        if row is not None and is_own(ground, row) and not is_unfinished(row) and resumption.was_interrupted(row):
+        row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"]))  # noqa: B023
+        row = row or find.archived(context, seat["holder"])
+        if row is not None and is_own(context, row) and not is_unfinished(row) and resumption.was_interrupted(row):
             found.append(row)
     return found
 
 
-def _shown(ground: Ground, row: Row) -> dict[str, Any]:
+def _shown(context: Context, row: Row) -> dict[str, Any]:
     return {
         "id": row["id"],
         "project": row["project"],
@@ -86,14 +86,14 @@ def _shown(ground: Ground, row: Row) -> dict[str, Any]:
         "ended_at": when(row["ended_at"]),
         "reason": row["blocked_reason"] or row["exec_state"],
         "interrupted": resumption.was_interrupted(row),
-        "conversation": row["slug"] is not None and _goes_on(ground, row),
+        "conversation": row["slug"] is not None and _goes_on(context, row),
     }
 
 
-def _goes_on(ground: Ground, row: Row) -> bool:
+def _goes_on(context: Context, row: Row) -> bool:
     try:
-        engine = read_engine(ground.world.home, row["engine"])
+        engine = read_engine(context.world.home, row["engine"])
     except FleetError:
         return False
-    talk = row.get("conversation") or conversation.found(ground, engine, row)
+    talk = row.get("conversation") or conversation.found(context, engine, row)
     return conversation.can_go_on(engine, talk)

@@ -18,7 +18,7 @@ from fleet.store.transaction import Change
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.files.gates import Gate, Holder
 
 WAIT = 10.0
@@ -28,39 +28,39 @@ _LOOK_AGAIN = 0.05
 _LOOKS = 20
 
 
-def gate_of_task(ground: Ground, project: str, slug: str, subject: str = "") -> Gate:
+def gate_of_task(context: Context, project: str, slug: str, subject: str = "") -> Gate:
     """The gate of a task's work."""
-    return ground.world.work_gate(f"work-{project}/{slug}", subject or f"{project}/{slug}")
+    return context.world.work_gate(f"work-{project}/{slug}", subject or f"{project}/{slug}")
 
 
-def gate_to_let_go(ground: Ground, project: str, slug: str) -> Gate:
+def gate_to_let_go(context: Context, project: str, slug: str) -> Gate:
     """The same gate, for whoever removes what nobody works in any more. No force stops that one half-way."""
-    return gate_of_task(ground, project, slug, f"{_LETTING_GO}{project}/{slug}")
+    return gate_of_task(context, project, slug, f"{_LETTING_GO}{project}/{slug}")
 
 
-def taken(ground: Ground, project: str, slug: str) -> Gate:
+def taken(context: Context, project: str, slug: str) -> Gate:
     """The gate of a task, held for a dispatch. An attempt that is there is named at once; else the holder is waited for."""
-    gate = gate_of_task(ground, project, slug)
-    deadline = ground.world.clock.ticks() + WAIT
+    gate = gate_of_task(context, project, slug)
+    deadline = context.world.clock.ticks() + WAIT
     while True:
         try:
             gate.take()
         except GateHeld:
-            _refuse_attempted(ground, project, slug)
-            if ground.world.clock.ticks() >= deadline:
+            _refuse_attempted(context, project, slug)
+            if context.world.clock.ticks() >= deadline:
                 raise
-            ground.world.clock.wait(_LOOK_AGAIN)
+            context.world.clock.wait(_LOOK_AGAIN)
         else:
             return gate
 
 
-def _refuse_attempted(ground: Ground, project: str, slug: str) -> None:
-    row = ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
+def _refuse_attempted(context: Context, project: str, slug: str) -> None:
+    row = context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
     if row is not None:
         raise TaskHeld(project=project, slug=slug, holder=row["id"], since=iso(row["created_at"]))
 
 
-def taken_to_resume(ground: Ground, gate: Gate, subject: str, *, force: bool) -> Holder | None:
+def taken_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) -> Holder | None:
     """The gate, held for a resume: refused while somebody else holds it, unless that one is to be stopped. Who was stopped.
 
     Whoever lets the worktree go is no other resume, and through in a moment: that one is waited for.
@@ -72,10 +72,10 @@ def taken_to_resume(ground: Ground, gate: Gate, subject: str, *, force: bool) ->
             raise _in_progress(gate, subject) from None
     else:
         return None
-    deadline = ground.world.clock.ticks() + WAIT
-    stopped = _stop_holder(ground, gate, subject)
+    deadline = context.world.clock.ticks() + WAIT
+    stopped = _stop_holder(context, gate, subject)
     try:
-        gate.take(wait=max(deadline - ground.world.clock.ticks(), 0))
+        gate.take(wait=max(deadline - context.world.clock.ticks(), 0))
     except GateHeld:
         raise _in_progress(gate, subject) from None
     return stopped
@@ -91,20 +91,20 @@ def _in_progress(gate: Gate, subject: str) -> ResumeInProgress:
     return ResumeInProgress(id=subject, holder=told)
 
 
-def _stop_holder(ground: Ground, gate: Gate, subject: str) -> Holder | None:
+def _stop_holder(context: Context, gate: Gate, subject: str) -> Holder | None:
     """Ask the process that holds the gate to end, then kill it: only if it is proven to be the one."""
     for _ in range(_LOOKS):  # whoever has just taken the gate has not written its name yet
         holder = gate.holder()
-        why = _why_not(ground, gate, holder)
+        why = _why_not(context, gate, holder)
         if not why:
             break
-        ground.world.clock.wait(_LOOK_AGAIN)
+        context.world.clock.wait(_LOOK_AGAIN)
         if _is_free(gate):
             return None
     if holder is None or why:
         raise ForceRefused(id=subject, holder=str(holder or "an unknown process"), why=why)
-    ground.commit(_record_forced_stop(holder, subject))
-    processes = ground.world.processes
+    context.commit(_record_forced_stop(holder, subject))
+    processes = context.world.processes
     processes.signal(holder.who, signal.SIGTERM)
     if processes.gone_within([holder.who], _GRACE):
         processes.signal(holder.who, signal.SIGKILL)
@@ -122,15 +122,15 @@ def _is_free(gate: Gate) -> bool:
     return True
 
 
-def _why_not(ground: Ground, gate: Gate, holder: Holder | None) -> str:
+def _why_not(context: Context, gate: Gate, holder: Holder | None) -> str:
     """Why the holder cannot be stopped; empty when it is proven to be alive, here, and at the gate."""
     if holder is None or not holder.start:
         return "its lock file does not say who it is"
-    if holder.host_id != ground.world.host.machine:
+    if holder.host_id != context.world.host.machine:
         return f"it is on another host, {holder.host}"
-    if holder.pid == ground.world.processes.me().pid:
+    if holder.pid == context.world.processes.me().pid:
         return "it is this very process"
-    life = ground.world.processes.life(holder.who)
+    life = context.world.processes.life(holder.who)
     if life != "alive":
         return f"the process it names is {life}"
     if not gate.is_open_in(holder.pid):

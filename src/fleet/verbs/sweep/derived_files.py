@@ -10,20 +10,20 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Rows
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def reconcile(ground: Ground, *, write: bool) -> dict[str, bool]:
+def reconcile(context: Context, *, write: bool) -> dict[str, bool]:
     """Each project, and whether its projection was stale."""
-    wanted = ground.store.read(_projections)
+    wanted = context.store.read(_projections)
     found = {}
     for project, state in wanted.items():
         name = paths.coord_state(project)
-        found[project] = _now(ground, name) != state and (
-            bool(state["worker_agent_ids"]) or state["supervisor"] or _exists(ground, name)
+        found[project] = _now(context, name) != state and (
+            bool(state["worker_agent_ids"]) or state["supervisor"] or _exists(context, name)
         )
         if found[project] and write:
-            ground.world.files.publish(name, json.dumps(state, indent=2).encode())
+            context.world.files.publish(name, json.dumps(state, indent=2).encode())
     return {project: bool(stale) for project, stale in found.items()}
 
 
@@ -38,13 +38,13 @@ def _projections(rows: Rows) -> dict[str, dict[str, Any]]:
     return states
 
 
-def _exists(ground: Ground, name: str) -> bool:
-    return _now(ground, name) is not None
+def _exists(context: Context, name: str) -> bool:
+    return _now(context, name) is not None
 
 
-def _now(ground: Ground, name: str) -> object:
+def _now(context: Context, name: str) -> object:
     try:
-        return json.loads(ground.world.files.read(name))
+        return json.loads(context.world.files.read(name))
     except FileNotFoundError:
         return None
     except (OSError, ValueError):

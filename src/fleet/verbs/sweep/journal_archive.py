@@ -11,50 +11,50 @@ from fleet.model.text.times import DAY, duration
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 LARGEST = 100_000_000
 DEFAULT = "90d"
 _NAME = re.compile(r"[0-9a-f]{8}-(\d+)\.json")
 
 
-def prune(ground: Ground, *, older_than: str | None) -> dict[str, Any]:
+def prune(context: Context, *, older_than: str | None) -> dict[str, Any]:
     """Remove journals older than an age. Their ids were given out for all time all the same."""
-    before = ground.world.clock.now() - duration(older_than or DEFAULT)
+    before = context.world.clock.now() - duration(older_than or DEFAULT)
     old = [
         name
-        for name in ground.world.files.names(paths.JOURNALS)
+        for name in context.world.files.names(paths.JOURNALS)
         if _stamp(name) is not None and (_stamp(name) or 0) < before
     ]
-    remove(ground, old)
-    return {"pruned": len(old), "kept": len(ground.world.files.names(paths.JOURNALS))}
+    remove(context, old)
+    return {"pruned": len(old), "kept": len(context.world.files.names(paths.JOURNALS))}
 
 
-def too_many(ground: Ground) -> list[str]:
+def too_many(context: Context) -> list[str]:
     """The oldest journals of an archive that has grown too large, as many as have to go; but none of the last day."""
-    sizes = _sizes(ground)
+    sizes = _sizes(context)
     total, found = sum(sizes.values()), []
     for name in sorted(sizes, key=lambda each: _stamp(each) or 0):
-        if total <= LARGEST or (_stamp(name) or 0) > ground.world.clock.now() - DAY:
+        if total <= LARGEST or (_stamp(name) or 0) > context.world.clock.now() - DAY:
             break
         found.append(name)
         total -= sizes[name]
     return found
 
 
-def remove(ground: Ground, names: list[str]) -> None:
+def remove(context: Context, names: list[str]) -> None:
     """Take journals out of the archive."""
     for name in names:
-        ground.world.files.unlink(f"{paths.JOURNALS}/{name}")
+        context.world.files.unlink(f"{paths.JOURNALS}/{name}")
 
 
-def _sizes(ground: Ground) -> dict[str, int]:
+def _sizes(context: Context) -> dict[str, int]:
     """The journals that are there and how large they are; another sweep may be removing some."""
     sizes = {}
-    for name in ground.world.files.names(paths.JOURNALS):
+    for name in context.world.files.names(paths.JOURNALS):
         if _stamp(name) is not None:
             with suppress(FileNotFoundError):
-                sizes[name] = os.path.getsize(f"{ground.world.home}/{paths.JOURNALS}/{name}")
+                sizes[name] = os.path.getsize(f"{context.world.home}/{paths.JOURNALS}/{name}")
     return sizes
 
 

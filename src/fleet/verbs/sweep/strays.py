@@ -24,7 +24,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.tmux import Listing, Pane
 
 _SESSION = re.compile(r"fleet-([0-9a-f]{8})")
@@ -32,82 +32,82 @@ _INBOX = re.compile(r"([0-9a-f]{8})\.md")
 _LATE = 168 * HOUR
 
 
-def sessions(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Finding]:
+def sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Finding]:
     """Panes on our server: agents' whose dispatch has ended. Sessions that have our name and no pane of ours are listed."""
-    held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
-    ours = {pane.session for pane in listing.panes if pane.home == ground.world.tmux.home_id}
+    held = {row["name"] for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    ours = {pane.session for pane in listing.panes if pane.home == context.world.tmux.home_id}
     for pane in listing.panes:
         what = f"tmux session {pane.session}"
-        if pane.home != ground.world.tmux.home_id:
+        if pane.home != context.world.tmux.home_id:
             if _SESSION.fullmatch(pane.session) and pane.session not in ours:
                 yield Finding(what=what, why="it has our name but not our mark", proof=f"its mark is {pane.home or 'missing'}",
                               action="listed only", standing=True)  # fmt: skip
             continue
-        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=pane.dispatch))  # noqa: B023
+        row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=pane.dispatch))  # noqa: B023
         what = f"the pane of dispatch {pane.dispatch} in tmux session {pane.session}" if pane.stamped else what
         if row is not None and (is_unfinished(row) or f"fleet-{pane.dispatch}" in held):
             continue  # its dispatch releases it by its claim
-        if row is None and archived(ground, pane.dispatch) is None:
+        if row is None and archived(context, pane.dispatch) is None:
             yield Finding(what=what, why="it bears our mark, but its dispatch is in neither tables nor archive",
                           proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip
             continue
         proof = f"dispatch {pane.dispatch} is {'in the archive' if row is None else row['exec_state']}"
         yield acted(what, "its dispatch has ended", proof, "kill it", kill,
-                    lambda: _killed(ground, pane, listing))  # fmt: skip # noqa: B023
+                    lambda: _killed(context, pane, listing))  # fmt: skip # noqa: B023
 
 
-def _killed(ground: Ground, pane: Pane, seen: Listing) -> bool:
+def _killed(context: Context, pane: Pane, seen: Listing) -> bool:
     """Whether it is gone, by us or by somebody who was faster."""
-    if ground.world.tmux.kill(pane):
+    if context.world.tmux.kill(pane):
         return True
-    now = ground.world.tmux.listing()
+    now = context.world.tmux.listing()
     if now.server is None:  # a server goes with its last session
-        return ground.world.processes.life(seen.server) == "dead"
+        return context.world.processes.life(seen.server) == "dead"
     return now.pane_of(pane.dispatch) is None
 
 
-def processes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def processes(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Processes that carry the id of a dispatch that has ended."""
-    for ident, whom in ground.world.processes.marks().items():
-        row = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
-        ended = not is_unfinished(row) if row is not None else archived(ground, ident) is not None
+    for ident, whom in context.world.processes.marks().items():
+        row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
+        ended = not is_unfinished(row) if row is not None else archived(context, ident) is not None
         if not ended:
             continue
         for who in whom:
             yield acted(f"process {who.pid}", f"its dispatch {ident} has ended", "it carries its id in its environment",
-                        "kill it", kill, lambda: ground.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
+                        "kill it", kill, lambda: context.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
 
 
-def cgroups(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def cgroups(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Control groups of this home that no claim speaks of. An empty one goes; one with somebody in it is listed."""
-    there = ground.world.cgroups.all_of_home(
-        ground.world.processes.me().pid
+    there = context.world.cgroups.all_of_home(
+        context.world.processes.me().pid
     )  # before the claims: whoever makes one has its claim first
-    held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    held = {row["name"] for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
     for path in (each for each in there if each not in held):
-        inside = ground.world.cgroups.members(path)
+        inside = context.world.cgroups.members(path)
         if inside:
-            yield Finding(what=path, why="no claim speaks of it", proof=f"in it: {named(ground, inside)}",
+            yield Finding(what=path, why="no claim speaks of it", proof=f"in it: {named(context, inside)}",
                           action="listed only", standing=True)  # fmt: skip
         else:
             yield acted(path, "no claim speaks of it", "nobody is in it", "remove it", kill,
-                        lambda: ground.world.cgroups.remove(path))  # fmt: skip # noqa: B023
+                        lambda: context.world.cgroups.remove(path))  # fmt: skip # noqa: B023
 
 
-def files(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def files(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Prompts and worktrees that no claim speaks of. Listed, never touched."""
     if kill:
-        _forget_litter(ground)
-    held = {row["name"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
-    for name in ground.world.files.names(paths.INBOX):
+        _forget_litter(context)
+    held = {row["name"] for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    for name in context.world.files.names(paths.INBOX):
         if _INBOX.fullmatch(name) and f"{paths.INBOX}/{name}" not in held:
             yield Finding(what=f"{paths.INBOX}/{name}", why="no claim speaks of it", proof="looked up in the store",
                           action="listed only", standing=True)  # fmt: skip
-    for project in ground.world.files.names(paths.PROJECTS):
+    for project in context.world.files.names(paths.PROJECTS):
         trees = [
-            f"{ground.world.home}/{paths.project_folder(project, folder)}/{name}"
+            f"{context.world.home}/{paths.project_folder(project, folder)}/{name}"
             for folder in (paths.WORKTREES, paths.MERGES)
-            for name in ground.world.files.names(paths.project_folder(project, folder))
+            for name in context.world.files.names(paths.project_folder(project, folder))
         ]
         for path in trees:
             if path not in held:
@@ -115,50 +115,50 @@ def files(ground: Ground, *, kill: bool) -> Iterator[Finding]:
                               action="listed only", standing=True)  # fmt: skip
 
 
-def _forget_litter(ground: Ground) -> None:
+def _forget_litter(context: Context) -> None:
     """Remove locks of claims that are history, and files that somebody who is dead was writing. First what is there, then whose it is."""
-    files = ground.world.files
+    files = context.world.files
     locks = files.names(paths.EFFECT_LOCKS)
-    known = {row["id"] for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    known = {row["id"] for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
     for ident in (name.removesuffix(".lock") for name in locks):
-        if ident not in known and ground.world.effect_lock(ident).is_free():
-            ground.world.forget_effect_lock(ident)
+        if ident not in known and context.world.effect_lock(ident).is_free():
+            context.world.forget_effect_lock(ident)
     for path in files.abandoned():
         files.discard_abandoned(path)
-    sqlite_setup.sweep(ground.world.home, ground.world.funnel)
-    _forget_links(ground)
+    sqlite_setup.sweep(context.world.home, context.world.funnel)
+    _forget_links(context)
 
 
-def _forget_links(ground: Ground) -> None:
+def _forget_links(context: Context) -> None:
     """Remove links to fleet that were not put into their place, unless somebody is at it."""
-    left = [name for name in ground.world.files.names(paths.LOCKS) if name.startswith("fleet.")]
+    left = [name for name in context.world.files.names(paths.LOCKS) if name.startswith("fleet.")]
     if not left:
         return
     try:
-        with ground.world.gate("bin"):
+        with context.world.gate("bin"):
             for name in left:
-                if os.path.islink(f"{ground.world.home}/{paths.LOCKS}/{name}"):
-                    ground.world.files.unlink(f"{paths.LOCKS}/{name}")
+                if os.path.islink(f"{context.world.home}/{paths.LOCKS}/{name}"):
+                    context.world.files.unlink(f"{paths.LOCKS}/{name}")
     except GateHeld:
         return
 
 
-def rewrites(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def rewrites(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Inboxes that were handed over by someone who died before the file said so."""
-    for row in ground.store.read(lambda rows: rows.all(q.UNFINISHED_REWRITES)):
+    for row in context.store.read(lambda rows: rows.all(q.UNFINISHED_REWRITES)):
         claim = Claim.of(row)
-        if not is_own(ground, claim):
+        if not is_own(context, claim):
             continue
         yield acted(f"{claim}", f"it was handed over to {claim.dispatch} and not rewritten", "its claim carries the content",
-                    "rewrite it", kill, lambda: finish_rewrite(ground, claim))  # fmt: skip # noqa: B023
+                    "rewrite it", kill, lambda: finish_rewrite(context, claim))  # fmt: skip # noqa: B023
 
 
-def late_inboxes(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def late_inboxes(context: Context, *, kill: bool) -> Iterator[Finding]:
     """A backstop: prompts that are still ours long after their dispatch ended."""
-    before = ground.world.clock.now() - _LATE
-    for row in ground.store.read(lambda rows: rows.all(q.LATE_INBOXES, before=before)):
+    before = context.world.clock.now() - _LATE
+    for row in context.store.read(lambda rows: rows.all(q.LATE_INBOXES, before=before)):
         claim = Claim.of(row)
-        if is_own(ground, claim) and KINDS[claim.kind].look(claim, ground.world) == "ours":
+        if is_own(context, claim) and KINDS[claim.kind].look(claim, context.world) == "ours":
             why = f"it is still ours {_LATE // HOUR} h after its dispatch {claim.dispatch} ended"
             yield acted(str(claim), why, "its claim names it, and it is there", "release it", kill,
-                        lambda: [*filter(None, [release(ground, claim)])])  # fmt: skip # noqa: B023
+                        lambda: [*filter(None, [release(context, claim)])])  # fmt: skip # noqa: B023

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from fleet.model.dispatch.remedies import Remedy, Seen
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.world.process.census import Census
     from fleet.world.tmux import Listing
 
@@ -61,64 +61,66 @@ _STANDING = {
 }
 
 
-def sweep(ground: Ground, *, kill: bool, phases: frozenset[str]) -> list[Finding]:
+def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Finding]:
     """Orphans, then releases that failed, then what is derived."""
     found: list[Finding] = []
     if "orphans" in phases:
-        found += coordinators.withdrawals(ground, kill=kill)
-        listing = ground.world.tmux.listing()
-        found += _unfinished(ground, listing, kill=kill)
-        found += strays.sessions(ground, ground.world.tmux.listing(), kill=kill)
-        found += strays.processes(ground, kill=kill)
-        found += left_running(ground, kill=kill)
-        found += strays.cgroups(ground, kill=kill)
-        found += strays.files(ground, kill=kill)
-        found += strays.rewrites(ground, kill=kill)
-        found += strays.late_inboxes(ground, kill=kill)
-        found += coordinators.findings(ground, kill=kill)
+        found += coordinators.withdrawals(context, kill=kill)
+        listing = context.world.tmux.listing()
+        found += _unfinished(context, listing, kill=kill)
+        found += strays.sessions(context, context.world.tmux.listing(), kill=kill)
+        found += strays.processes(context, kill=kill)
+        found += left_running(context, kill=kill)
+        found += strays.cgroups(context, kill=kill)
+        found += strays.files(context, kill=kill)
+        found += strays.rewrites(context, kill=kill)
+        found += strays.late_inboxes(context, kill=kill)
+        found += coordinators.findings(context, kill=kill)
     if "retry-releases" in phases:
-        found += _long_ended(ground, kill=kill)
-        found += litter(ground, kill=kill)
-        found += _bundles(ground, kill=kill)
-        found += _gone_bundles(ground, kill=kill)
-        found += trash.findings(ground, kill=kill)
-        found += _ended(ground, kill=kill)
+        found += _long_ended(context, kill=kill)
+        found += litter(context, kill=kill)
+        found += _bundles(context, kill=kill)
+        found += _gone_bundles(context, kill=kill)
+        found += trash.findings(context, kill=kill)
+        found += _ended(context, kill=kill)
     if "reconcile-derived" in phases:
-        found += _derived(ground, kill=kill)
+        found += _derived(context, kill=kill)
     if "orphans" in phases:
-        found += _archive(ground, kill=kill)
+        found += _archive(context, kill=kill)
     if "orphans" in phases and kill:
-        ground.world.rooms.forget_gone(ground.world.funnel)
-        _stop_server(ground)
+        context.world.rooms.forget_gone(context.world.funnel)
+        _stop_server(context)
     return found
 
 
-def _rows(ground: Ground, *, ended: bool) -> list[Row]:
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=None, ended=int(ended)))
+def _rows(context: Context, *, ended: bool) -> list[Row]:
+    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=None, ended=int(ended)))
     return [row for row in rows if is_unfinished(row) != ended]
 
 
-def _unfinished(ground: Ground, listing: Listing, *, kill: bool) -> Iterator[Finding]:
-    rows = _rows(ground, ended=False)
-    census = ground.world.processes.census() if rows else None
+def _unfinished(context: Context, listing: Listing, *, kill: bool) -> Iterator[Finding]:
+    rows = _rows(context, ended=False)
+    census = context.world.processes.census() if rows else None
     for row in rows:
-        finding = _one_unfinished(ground, row, listing, census, kill=kill)
+        finding = _one_unfinished(context, row, listing, census, kill=kill)
         if finding is not None:
             yield finding
 
 
-def _one_unfinished(ground: Ground, row: Row, listing: Listing, census: Census | None, *, kill: bool) -> Finding | None:
+def _one_unfinished(
+    context: Context, row: Row, listing: Listing, census: Census | None, *, kill: bool
+) -> Finding | None:
     """What is found about one dispatch; None when it is as it should be. Candidates for a seat are `coordinators`'."""
-    seen = look(ground, row, "sweep", listing=listing, census=census)
+    seen = look(context, row, "sweep", listing=listing, census=census)
     if kill and seen.condition == "alive":
-        remaining.record(ground, row, census)
+        remaining.record(context, row, census)
     remedy = remedy_for("sweep", seen)
     if isinstance(remedy, Leave):
         return _left_alone(row, seen, remedy)
     if isinstance(remedy, Withdraw):
         return None
     why, proof, action = _words(row, seen, remedy)
-    return acted(about(row), why, proof, action, kill, lambda: _apply(ground, row, remedy, listing))
+    return acted(about(row), why, proof, action, kill, lambda: _apply(context, row, remedy, listing))
 
 
 def _left_alone(row: Row, seen: Seen, left: Leave) -> Finding | None:
@@ -149,10 +151,10 @@ def _words(row: Row, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str
             assert_never(remedy)
 
 
-def _apply(ground: Ground, row: Row, remedy: Remedy, listing: Listing) -> dict[str, object]:
-    done = apply(ground, row, remedy, wait=True, listing=listing)
+def _apply(context: Context, row: Row, remedy: Remedy, listing: Listing) -> dict[str, object]:
+    done = apply(context, row, remedy, wait=True, listing=listing)
     if done.ended:
-        carry_on(ground, row)  # a finisher's merge, from what git says
+        carry_on(context, row)  # a finisher's merge, from what git says
     return {"settled": done.ended, "why": done.why, "left": done.left}
 
 
@@ -167,165 +169,167 @@ class _Known:
     listing: Listing
 
     @classmethod
-    def of(cls, ground: Ground) -> _Known:
+    def of(cls, context: Context) -> _Known:
         claims: dict[str, list[Claim]] = {}
         bundled, unmade = set(), set()
-        for claim in (Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))):
+        for claim in (Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))):
             if claim.dispatch is not None:
                 claims.setdefault(claim.dispatch, []).append(claim)
             elif claim.slug is not None:
                 bundled.add((claim.project, claim.slug))
             if claim.slug is not None and claim.state == "failed_alloc":
                 unmade.add((claim.project, claim.slug))
-        bundles = ground.store.read(lambda rows: rows.all(q.ALL_BUNDLES))
+        bundles = context.store.read(lambda rows: rows.all(q.ALL_BUNDLES))
         owners = {
             (row["project"], row["slug"], row["owner"]) for row in bundles if (row["project"], row["slug"]) in bundled
         }
-        return cls(claims, frozenset(owners), frozenset(unmade), ground.world.tmux.listing())
+        return cls(claims, frozenset(owners), frozenset(unmade), context.world.tmux.listing())
 
 
-def _ended(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def _ended(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Ended dispatches that still hold something, or could be archived."""
-    known = _Known.of(ground)
-    for row in _rows(ground, ended=True):
-        if not is_own(ground, row) and row["id"] not in known.claims:
+    known = _Known.of(context)
+    for row in _rows(context, ended=True):
+        if not is_own(context, row) and row["id"] not in known.claims:
             continue  # its own home archives it
-        finding = _one_ended(ground, row, known, kill=kill)
+        finding = _one_ended(context, row, known, kill=kill)
         if finding is not None:
             yield finding
 
 
-def _one_ended(ground: Ground, row: Row, known: _Known, *, kill: bool) -> Finding | None:
+def _one_ended(context: Context, row: Row, known: _Known, *, kill: bool) -> Finding | None:
     what = about(row)
     proof = f"it has ended: {row['exec_state']}"
     mine = known.claims.get(row["id"], [])
-    if row["blocked_reason"] == HANDED_OFF and ground.store.read(lambda rows: is_handed_over(rows, row["id"])):
+    if row["blocked_reason"] == HANDED_OFF and context.store.read(lambda rows: is_handed_over(rows, row["id"])):
         mine = [claim for claim in mine if claim.kind != "coord_prompt_inbox"]
     if mine:
-        standing = _why_standing(ground, mine, known.listing, kill=kill)
+        standing = _why_standing(context, mine, known.listing, kill=kill)
         if standing:
             return Finding(what=what, why=standing, proof=proof, action="left alone", standing=True)
         names = ", ".join(str(claim) for claim in mine)
         return acted(what, f"it has ended and still holds {names}", proof, "release them", kill,
-                     lambda: reclaim(ground, row["id"]))  # fmt: skip
+                     lambda: reclaim(context, row["id"]))  # fmt: skip
     if row["recl_state"] == "complete":
         return acted(
-            what, "it is reclaimed and not archived", proof, "archive it", kill, lambda: archive(ground, row["id"])
+            what, "it is reclaimed and not archived", proof, "archive it", kill, lambda: archive(context, row["id"])
         )
     if (row["project"], row["slug"], row["id"]) in known.owners:
         if (row["project"], row["slug"]) not in known.unmade:
             return None
         why = "what could not be made for it was not undone"
-        return acted(what, why, proof, "undo it", kill, lambda: reclaim(ground, row["id"]))
-    return acted(what, "nothing of it is left", proof, "archive it", kill, lambda: reclaim(ground, row["id"]))
+        return acted(what, why, proof, "undo it", kill, lambda: reclaim(context, row["id"]))
+    return acted(what, "nothing of it is left", proof, "archive it", kill, lambda: reclaim(context, row["id"]))
 
 
-def _why_standing(ground: Ground, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
+def _why_standing(context: Context, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
     """Why nothing can be done about what an ended dispatch holds; empty when something can."""
-    stuck = [why for why in (_why_stuck(ground, claim, listing) for claim in claims) if why]
+    stuck = [why for why in (_why_stuck(context, claim, listing) for claim in claims) if why]
     if len(stuck) == len(claims):
         return "; ".join(stuck)
     blocked = [claim for claim in claims if claim.state == "releasing_blocked"]
     return f"{blocked[0]} could not be released {blocked[0].failures} times" if blocked and not kill else ""
 
 
-def _why_stuck(ground: Ground, claim: Claim, listing: Listing) -> str:
+def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
     """Why a claim of an ended dispatch is left alone; empty when it can be released."""
-    if not is_own(ground, claim):
-        return f"{claim} belongs to {owner_of(ground, claim)}; {offer(claim.dispatch or 'ID')}"
+    if not is_own(context, claim):
+        return f"{claim} belongs to {owner_of(context, claim)}; {offer(claim.dispatch or 'ID')}"
     kind = KINDS.get(claim.kind)
     if kind is None:
         return f"{claim} is of an unknown kind"
-    if claim.state != "live" and not is_free(ground, claim):
+    if claim.state != "live" and not is_free(context, claim):
         return f"{claim} is in the hands of {claim.hands}"
-    look = kind.judge(claim, listing, ground.world) if isinstance(kind, TmuxSession) else kind.look(claim, ground.world)
+    look = (
+        kind.judge(claim, listing, context.world) if isinstance(kind, TmuxSession) else kind.look(claim, context.world)
+    )
     return f"{claim} is {look}" if look in {"unknown", "foreign"} else ""
 
 
-def _long_ended(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def _long_ended(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Tasks that failed or were abandoned long ago. One that is done waits for its merge."""
-    now = ground.world.clock.now()
-    for project in [row["name"] for row in ground.store.read(lambda rows: rows.all(q.ALL_PROJECTS))]:
+    now = context.world.clock.now()
+    for project in [row["name"] for row in context.store.read(lambda rows: rows.all(q.ALL_PROJECTS))]:
         try:
-            before = now - duration(ground.setting("task.archive_after", project))
+            before = now - duration(context.setting("task.archive_after", project))
         except FleetError as error:
             yield Finding(what=f"the ended tasks of {project}", why="their age cannot be judged", proof=str(error),
                           action="left alone", standing=True)  # fmt: skip
             continue
-        for row in ground.store.read(lambda rows: rows.all(q.LONG_ENDED_TASKS, project=project, before=before)):  # noqa: B023
+        for row in context.store.read(lambda rows: rows.all(q.LONG_ENDED_TASKS, project=project, before=before)):  # noqa: B023
             why = f"{row['status']} {age(now - row['ended_at'])} ago"
             yield acted(f"task {project}/{row['slug']}", why, "its task.archive_after is over", "archive it", kill,
-                        lambda: ground.commit(archive_long_ended(project=project, slug=row["slug"], before=before)))  # fmt: skip # noqa: B023
+                        lambda: context.commit(archive_long_ended(project=project, slug=row["slug"], before=before)))  # fmt: skip # noqa: B023
 
 
-def _bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def _bundles(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Worktrees of tasks that are terminal and archived."""
-    lone = [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
+    lone = [Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
     tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
-    listing = ground.world.tmux.listing()
+    listing = context.world.tmux.listing()
     for project, slug in tasks:
-        if not is_bundle_releasable(ground, project, slug):
+        if not is_bundle_releasable(context, project, slug):
             continue  # an agent still works in it
         mine = [claim for claim in lone if (claim.project, claim.slug) == (project, slug)]
         what, proof = f"the bundle of {project}/{slug}", "the task is ended and archived"
-        stuck = [why for why in (_why_kept(ground, claim, listing) for claim in mine) if why]
+        stuck = [why for why in (_why_kept(context, claim, listing) for claim in mine) if why]
         if stuck:
             yield Finding(what=what, why="; ".join(stuck), proof=proof, action="kept", standing=True)
         else:
-            yield acted(what, "nobody needs it any more", proof, f"release it{_put_aside_first(ground, mine)}", kill,
-                        lambda: _release(ground, project, slug))  # fmt: skip # noqa: B023
+            yield acted(what, "nobody needs it any more", proof, f"release it{_put_aside_first(context, mine)}", kill,
+                        lambda: _release(context, project, slug))  # fmt: skip # noqa: B023
 
 
-def _put_aside_first(ground: Ground, claims: list[Claim]) -> str:
+def _put_aside_first(context: Context, claims: list[Claim]) -> str:
     """How many ignored files will be put aside, in words; empty when there are none."""
-    counts = [found.files for found in (verdict(ground, claim) for claim in claims) if isinstance(found, Aside)]
+    counts = [found.files for found in (verdict(context, claim) for claim in claims) if isinstance(found, Aside)]
     return f", {sum(counts)} ignored files put aside before" if counts else ""
 
 
-def _release(ground: Ground, project: str, slug: str) -> dict[str, list[str]]:
-    left = release_bundle(ground, project, slug)
-    return {"left": left, "aside": [] if left else trash.announced(ground, project, slug)}
+def _release(context: Context, project: str, slug: str) -> dict[str, list[str]]:
+    left = release_bundle(context, project, slug)
+    return {"left": left, "aside": [] if left else trash.announced(context, project, slug)}
 
 
-def _gone_bundles(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def _gone_bundles(context: Context, *, kill: bool) -> Iterator[Finding]:
     """A worktree or directory whose claim is live, and that is not there any more."""
-    for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS)):
+    for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS)):
         claim = Claim.of(row)
         gone = claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name)
-        if gone and is_own(ground, claim):
+        if gone and is_own(context, claim):
             yield acted(str(claim), "it is gone", "nothing is at its path", "write that down", kill,
-                        lambda: [*filter(None, [release(ground, claim)])])  # fmt: skip # noqa: B023
+                        lambda: [*filter(None, [release(context, claim)])])  # fmt: skip # noqa: B023
 
 
-def _why_kept(ground: Ground, claim: Claim, listing: Listing) -> str:
-    return _why_stuck(ground, claim, listing) or why_kept(ground, claim)
+def _why_kept(context: Context, claim: Claim, listing: Listing) -> str:
+    return _why_stuck(context, claim, listing) or why_kept(context, claim)
 
 
-def _derived(ground: Ground, *, kill: bool) -> Iterator[Finding]:
-    for project, stale in reconcile(ground, write=kill).items():
+def _derived(context: Context, *, kill: bool) -> Iterator[Finding]:
+    for project, stale in reconcile(context, write=kill).items():
         if stale:
             yield Finding(what=paths.coord_state(project), why="it does not say what the store says", proof="computed anew",
                           action="rewritten" if kill else "would rewrite it", done=kill)  # fmt: skip
 
 
-def _archive(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def _archive(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Journals that the archive has no room for."""
-    names = journal_archive.too_many(ground)
+    names = journal_archive.too_many(context)
     if names:
         yield acted(paths.JOURNALS, f"it is larger than {journal_archive.LARGEST // 1_000_000} MB", "the sizes of its files",
-                    f"remove the {len(names)} oldest journals", kill, lambda: journal_archive.remove(ground, names))  # fmt: skip
+                    f"remove the {len(names)} oldest journals", kill, lambda: journal_archive.remove(context, names))  # fmt: skip
 
 
-def _stop_server(ground: Ground) -> None:
+def _stop_server(context: Context) -> None:
     """A tmux server without sessions, left by a dispatcher that died before its first one. Not while one is starting."""
-    if any(is_own(ground, row) for row in _rows(ground, ended=False)):
+    if any(is_own(context, row) for row in _rows(context, ended=False)):
         return
-    gate = ground.world.gate("tmux")
+    gate = context.world.gate("tmux")
     try:
         gate.take()
     except GateHeld:
         return
     try:
-        ground.world.tmux.stop_empty_server()
+        context.world.tmux.stop_empty_server()
     finally:
         gate.give()

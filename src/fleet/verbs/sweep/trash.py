@@ -27,45 +27,45 @@ if TYPE_CHECKING:
 
     from fleet.model.dispatch.worktree_verdict import Aside
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _WHY = "ignored files that no setting calls disposable"
 
 
-def has_room(ground: Ground, size: int, limit: int) -> bool:
+def has_room(context: Context, size: int, limit: int) -> bool:
     """Whether the trash may take so many bytes more."""
-    used = ground.store.read(lambda rows: rows.one(q.TRASH_SIZE, home=home_of(ground))) or {"n": 0}
+    used = context.store.read(lambda rows: rows.one(q.TRASH_SIZE, home=home_of(context))) or {"n": 0}
     return int(used["n"]) + size <= limit
 
 
-def put_aside(ground: Ground, claim: Claim, found: Aside) -> str:
+def put_aside(context: Context, claim: Claim, found: Aside) -> str:
     """Move ignored files of a worktree into the trash. Empty: done. Else why not, and everything is where it was."""
-    row = _row(ground, claim, found)
-    ground.commit(_intend(row))
+    row = _row(context, claim, found)
+    context.commit(_intend(row))
     try:
-        trash.put_aside(ground.world, claim.name, row["name"], found.paths)
+        trash.put_aside(context.world, claim.name, row["name"], found.paths)
     except OSError as error:
-        bring_back(ground, claim)
+        bring_back(context, claim)
         return f"{counted(row)} of {claim.name} could not be put aside: {error.strerror}"
-    ground.commit(_note_moved(ground, row))
+    context.commit(_note_moved(context, row))
     return ""
 
 
-def _row(ground: Ground, claim: Claim, found: Aside) -> Row:
-    at, key = ground.world.clock.now(), ground.world.ids.key()
+def _row(context: Context, claim: Claim, found: Aside) -> Row:
+    at, key = context.world.clock.now(), context.world.ids.key()
     stamp = iso(at)[:19].replace("-", "").replace(":", "")
     return {
         "id": key,
         "project": claim.project,
         "slug": claim.slug,
         "claim": claim.id,
-        "home": home_of(ground),
+        "home": home_of(context),
         "name": f"{paths.TRASH}/{claim.project}-{claim.slug}-{stamp}-{key[:4]}",
         "path": claim.name,
         "why": _WHY,
         "files": found.files,
         "bytes": found.size,
-        "until": at + duration(ground.setting("trash.keep")),
+        "until": at + duration(context.setting("trash.keep")),
     }
 
 
@@ -78,9 +78,9 @@ def _intend(row: Row) -> Change:
     return Change(f"put {counted(row)} of {row['project']}/{row['slug']} aside", work)
 
 
-def _recounted(ground: Ground, row: Row) -> Row:
+def _recounted(context: Context, row: Row) -> Row:
     """The row with what is in its folder now: whoever moved it may have been killed half-way, or some of it went back."""
-    files, size = trash.count(ground.world, row["name"])
+    files, size = trash.count(context.world, row["name"])
     return {**row, "files": files, "bytes": size}
 
 
@@ -93,14 +93,14 @@ def _count(row: Row) -> Change:
     return Change(f"{counted(row)} are left in {row['name']}", work)
 
 
-def _note_moved(ground: Ground, intended: Row) -> Change:
-    row = _recounted(ground, intended)
+def _note_moved(context: Context, intended: Row) -> Change:
+    row = _recounted(context, intended)
 
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         moved = tx.run(q.NOTE_TRASH_MOVED, id=row["id"], files=row["files"], bytes=row["bytes"], at=tx.at)
         if moved:
-            tasks.say(tx, row["project"], row["slug"], _announced(ground, row))
+            tasks.say(tx, row["project"], row["slug"], _announced(context, row))
         tx.note(trash=row["name"])
         return {"moved": moved == 1}
 
@@ -116,78 +116,78 @@ def _end(row: Row, why: str) -> Change:
     return Change(f"{row['name']}: {why}", work)
 
 
-def bring_back(ground: Ground, claim: Claim) -> list[str]:
+def bring_back(context: Context, claim: Claim) -> list[str]:
     """Put the files of a worktree that stays back into it. What could not go back, and why.
 
     For whoever holds the gate of the task's work. While a git may still be removing the tree nothing is put back.
     """
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.TRASH_OF_CLAIM, claim=claim.id, home=home_of(ground)))
+    rows = context.store.read(lambda snapshot: snapshot.all(q.TRASH_OF_CLAIM, claim=claim.id, home=home_of(context)))
     if not rows:
         return []
-    now = ground.store.read(lambda snapshot: snapshot.one(q.CLAIM_BY_ID, id=claim.id))
-    if now is None or (now["state"] in LEAVING and not is_free(ground, Claim.of(now))):
+    now = context.store.read(lambda snapshot: snapshot.one(q.CLAIM_BY_ID, id=claim.id))
+    if now is None or (now["state"] in LEAVING and not is_free(context, Claim.of(now))):
         return [f"{row['name']}: its worktree is being removed" for row in rows]
     left = []
     for row in rows:
-        if trash.put_back(ground.world, claim.name, row["name"]):
-            ground.commit(_end(row, "back in its worktree"))
+        if trash.put_back(context.world, claim.name, row["name"]):
+            context.commit(_end(row, "back in its worktree"))
         else:
-            ground.commit(_count(_recounted(ground, row)))
+            context.commit(_count(_recounted(context, row)))
             left.append(f"{row['name']}: {claim.name} has newer files of the same names")
     return left
 
 
-def announced(ground: Ground, project: str, slug: str) -> list[str]:
+def announced(context: Context, project: str, slug: str) -> list[str]:
     """What was put aside of a task's worktrees, where it is, and until when."""
-    place = {"project": project, "slug": slug, "home": home_of(ground)}
-    return [_announced(ground, row) for row in ground.store.read(lambda rows: rows.all(q.TRASH_OF_TASK, **place))]
+    place = {"project": project, "slug": slug, "home": home_of(context)}
+    return [_announced(context, row) for row in context.store.read(lambda rows: rows.all(q.TRASH_OF_TASK, **place))]
 
 
-def _announced(ground: Ground, row: Row) -> str:
-    where = f"{ground.world.home}/{row['name']}"
+def _announced(context: Context, row: Row) -> str:
+    where = f"{context.world.home}/{row['name']}"
     verb = "was" if row["files"] == 1 else "were"
     return f"{counted(row)} of {row['slug']} {verb} put aside in {where}, kept until {utc(iso(row['until']))}"
 
 
-def findings(ground: Ground, *, kill: bool) -> Iterator[Finding]:
+def findings(context: Context, *, kill: bool) -> Iterator[Finding]:
     """The trash: what was half moved, what has to go back, what has expired; the rest is listed."""
-    for row in ground.store.read(lambda rows: rows.all(q.KEPT_TRASH, home=home_of(ground))):
-        gate = gate_to_let_go(ground, row["project"], row["slug"])
+    for row in context.store.read(lambda rows: rows.all(q.KEPT_TRASH, home=home_of(context))):
+        gate = gate_to_let_go(context, row["project"], row["slug"])
         try:
             gate.take()
         except GateHeld:
             continue  # somebody is just putting it aside or back
         try:
-            yield _finding_about(ground, row, kill=kill)
+            yield _finding_about(context, row, kill=kill)
         finally:
             gate.give()
 
 
-def _finding_about(ground: Ground, row: Row, *, kill: bool) -> Finding:
+def _finding_about(context: Context, row: Row, *, kill: bool) -> Finding:
     """Restore what has its worktree still, forget what is gone, delete what has expired, keep the rest. Without `kill` the act is only named."""
-    now, what = ground.world.clock.now(), f"{row['name']} ({counted(row)} of {row['project']}/{row['slug']})"
+    now, what = context.world.clock.now(), f"{row['name']} ({counted(row)} of {row['project']}/{row['slug']})"
     if row["held"]:
         why = "its worktree is still there"
-        return acted(what, why, row["path"], "put them back", kill, lambda: _bring_back_row(ground, row))
-    if not trash.is_there(ground.world, row["name"]):
+        return acted(what, why, row["path"], "put them back", kill, lambda: _bring_back_row(context, row))
+    if not trash.is_there(context.world, row["name"]):
         return acted(what, "it is gone", "nothing is at its path", "write that down", kill,
-                     lambda: ground.commit(_end(row, "nothing is left of it")))  # fmt: skip
+                     lambda: context.commit(_end(row, "nothing is left of it")))  # fmt: skip
     if row["moved_at"] is None:
         why, proof = "whoever moved it did not write that down", "its worktree is gone"
-        return acted(what, why, proof, "write that down", kill, lambda: ground.commit(_note_moved(ground, row)))
+        return acted(what, why, proof, "write that down", kill, lambda: context.commit(_note_moved(context, row)))
     if row["until"] <= now:
         proof = f"it was kept until {utc(iso(row['until']))}"
-        return acted(what, "it has expired", proof, "delete it", kill, lambda: _delete(ground, row))
+        return acted(what, "it has expired", proof, "delete it", kill, lambda: _delete(context, row))
     soon = f", {expiry(row, now)}" if row["until"] - now <= DAY else ""
     proof = f"kept until {utc(iso(row['until']))}{soon}"
     return Finding(what=what, why=f"{shown_size(row['bytes'])} in the trash", proof=proof, action="kept", standing=True)
 
 
-def _bring_back_row(ground: Ground, row: Row) -> list[str]:
-    claim = ground.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=row["claim"]))
-    return bring_back(ground, Claim.of(claim)) if claim is not None else []
+def _bring_back_row(context: Context, row: Row) -> list[str]:
+    claim = context.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=row["claim"]))
+    return bring_back(context, Claim.of(claim)) if claim is not None else []
 
 
-def _delete(ground: Ground, row: Row) -> dict[str, Any]:
-    trash.delete(ground.world, row["name"])
-    return ground.commit(_end(row, "deleted, it had expired"))
+def _delete(context: Context, row: Row) -> dict[str, Any]:
+    trash.delete(context.world, row["name"])
+    return context.commit(_end(row, "deleted, it had expired"))

@@ -8,18 +8,18 @@ from fleet.store import queries as q
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def home_of(ground: Ground) -> str:
+def home_of(context: Context) -> str:
     """The id of this home, by which its own trash is known in a shared database."""
-    return ground.world.record.id
+    return context.world.record.id
 
 
-def expiring(ground: Ground) -> list[str]:
+def expiring(context: Context) -> list[str]:
     """What will be deleted from the trash within a day, in words."""
-    now = ground.world.clock.now()
-    rows = ground.store.read(lambda snapshot: snapshot.all(q.KEPT_TRASH, home=home_of(ground)))
+    now = context.world.clock.now()
+    rows = context.store.read(lambda snapshot: snapshot.all(q.KEPT_TRASH, home=home_of(context)))
     return [f"{counted(row)} in {row['name']}: {expiry(row, now)}" for row in rows if row["until"] - now <= DAY]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fleet.store.transaction import Row, Rows
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
     Document = dict[str, Any]
 
@@ -23,19 +23,19 @@ MOST = 200
 _WAITS = frozenset({"asks", "dialog", "idle", "stopped, no report"})
 
 
-def status(ground: Ground) -> Document:
+def status(context: Context) -> Document:
     """Needs you, what is in the way, to review, failed, parked, being merged, working, held back; then the projects."""
-    seen_at = iso(ground.world.clock.now())
-    at_work = [agent | {"state_at": agent["state_at"] or seen_at} for agent in agents_at_work(ground)]
-    here = {"host": ground.world.host.id, "home": ground.world.record.id, "socket": ground.world.socket}
-    found = ground.store.read(lambda rows: _known(rows, ground.world.clock.now(), here))
-    found["reclaim"] += _left_by_runners(ground)
+    seen_at = iso(context.world.clock.now())
+    at_work = [agent | {"state_at": agent["state_at"] or seen_at} for agent in agents_at_work(context)]
+    here = {"host": context.world.host.id, "home": context.world.record.id, "socket": context.world.socket}
+    found = context.store.read(lambda rows: _known(rows, context.world.clock.now(), here))
+    found["reclaim"] += _left_by_runners(context)
     on_hand, asked, unmerged = found.pop("on_hand"), found.pop("asked"), found.pop("unmerged")
     return {
         "needs_you": [*(_asks(each) for each in asked), *_silent(at_work, {each["dispatch"] for each in asked})],
-        "in_the_way": [*hindrances(ground, found["projects"]), *_kept_worktrees(ground, at_work)],
+        "in_the_way": [*hindrances(context, found["projects"]), *_kept_worktrees(context, at_work)],
         **found,
-        "reclaim": [*found["reclaim"], *expiring(ground)],
+        "reclaim": [*found["reclaim"], *expiring(context)],
         "merging": [
             *(_merging(row) for row in on_hand if row["stage"] == "finisher" and not row["attempted"]),
             *(_merging(row) for row in unmerged),
@@ -44,33 +44,33 @@ def status(ground: Ground) -> Document:
     }
 
 
-def _kept_worktrees(ground: Ground, at_work: list[Document]) -> list[Document]:
+def _kept_worktrees(context: Context, at_work: list[Document]) -> list[Document]:
     """Worktrees of dead agents that are not handed on, because a process works in them that fleet cannot attribute."""
     dead = [agent for agent in at_work if agent["state"] == "exited"]
     if not dead:
         return []
     from fleet.verbs.dispatch.settle import kept_worktree
 
-    found = ((agent["project"], kept_worktree(ground, agent["id"])) for agent in dead)
+    found = ((agent["project"], kept_worktree(context, agent["id"])) for agent in dead)
     return [{"project": project, "text": kept.spoken} for project, kept in found if kept is not None]
 
 
-def agents_at_work(ground: Ground, project: str | None = None) -> list[Document]:
+def agents_at_work(context: Context, project: str | None = None) -> list[Document]:
     """Every unfinished dispatch as `agents` shows it. Where there is none, neither tmux nor an engine is asked."""
-    if not ground.store.read(lambda rows: rows.all(q.LISTED_DISPATCHES, project=project, ended=0)):
+    if not context.store.read(lambda rows: rows.all(q.LISTED_DISPATCHES, project=project, ended=0)):
         return []
     from fleet.verbs.agents.listing import agents
 
-    return agents(ground, project)
+    return agents(context, project)
 
 
-def _left_by_runners(ground: Ground) -> list[str]:
+def _left_by_runners(context: Context) -> list[str]:
     """What dead runners of jobs left running, in words."""
-    if not ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOBS)):
+    if not context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOBS)):
         return []
     from fleet.verbs.jobs.abandoned import left_by_runners
 
-    return [f"job {each.job}: {each.in_words()}" for each in left_by_runners(ground) if not each.foreign]
+    return [f"job {each.job}: {each.in_words()}" for each in left_by_runners(context) if not each.foreign]
 
 
 def _known(rows: Rows, now: int, here: dict[str, str]) -> Document:

@@ -19,77 +19,77 @@ from fleet.verbs.jobs.items.item_outcome import Outcome
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _LATER = 2_000
 ENGINE = "job"
 
 
-def start(ground: Ground, job: Row, item: Row) -> Outcome | None:
+def start(context: Context, job: Row, item: Row) -> Outcome | None:
     """Dispatch an item that is running. What came of it at once: it could not be, or not now."""
     slug = items.slug(job["id"], item["id"])
     wanted = Wanted(project=job["project"], slug=slug, engine=ENGINE, onto=job_branch(job["id"]))
     try:
-        made = dispatch(ground, wanted)
+        made = dispatch(context, wanted)
     except (LimitReached, Contested):
-        if _attempt(ground, job, item) is not None:
+        if _attempt(context, job, item) is not None:
             return None  # a runner before us had dispatched it
-        later = ground.world.clock.now() + _LATER
-        ground.commit(records.put_back(job, [item["id"]], began=False, not_before=later))
+        later = context.world.clock.now() + _LATER
+        context.commit(records.put_back(job, [item["id"]], began=False, not_before=later))
         return None
     except StoreError:
         raise
     except (FleetError, OSError) as error:
         return Outcome(passed=False, where="dispatch", reason=str(error))
-    ground.commit(records.give(job, item["id"], made["id"]))
+    context.commit(records.give(job, item["id"], made["id"]))
     return None
 
 
-def look(ground: Ground, job: Row, item: Row) -> Outcome | None:
+def look(context: Context, job: Row, item: Row) -> Outcome | None:
     """What became of a running item; None while it is worked on, or when it goes back to those that wait."""
-    row = _attempt(ground, job, item)
+    row = _attempt(context, job, item)
     if row is not None:
-        if not treat(ground, row, "job").ended:
+        if not treat(context, row, "job").ended:
             return None
-        row = _journal(ground, row)
-    item = _fresh(ground, job, item)  # it may have been judged since it was read
+        row = _journal(context, row)
+    item = _fresh(context, job, item)  # it may have been judged since it was read
     if item["verdict"] is not None:
         where, reason = (item["reason"] or "").partition(":")[0], item["reason"] or ""
         return Outcome(passed=item["verdict"] == "passed", where=where, reason=reason, signature=item["signature"])
-    return _without_verdict(ground, job, item, row)
+    return _without_verdict(context, job, item, row)
 
 
-def _fresh(ground: Ground, job: Row, item: Row) -> Row:
-    found = ground.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id=item["id"]))
+def _fresh(context: Context, job: Row, item: Row) -> Row:
+    found = context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id=item["id"]))
     return item if found is None else found
 
 
-def _journal(ground: Ground, row: Row) -> Row:
+def _journal(context: Context, row: Row) -> Row:
     """As it is now; as it was, when it is archived already."""
-    found = ground.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=row["id"]))
+    found = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=row["id"]))
     return row if found is None else found
 
 
-def _attempt(ground: Ground, job: Row, item: Row) -> Row | None:
+def _attempt(context: Context, job: Row, item: Row) -> Row | None:
     """The dispatch that works on it now."""
     place = {"project": job["project"], "slug": items.slug(job["id"], item["id"])}
-    return ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place))
+    return context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place))
 
 
-def _without_verdict(ground: Ground, job: Row, item: Row, row: Row | None) -> Outcome | None:
+def _without_verdict(context: Context, job: Row, item: Row, row: Row | None) -> Outcome | None:
     """It ended before its steps did, or never began: its runner died over it, or the machine did."""
     place = {"project": job["project"], "slug": items.slug(job["id"], item["id"])}
-    task = ground.store.read(lambda rows: rows.one(q.TASK_WHOLE, **place)) or {"status": "open", "reason": None}
+    task = context.store.read(lambda rows: rows.one(q.TASK_WHOLE, **place)) or {"status": "open", "reason": None}
     reason = str((row or {}).get("blocked_reason") or task["reason"] or "it ended without a word")
     unbegun = task["status"] == "open"
     if unbegun or reason.startswith(INTERRUPTED):
-        ground.commit(records.put_back(job, [item["id"]], began=not unbegun))
+        context.commit(records.put_back(job, [item["id"]], began=not unbegun))
         return None
     return Outcome(passed=False, where="attempt", reason=reason, parked=reason == STOPPED)
 
 
-def stop(ground: Ground, job: Row, item: Row) -> None:
+def stop(context: Context, job: Row, item: Row) -> None:
     """End the attempt, because nobody wants it any more."""
-    row = _attempt(ground, job, item)
+    row = _attempt(context, job, item)
     if row is not None:
-        end(ground, row["id"], asked_for="kill", reason=f"job {job['id']} was cancelled")
+        end(context, row["id"], asked_for="kill", reason=f"job {job['id']} was cancelled")

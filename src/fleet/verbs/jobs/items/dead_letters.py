@@ -15,36 +15,36 @@ from fleet.verbs.jobs.items import merge_item
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 QUEUED = ("dead", "parked")
 _DROPPED = "dropped by a person"
 
 
-def queue(ground: Ground, ident: str) -> list[dict[str, Any]]:
+def queue(context: Context, ident: str) -> list[dict[str, Any]]:
     """What is in it, in the order of the items."""
-    return [listing.item_document(row) for state in QUEUED for row in results.pages(ground, ident, state)]
+    return [listing.item_document(row) for state in QUEUED for row in results.pages(context, ident, state)]
 
 
-def _chosen(ground: Ground, ident: str, given: tuple[str, ...], *, everything: bool) -> list[Row]:
+def _chosen(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> list[Row]:
     if everything == bool(given):
         raise Refused(what="name the items, or say --all")
     if everything:
-        return [row for state in QUEUED for row in results.pages(ground, ident, state)]
-    found = [listing.find_item(ground, ident, each) for each in given]
+        return [row for state in QUEUED for row in results.pages(context, ident, state)]
+    found = [listing.find_item(context, ident, each) for each in given]
     strange = next((row for row in found if row["state"] not in QUEUED), None)
     if strange is not None:
         raise Refused(what=f"item {strange['id']} is {strange['state']}, not in the dead-letter queue")
     return found
 
 
-def retry(ground: Ground, ident: str, given: tuple[str, ...], *, everything: bool) -> dict[str, Any]:
+def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> dict[str, Any]:
     """Put items back into the job, which is to be resumed then; a runner that has it in hand takes them up by itself."""
-    job = ground.store.read(lambda rows: records.job_of(rows, ident))
-    refuse_foreign(ground, f"job {ident}", job)
+    job = context.store.read(lambda rows: records.job_of(rows, ident))
+    refuse_foreign(context, f"job {ident}", job)
     if job["state"] == "cancelled":
         raise Refused(what=f"job {ident} was cancelled; run it under another id")
-    which = [row["id"] for row in _chosen(ground, ident, given, everything=everything)]
+    which = [row["id"] for row in _chosen(context, ident, given, everything=everything)]
 
     def work(tx: Tx) -> Row:
         tx.about(job["project"])
@@ -61,14 +61,14 @@ def retry(ground: Ground, ident: str, given: tuple[str, ...], *, everything: boo
         tx.note(job=ident, items=moved)
         return {"job": ident, "items": moved, "state": records.job_of(tx, ident)["state"]}
 
-    return ground.commit(Change(f"job {ident}: try {len(which)} item(s) again", work))
+    return context.commit(Change(f"job {ident}: try {len(which)} item(s) again", work))
 
 
-def drop(ground: Ground, ident: str, given: tuple[str, ...], *, everything: bool) -> dict[str, Any]:
+def drop(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> dict[str, Any]:
     """Give items up: their worktrees go, with what is not committed kept in refs of their own."""
-    job = ground.store.read(lambda rows: records.job_of(rows, ident))
-    refuse_foreign(ground, f"job {ident}", job)
-    which = [row["id"] for row in _chosen(ground, ident, given, everything=everything)]
+    job = context.store.read(lambda rows: records.job_of(rows, ident))
+    refuse_foreign(context, f"job {ident}", job)
+    which = [row["id"] for row in _chosen(context, ident, given, everything=everything)]
 
     def work(tx: Tx) -> Row:
         tx.about(job["project"])
@@ -77,8 +77,8 @@ def drop(ground: Ground, ident: str, given: tuple[str, ...], *, everything: bool
         tx.note(job=ident, items=moved)
         return {"job": ident, "items": moved}
 
-    done = ground.commit(Change(f"job {ident}: drop {len(which)} item(s)", work))
+    done = context.commit(Change(f"job {ident}: drop {len(which)} item(s)", work))
     left = [
-        why for item in done["items"] for why in merge_item.let_go(ground, job, item, status="failed", reason=_DROPPED)
+        why for item in done["items"] for why in merge_item.let_go(context, job, item, status="failed", reason=_DROPPED)
     ]
     return done | {"left": left}

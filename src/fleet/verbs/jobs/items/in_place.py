@@ -17,7 +17,7 @@ from fleet.world.process.children import Child, Ended
 if TYPE_CHECKING:
     from fleet.model.jobs.workflow import Workflow
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 # Steps that end sooner are not worth a transaction that says who they are: the job's mark and lock tell.
 _BRIEF = 0.25
@@ -40,20 +40,20 @@ class _Work:
 class InPlace:
     """The items that this runner works on itself."""
 
-    def __init__(self, ground: Ground, job: Row, workflow: Workflow, cwd: str, lock: int) -> None:
-        self._ground = ground
+    def __init__(self, context: Context, job: Row, workflow: Workflow, cwd: str, lock: int) -> None:
+        self._context = context
         self._job = job
         self._workflow = workflow
         self._cwd = cwd
         self._lock = lock
         self._work: dict[str, _Work] = {}
-        self._setup = run_step.values_of(ground, job, workflow, "map", None)
+        self._setup = run_step.values_of(context, job, workflow, "map", None)
 
     def start(self, item: Row) -> None:
         """Begin an item that is running."""
         data = json.loads(item["data"])
         where = run_step.Where(
-            home=self._ground.world.home,
+            home=self._context.world.home,
             job=self._job["id"],
             project=self._job["project"],
             item=item["id"],
@@ -67,13 +67,13 @@ class InPlace:
 
     def _begin_step(self, work: _Work) -> None:
         step = self._workflow.map.steps[work.number - 1]
-        work.turn = run_step.Turn(self._ground, step, work.number, work.where, work.values)
+        work.turn = run_step.Turn(self._context, step, work.number, work.where, work.values)
         work.child = work.turn.start(self._lock)
-        work.since = self._ground.world.clock.ticks()
+        work.since = self._context.world.clock.ticks()
 
     def at_work(self) -> dict[str, int]:
         """The process ids of steps that have run for a while, by item."""
-        before = self._ground.world.clock.ticks() - _BRIEF
+        before = self._context.world.clock.ticks() - _BRIEF
         return {
             item: work.child.pid
             for item, work in self._work.items()

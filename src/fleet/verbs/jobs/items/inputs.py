@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.model.jobs.workflow import Workflow
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.verbs.jobs.items.own_processes import OwnProcesses
 
 _LIMIT = 3_600.0
@@ -37,11 +37,11 @@ class Hands:
 
 
 def items_of(
-    ground: Ground, workflow: Workflow, where: run_step.Where, values: dict[str, Any], hands: Hands
+    context: Context, workflow: Workflow, where: run_step.Where, values: dict[str, Any], hands: Hands
 ) -> list[Any]:
     """Every item, in its order."""
     try:
-        found = _picked(workflow, _given(ground, workflow, where, values, hands))
+        found = _picked(workflow, _given(context, workflow, where, values, hands))
     except RecursionError:
         why = f"the input is nested more than {items.DEEPEST} levels deep"
         raise JobFailed(job=where.job, why=why, advice="mend the input") from None
@@ -55,23 +55,23 @@ def items_of(
     return found
 
 
-def _given(ground: Ground, workflow: Workflow, where: run_step.Where, values: dict[str, Any], hands: Hands) -> Any:  # noqa: ANN401
+def _given(context: Context, workflow: Workflow, where: run_step.Where, values: dict[str, Any], hands: Hands) -> Any:  # noqa: ANN401
     wanted = workflow.map
     if wanted.source == "list":
         return wanted.given
     if wanted.source == "command":
-        return parsed(_printed(ground, wanted.given, where, values, hands))
+        return parsed(_printed(context, wanted.given, where, values, hands))
     told = placeholders.fill(wanted.given, values)
     return _matching(where, told) if wanted.source == "glob" else parsed(_read(where, told))
 
 
-def _printed(ground: Ground, command: str, where: run_step.Where, values: dict[str, Any], hands: Hands) -> str:
+def _printed(context: Context, command: str, where: run_step.Where, values: dict[str, Any], hands: Hands) -> str:
     """What the input's command prints. Its files are kept when it failed, and what it says on standard error always."""
     text, variables = placeholders.fill_shell(command, values)
     names = [where.file(1, kind) for kind in ("out", "log")]
     out, log = (f"{where.home}/{name}" for name in names)
     for name in names:
-        ground.world.files.unlink(name)  # of the run before
+        context.world.files.unlink(name)  # of the run before
     env = run_step.environment(where) | variables
     files = (out, log)
 
@@ -86,7 +86,7 @@ def _printed(ground: Ground, command: str, where: run_step.Where, values: dict[s
         _refuse_too_much(where, files)
     except JobFailed:  # it has been killed, so what it printed can go
         for name in names:
-            ground.world.files.unlink(name)
+            context.world.files.unlink(name)
         raise
     if not ended.ok:
         said = shown.tail(" ".join(run_step.tail(log).split()), _TAIL)
@@ -95,7 +95,7 @@ def _printed(ground: Ground, command: str, where: run_step.Where, values: dict[s
     with open(out, encoding="utf-8", errors="replace") as file:
         printed = file.read()
     for name in names if os.path.getsize(log) == 0 else names[:1]:
-        ground.world.files.unlink(name)
+        context.world.files.unlink(name)
     return printed
 
 

@@ -14,7 +14,7 @@ from fleet.verbs.jobs.records import Failure
 if TYPE_CHECKING:
     from fleet.model.jobs.workflow import Workflow
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _STATES = {"dlq": "dead", "skip": "skipped", "stop": "dead"}
 _REASON = 6_000
@@ -49,15 +49,15 @@ def failure(workflow: Workflow, item: Row, outcome: Outcome, *, now: int, share:
     )
 
 
-def most_alike(ground: Ground, job: Row, workflow: Workflow) -> str | None:
+def most_alike(context: Context, job: Row, workflow: Workflow) -> str | None:
     """The signature that most items failed with since the runner began, if they are many."""
     if not workflow.map.breaker:
         return None
     since = {"job": job["id"], "since": job["begun_at"]}
-    alike = ground.store.read(lambda rows: rows.one(q.FAILURES_ALIKE, **since))
+    alike = context.store.read(lambda rows: rows.one(q.FAILURES_ALIKE, **since))
     if alike is None or alike["n"] < workflow.map.breaker:
         return None
-    tried = ground.store.read(lambda rows: rows.one(q.ITEMS_TRIED, **since)) or {"n": 0}
+    tried = context.store.read(lambda rows: rows.one(q.ITEMS_TRIED, **since)) or {"n": 0}
     return (
         f"{alike['n']} of {tried['n']} items failed alike: {alike['signature']}"
         if alike["n"] * 2 > tried["n"]

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
     from fleet.resources.kind import Order
     from fleet.store.transaction import Row
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 
-def ensure_branch(ground: Ground, job: Row) -> None:
+def ensure_branch(context: Context, job: Row) -> None:
     """The job's branch, made from the project's integration branch if it is missing."""
-    repository, name = ground.project(job["project"])["path"], job_branch(job["id"])
-    git = ground.world.git
+    repository, name = context.project(job["project"])["path"], job_branch(job["id"])
+    git = context.world.git
     if git.resolve(repository, head_ref(name)) is not None:
         return
-    _integration, start = integration_branch(ground, job["project"], repository)
-    gate = ground.world.git_gate(repository)
+    _integration, start = integration_branch(context, job["project"], repository)
+    gate = context.world.git_gate(repository)
     gate.take(wait=60)
     try:
         git.set_branch(repository, name, new=start, old="")
@@ -50,28 +50,28 @@ def ensure_branch(ground: Ground, job: Row) -> None:
         raise GitRefused(what=f"make the branch {name}", why=git.why_not_made(repository, name) or "it is not there")
 
 
-def merge(ground: Ground, job: Row, item: str, *, shared: bool = False) -> str | None:
+def merge(context: Context, job: Row, item: str, *, shared: bool = False) -> str | None:
     """The commit of the job's branch that has the item's work; None when there was nothing to merge. NotMergeable: a conflict.
 
     Shared: the one checkout, whose branch the steps of all items have moved since setup ended.
     """
     slug, name = items.slug(job["id"], item), job_branch(job["id"])
-    repository, git = ground.project(job["project"])["path"], ground.world.git
-    _settle_finisher(ground, job, slug)
+    repository, git = context.project(job["project"])["path"], context.world.git
+    _settle_finisher(context, job, slug)
     tip, base = git.resolve(repository, task_ref(slug)), git.resolve(repository, head_ref(name))
     if not shared:
-        _refuse_moved(ground, job, slug, tip)
+        _refuse_moved(context, job, slug, tip)
     if base is None:
         raise GitRefused(what=f"find the branch {name}", why="somebody has deleted it")
     if tip is None or tip == base or git.contains(repository, name, tip):
-        elsewhere = astray(ground, job["project"], slug, repository, name)
+        elsewhere = astray(context, job["project"], slug, repository, name)
         if elsewhere:
             advice = f"bring its work onto {task_branch(slug)}, or try the item again"
             raise NotMergeable(project=job["project"], slug=slug, why=elsewhere, advice=advice, stage="finisher")
     if tip is None or tip == base:
         return None
     if git.contains(repository, name, tip):
-        return base if _has_work(ground, job, slug, tip) else None
+        return base if _has_work(context, job, slug, tip) else None
     taken = branch_in_hand(git, repository, name)
     if taken:
         raise GitRefused(what=f"move the branch {name}", why=taken)
@@ -79,12 +79,12 @@ def merge(ground: Ground, job: Row, item: str, *, shared: bool = False) -> str |
         if not git.set_branch(repository, name, new=tip, old=base):
             raise Refused(what=f"the branch {name} moved meanwhile; try again")
         return tip
-    return _in_a_tree(ground, order_for(ground, job["project"], slug, repository, (name, base, tip)), tip)
+    return _in_a_tree(context, order_for(context, job["project"], slug, repository, (name, base, tip)), tip)
 
 
-def _refuse_moved(ground: Ground, job: Row, slug: str, tip: str | None) -> None:
+def _refuse_moved(context: Context, job: Row, slug: str, tip: str | None) -> None:
     """Refuse an item whose branch is not at the commit that its steps ended with: what is there now, no step has made."""
-    state = ground.store.read(lambda rows: tasks.state(rows, job["project"], slug))
+    state = context.store.read(lambda rows: tasks.state(rows, job["project"], slug))
     if tip is None or state["work"] in {None, tip}:
         return
     why = (
@@ -94,69 +94,69 @@ def _refuse_moved(ground: Ground, job: Row, slug: str, tip: str | None) -> None:
     raise NotMergeable(project=job["project"], slug=slug, why=why, advice=advice, stage="finisher")
 
 
-def _has_work(ground: Ground, job: Row, slug: str, tip: str) -> bool:
-    last = ground.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=job["project"], slug=slug))
+def _has_work(context: Context, job: Row, slug: str, tip: str) -> bool:
+    last = context.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=job["project"], slug=slug))
     return last is None or last["base"] != tip
 
 
-def _settle_finisher(ground: Ground, job: Row, slug: str) -> None:
+def _settle_finisher(context: Context, job: Row, slug: str) -> None:
     """A runner that died over the merge left its journal and its tree."""
-    row = ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=job["project"], slug=slug))
-    if row is not None and not treat(ground, row, "job").ended:
+    row = context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=job["project"], slug=slug))
+    if row is not None and not treat(context, row, "job").ended:
         raise Refused(what=f"{row['id']} is still merging {slug}; try again")
 
 
-def _in_a_tree(ground: Ground, order: Order, tip: str) -> str:
-    claim = intent(ground, KINDS["merge_tree"], order)
-    ground.commit(begin(ground, order, claim))
+def _in_a_tree(context: Context, order: Order, tip: str) -> str:
+    claim = intent(context, KINDS["merge_tree"], order)
+    context.commit(begin(context, order, claim))
     try:
-        acquire(ground, [claim], order)
-        made = _merged(ground, order, claim, tip)
-        if not ground.world.git.set_branch(order.repository, order.integration, new=made, old=order.base or ""):
+        acquire(context, [claim], order)
+        made = _merged(context, order, claim, tip)
+        if not context.world.git.set_branch(order.repository, order.integration, new=made, old=order.base or ""):
             raise Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
     except (FleetError, OSError) as error:
-        ground.commit(end_finisher(order, "failed", str(error)))
-        reclaim(ground, order.dispatch)
+        context.commit(end_finisher(order, "failed", str(error)))
+        reclaim(context, order.dispatch)
         raise
-    ground.commit(end_finisher(order, "done", None))
-    reclaim(ground, order.dispatch)
+    context.commit(end_finisher(order, "done", None))
+    reclaim(context, order.dispatch)
     return made
 
 
-def _merged(ground: Ground, order: Order, claim: Claim, tip: str) -> str:
-    lock = ground.world.effect_lock(claim.id)
+def _merged(context: Context, order: Order, claim: Claim, tip: str) -> str:
+    lock = context.world.effect_lock(claim.id)
     handle = lock.take()
     try:
-        conflict = ground.world.git.merge(claim.name, tip, f"Merge {order.slug}", lock=handle)
+        conflict = context.world.git.merge(claim.name, tip, f"Merge {order.slug}", lock=handle)
     finally:
         lock.give()
     if conflict is not None:
         why = f"conflict with what was merged before, in {', '.join(conflict)}"
         advice = f"merge {order.branch} into {order.integration} yourself, or try the item again"
         raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage="rebase")
-    return merge_commit(ground, order, claim.name, tip)
+    return merge_commit(context, order, claim.name, tip)
 
 
-def let_go(ground: Ground, job: Row, item: str, *, status: str = "done", reason: str | None = None) -> list[str]:
+def let_go(context: Context, job: Row, item: str, *, status: str = "done", reason: str | None = None) -> list[str]:
     """The item is over: its worktree goes. What is not committed in it goes into a ref of its own first. What is left, and why."""
     slug = items.slug(job["id"], item)
     place = {"project": job["project"], "slug": slug}
-    attempt = ground.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place))
-    if attempt is not None and not treat(ground, attempt, "job").ended:
+    attempt = context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place))
+    if attempt is not None and not treat(context, attempt, "job").ended:
         return [f"{attempt['id']} still works on {slug}"]
-    if not ground.commit(records.close_task(job, slug, status, reason))["closed"]:
+    if not context.commit(records.close_task(job, slug, status, reason))["closed"]:
         return []  # it was never dispatched
-    left = release_bundle(ground, job["project"], slug)
+    left = release_bundle(context, job["project"], slug)
     if left:
-        left = _kept(ground, job["project"], slug, left)
-    for row in ground.store.read(lambda rows: rows.all(q.DISPATCHES_OF_TASK, **place)):
-        reclaim(ground, row["id"])
+        left = _kept(context, job["project"], slug, left)
+    for row in context.store.read(lambda rows: rows.all(q.DISPATCHES_OF_TASK, **place)):
+        reclaim(context, row["id"])
     return left
 
 
-def _kept(ground: Ground, project: str, slug: str, left: list[str]) -> list[str]:
+def _kept(context: Context, project: str, slug: str, left: list[str]) -> list[str]:
     try:
-        return list(keep(ground, project, slug)["left"])
+        return list(keep(context, project, slug)["left"])
     except (Absent, GateHeld):
         return left
     except GitRefused as error:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 _FIRST_LOOK = 0.004
 _LAST_LOOK = 0.15
@@ -43,10 +43,10 @@ _BETWEEN_NOTES = 1.0
 class OwnProcesses:
     """What one runner starts itself. Its children inherit the lock that it holds meanwhile."""
 
-    def __init__(self, ground: Ground, job: Row) -> None:
-        self._ground = ground
+    def __init__(self, context: Context, job: Row) -> None:
+        self._context = context
         self._job = job
-        self._lock = lock_of(job["id"], ground.world)
+        self._lock = lock_of(job["id"], context.world)
         self._handle = -1
         self._claim: Claim | None = None
         self._noted: dict[str, str] = {}
@@ -67,9 +67,9 @@ class OwnProcesses:
     def _claimed(self) -> Claim:
         job, kind = self._job["id"], KINDS[JobProcess.name]
         order = Order(dispatch="", kind="job", project=self._job["project"], slug=None, repository="", job=job)
-        claim = intent(self._ground, kind, order)
-        self._ground.commit(_intended(claim))
-        acquire(self._ground, [claim], order)
+        claim = intent(self._context, kind, order)
+        self._context.commit(_intended(claim))
+        acquire(self._context, [claim], order)
         self._noted, self._noted_at = {}, 0.0
         return claim
 
@@ -77,7 +77,7 @@ class OwnProcesses:
             obey: Callable[[], None]) -> Ended:  # fmt: skip
         """Run one command to its end, and kill it when `obey` raises or the runner is interrupted."""
         output, errors = files
-        lock, world = self.take(), self._ground.world
+        lock, world = self.take(), self._context.world
         child = world.children.start(
             effect, words, env=env, cwd=cwd, output=output, errors=errors, limit=limit, lock=lock
         )
@@ -97,16 +97,16 @@ class OwnProcesses:
 
     def note(self, at_work: Mapping[str, int]) -> None:
         """Record who works on which item, when that has changed, and at most once a second."""
-        now = self._ground.world.clock.ticks()
+        now = self._context.world.clock.ticks()
         if now - self._noted_at >= _BETWEEN_NOTES:
             self._noted_at = now
             self._note(at_work)
 
     def _note(self, at_work: Mapping[str, int]) -> None:
-        whom = {item: self._ground.world.processes.identify(pid) for item, pid in at_work.items()}
+        whom = {item: self._context.world.processes.identify(pid) for item, pid in at_work.items()}
         told = {item: str(who) for item, who in whom.items() if who is not None}
         if self._claim is not None and told != self._noted:
-            self._ground.commit(_recorded(self._claim, told))
+            self._context.commit(_recorded(self._claim, told))
             self._noted = told
 
     def release(self) -> list[str]:
@@ -115,8 +115,8 @@ class OwnProcesses:
         self._handle = -1
         if self._claim is None:
             return []
-        row = self._ground.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=self._claim.id if self._claim else ""))
-        left = release(self._ground, Claim.of(row)) if row is not None else ""
+        row = self._context.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=self._claim.id if self._claim else ""))
+        left = release(self._context, Claim.of(row)) if row is not None else ""
         if not left:
             self._claim = None
         return [left] if left else []
@@ -143,33 +143,33 @@ def _recorded(claim: Claim, processes: dict[str, str]) -> Change:
     return Change(f"job {claim.job}: record {len(processes)} processes", work)
 
 
-def open_claims(ground: Ground, job: str) -> list[Claim]:
+def open_claims(context: Context, job: str) -> list[Claim]:
     """What runners of a job have claimed and not released."""
-    return [Claim.of(row) for row in ground.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=job))]
+    return [Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=job))]
 
 
-def end_left(ground: Ground, job: Row) -> None:
+def end_left(context: Context, job: Row) -> None:
     """End what dead runners of the job started, and release their claims. For whoever holds the job's gate.
 
     Contested when something stays, OtherHost when another home or host has to do it.
     """
-    for claim in open_claims(ground, job["id"]):
-        _refuse_living_runner(ground, claim)
-        left = release(ground, claim)
+    for claim in open_claims(context, job["id"]):
+        _refuse_living_runner(context, claim)
+        left = release(context, claim)
         if left:
-            whom = ", ".join(str(who.pid) for who in left_processes(claim, ground.world))
+            whom = ", ".join(str(who.pid) for who in left_processes(claim, context.world))
             raise Contested(what=f"{left} (processes {whom}); end them yourself" if whom else left)
-    end_processes(_unclaimed(ground, job), ground.world)  # what a fleet without these claims has started
+    end_processes(_unclaimed(context, job), context.world)  # what a fleet without these claims has started
 
 
-def _refuse_living_runner(ground: Ground, claim: Claim) -> None:
+def _refuse_living_runner(context: Context, claim: Claim) -> None:
     runner = runner_of(claim)
-    if is_own(ground, claim) and life_of_runner(claim, ground.world) == "alive":
+    if is_own(context, claim) and life_of_runner(claim, context.world) == "alive":
         raise Contested(
             what=f"process {runner.pid if runner else '?'} runs job {claim.job}, and does not hold its gate"
         )
 
 
-def _unclaimed(ground: Ground, job: Row) -> Claim:
+def _unclaimed(context: Context, job: Row) -> Claim:
     """A claim that nobody wrote down, to look by."""
-    return Claim(id="", kind=JobProcess.name, name=paths.job_lock(job["id"]), host=ground.world.host.id, job=job["id"])
+    return Claim(id="", kind=JobProcess.name, name=paths.job_lock(job["id"]), host=context.world.host.id, job=job["id"])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.model.jobs.workflow import Step, Workflow
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
 
 TAIL = 4_000
 _OUTPUTS = ("out", "log")
@@ -75,8 +75,8 @@ def environment(where: Where) -> dict[str, str]:
 class Turn:
     """One step's turn for one item: started, ended, and what it came to."""
 
-    def __init__(self, ground: Ground, step: Step, number: int, where: Where, values: dict[str, Any]) -> None:
-        self._ground = ground
+    def __init__(self, context: Context, step: Step, number: int, where: Where, values: dict[str, Any]) -> None:
+        self._context = context
         self._step = step
         self._number = number
         self._where = where
@@ -93,7 +93,7 @@ class Turn:
 
     def start(self, lock: int | None = None) -> Child | Ended:
         """Start it; what cannot be started has ended."""
-        self._began, self._before = self._ground.world.clock.now(), self._head()
+        self._began, self._before = self._context.world.clock.now(), self._head()
         try:
             return self._started(lock)
         except (FleetError, OSError, placeholders.Missing) as error:
@@ -103,7 +103,7 @@ class Turn:
         words, env = self._shell() if self._step.kind == "shell" else self._agent()
         out, log = self.files
         apart = self._where.item == "setup"
-        return self._ground.world.children.start(
+        return self._context.world.children.start(
             f"job step {self._step.kind}",
             words,
             env=env,
@@ -119,13 +119,13 @@ class Turn:
         return ["/bin/sh", "-c", text], environment(self._where) | self._values.get("env", {}) | variables
 
     def _agent(self) -> tuple[list[str], dict[str, str]]:
-        ground, where = self._ground, self._where
-        engine, autonomy = agent_of(ground, self._step, where.project)
+        context, where = self._context, self._where
+        engine, autonomy = agent_of(context, self._step, where.project)
         self._engine = engine
         facts = {"job": where.job, "item": where.item, "project": where.project}
         asked = placeholders.fill(self._step.text, self._values).encode(errors="replace").decode()
         told = prompt.prompt(where.home, "job", facts | {"prompt": asked})
-        path = ground.world.files.publish(where.file(self._number, "prompt"), told.encode())
+        path = context.world.files.publish(where.file(self._number, "prompt"), told.encode())
         wanted = command.Filling(
             program=readiness.program_of(engine, ()),
             prompt=told,
@@ -133,9 +133,9 @@ class Turn:
             autonomy=autonomy,
             model=self._step.model,
             fleet_home=where.home,
-            git_dirs=commit_dirs(ground.world.git, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
+            git_dirs=commit_dirs(context.world.git, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
         )
-        who = committer(ground.world.git, where.cwd) if engine.committer else {}
+        who = committer(context.world.git, where.cwd) if engine.committer else {}
         env = command.environment(engine, environment(where), {"FLEET_PROMPT_FILE": path, **who})
         return command.headless(engine, wanted), env
 
@@ -143,7 +143,7 @@ class Turn:
         """The commit that the checkout is at. Not asked for in one that many share, unless it matters: others commit there too."""
         if self._where.own and self._step.kind == "shell" and not self._step.commit_required:
             return None
-        return self._ground.world.git.resolve_in(self._where.cwd, "HEAD")
+        return self._context.world.git.resolve_in(self._where.cwd, "HEAD")
 
     def came(self, ended: Ended) -> Came:
         """What it came to: its exit status, and the commit it may owe. The row that says so is kept."""
@@ -155,14 +155,14 @@ class Turn:
             "number": self._number,
             "title": self._step.title,
             "started_at": self._began,
-            "ended_at": self._ground.world.clock.now(),
+            "ended_at": self._context.world.clock.now(),
             "status": result.status,
             "reason": result.reason or None,
             "commits": json.dumps(result.commits),
         }
         for kind, path in zip(_OUTPUTS, self.files, strict=True):
             if os.path.exists(path) and os.path.getsize(path) == 0:
-                self._ground.world.files.unlink(self._where.file(self._number, kind))
+                self._context.world.files.unlink(self._where.file(self._number, kind))
         return result
 
     def _weighed(self, ended: Ended, made: tuple[str, ...]) -> Came:
@@ -180,14 +180,14 @@ class Turn:
         found = self._engine.limit.search(said) if self._engine and self._engine.limit else None
         if self._engine is None or found is None:
             return ""
-        self._ground.commit(_held(self._engine.name, found[0]))
+        self._context.commit(_held(self._engine.name, found[0]))
         return found[0]
 
     def _commits(self, after: str | None) -> tuple[str, ...]:
         if self._before is None or after is None or self._before == after:
             return ()
-        repository = self._ground.project(self._where.project)["path"]
-        return tuple(reversed(self._ground.world.git.commits(repository, self._before, after) or []))
+        repository = self._context.project(self._where.project)["path"]
+        return tuple(reversed(self._context.world.git.commits(repository, self._before, after) or []))
 
     def record(self) -> Change:
         """Write it down."""
@@ -207,18 +207,18 @@ def _held(engine: str, said: str) -> Change:
     return Change(f"hold {engine} back: {said}", work)
 
 
-def agent_of(ground: Ground, step: Step, project: str) -> tuple[Engine, str | None]:
+def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | None]:
     """The engine of a step and its freedom; refused when it could not be started."""
-    name = step.engine or ground.setting("engine", project)
+    name = step.engine or context.setting("engine", project)
     if not name:
         raise BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
-    engine = read_engine(ground.world.home, name)
+    engine = read_engine(context.world.home, name)
     if not engine.headless and (engine.interactive or "{command}" in engine.start):
         advice = "choose another engine; `headless` in its file says how it does one thing and exits"
         raise EngineMissing(engine=name, program="(nothing that runs without a terminal)", advice=advice)
-    autonomy = step.autonomy or ground.setting("autonomy", project)
+    autonomy = step.autonomy or context.setting("autonomy", project)
     readiness.program_of(engine, ())
-    readiness.check(engine, autonomy=autonomy, repository=ground.project(project)["path"])
+    readiness.check(engine, autonomy=autonomy, repository=context.project(project)["path"])
     return engine, autonomy if engine.autonomy else None
 
 
@@ -239,25 +239,25 @@ def tail(path: str, most: int = TAIL) -> str:
         return ""
 
 
-def values_of(ground: Ground, job: Row, workflow: Workflow, part: str, data: object) -> dict[str, Any]:
+def values_of(context: Context, job: Row, workflow: Workflow, part: str, data: object) -> dict[str, Any]:
     """What the placeholders of a part stand for."""
     values: dict[str, Any] = {"env": json.loads(job["parameters"])}
     if part == "map":
         values["item"] = data
     if part != "setup":
-        values["setup"] = _outputs(ground, job, workflow)
+        values["setup"] = _outputs(context, job, workflow)
     if part == "reduce":
         values["map"] = data
     return values
 
 
-def _outputs(ground: Ground, job: Row, workflow: Workflow) -> dict[str, str]:
+def _outputs(context: Context, job: Row, workflow: Workflow) -> dict[str, str]:
     """What the steps of setup printed, in the attempt that passed: by name, and the last one as output."""
-    setup = ground.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id="setup"))
+    setup = context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id="setup"))
     attempt = setup["attempts"] if setup else 0
     found = {"output": ""}
     for number, step in enumerate(workflow.setup, 1):
-        path = f"{ground.world.home}/{paths.job_step(job['id'], f'setup.{attempt}.{number}.out')}"
+        path = f"{context.world.home}/{paths.job_step(job['id'], f'setup.{attempt}.{number}.out')}"
         found["output"] = tail(path, placeholders.LONGEST_VARIABLE).rstrip("\n")
         if step.name:
             found[step.name] = found["output"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Ground
+    from fleet.verbs.context import Context
     from fleet.verbs.jobs.items.run_step import Came, Where
     from fleet.world.process.children import Child
 
@@ -31,26 +31,26 @@ _LOOK_AGAIN = 0.05
 _CHUNK = 65_536
 
 
-def perform(ground: Ground, dispatch: str, project: str, slug: str, show: Show) -> bool:
+def perform(context: Context, dispatch: str, project: str, slug: str, show: Show) -> bool:
     """Do all steps of the item that this dispatch is for. Says whether it passed."""
-    found = ground.store.read(lambda rows: rows.one(q.ITEM_OF_TASK, project=project, slug=slug))
+    found = context.store.read(lambda rows: rows.one(q.ITEM_OF_TASK, project=project, slug=slug))
     if found is None:
         raise NoSuchItem(job="(none)", item=slug)
-    job = ground.store.read(lambda rows: records.job_of(rows, found["job"]))
-    item = _taken(ground, job, found, dispatch)
-    where = run_step.Where(home=ground.world.home, job=job["id"], project=project, item=item["id"], attempt=item["attempts"],
+    job = context.store.read(lambda rows: records.job_of(rows, found["job"]))
+    item = _taken(context, job, found, dispatch)
+    where = run_step.Where(home=context.world.home, job=job["id"], project=project, item=item["id"], attempt=item["attempts"],
                         cwd=os.getcwd(), folder=item["folder"])  # fmt: skip
     if item["attempts"] > 1:
-        _start_over(ground, job, slug, where, show)
-    at, result = _all_steps(ground, job, item, where, show)
-    ground.commit(_report(job, item, dispatch, at, result))
+        _start_over(context, job, slug, where, show)
+    at, result = _all_steps(context, job, item, where, show)
+    context.commit(_report(job, item, dispatch, at, result))
     return result.ok
 
 
-def _taken(ground: Ground, job: Row, item: Row, dispatch: str) -> Row:
+def _taken(context: Context, job: Row, item: Row, dispatch: str) -> Row:
     """The item, if this attempt is still ours."""
-    ground.commit(records.give(job, item["id"], dispatch))
-    now = ground.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id=item["id"]))
+    context.commit(records.give(job, item["id"], dispatch))
+    now = context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id=item["id"]))
     if now is None or now["state"] != "running" or now["dispatch"] != dispatch or now["verdict"] is not None:
         told = f"item {item['id']} is {now['state'] if now else 'gone'}, with {(now or {}).get('dispatch') or 'nobody'}"
         raise Superseded(
@@ -59,9 +59,9 @@ def _taken(ground: Ground, job: Row, item: Row, dispatch: str) -> Row:
     return item | now
 
 
-def _start_over(ground: Ground, job: Row, slug: str, where: Where, show: Show) -> None:
+def _start_over(context: Context, job: Row, slug: str, where: Where, show: Show) -> None:
     """Each attempt begins afresh, where the job is now. What the one before left is kept in a ref of its own."""
-    repository, git = ground.project(job["project"])["path"], ground.world.git
+    repository, git = context.project(job["project"])["path"], context.world.git
     tip = git.resolve(repository, head_ref(job_branch(job["id"])))
     if tip is None:
         return
@@ -71,29 +71,29 @@ def _start_over(ground: Ground, job: Row, slug: str, where: Where, show: Show) -
     git.start_over(where.cwd, tip)
 
 
-def _all_steps(ground: Ground, job: Row, item: Row, where: Where, show: Show) -> tuple[str, Came]:
+def _all_steps(context: Context, job: Row, item: Row, where: Where, show: Show) -> tuple[str, Came]:
     part, workflow = item["part"], read(job["source"], "the job's document")
-    data = results.of_map(ground, job) if part == "reduce" else json.loads(item["data"])
-    values = run_step.values_of(ground, job, workflow, part, data)
+    data = results.of_map(context, job) if part == "reduce" else json.loads(item["data"])
+    values = run_step.values_of(context, job, workflow, part, data)
     steps = workflow.steps_of(part)
     result = run_step.Came(ok=True, status=0, reason="")
     for number, step in enumerate(steps, 1):
         show(f"[{number}/{len(steps)}] {step.title}\n")
-        result = _one_step(ground, run_step.Turn(ground, step, number, where, values), show)
+        result = _one_step(context, run_step.Turn(context, step, number, where, values), show)
         if not result.ok:
             show(f"[{number}/{len(steps)}] failed: {result.reason.splitlines()[0]}\n")
             return f"{part} step {number}", result
     return part, result
 
 
-def _one_step(ground: Ground, turn: run_step.Turn, show: Show) -> Came:
+def _one_step(context: Context, turn: run_step.Turn, show: Show) -> Came:
     child = turn.start()
-    result = turn.came(child if isinstance(child, Ended) else _watched(ground, child, turn.files, show))
-    ground.commit(turn.record())
+    result = turn.came(child if isinstance(child, Ended) else _watched(context, child, turn.files, show))
+    context.commit(turn.record())
     return result
 
 
-def _watched(ground: Ground, child: Child, files: list[str], show: Show) -> Ended:
+def _watched(context: Context, child: Child, files: list[str], show: Show) -> Ended:
     """Show what it prints until it ends."""
     shown = dict.fromkeys(files, 0)
     while True:
@@ -102,7 +102,7 @@ def _watched(ground: Ground, child: Child, files: list[str], show: Show) -> Ende
             shown[path] = _show_more(path, shown[path], show)
         if ended is not None:
             return ended
-        ground.world.clock.wait(_LOOK_AGAIN)
+        context.world.clock.wait(_LOOK_AGAIN)
 
 
 def _show_more(path: str, since: int, show: Show) -> int:
