@@ -37,6 +37,7 @@ check: ready
 	$(BIN)/python checks/hot.py
 	$(BIN)/python checks/upcalls.py
 	$(BIN)/python checks/api.py --check
+	$(BIN)/python checks/json_reference.py --check
 
 # The table is printed even when tests fail; the worse of the two decides.
 conformance: ready
@@ -70,6 +71,7 @@ sql: ready
 
 api: ready
 	$(BIN)/python checks/api.py
+	$(BIN)/python checks/json_reference.py
 
 map: ready
 	$(BIN)/python checks/layout.py

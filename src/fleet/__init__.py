@@ -9,7 +9,7 @@
 Importing the package imports next to nothing: the hot commands pay for every module.
 """
 
-from fleet.model.version import VERSION
+from fleet.model import VERSION
 
 __version__ = VERSION
 

@@ -20,7 +20,7 @@ from fleet.world.ids import Ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from typing import Any, Self, TypeVar
 
     from fleet.api.permits import Speaker
     from fleet.errors.families import FleetError
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     # For the parts that have a method named `list`.
     Documents = list[Document]
     Words = list[str]
+    T = TypeVar("T")
 
 
 # Every role may, for its own task, which the fence of the task checks: not even the table is loaded for them.
@@ -120,7 +121,7 @@ class Actor:
             raise NoTask(usage=usage)
         return names.slug(told)
 
-    def commit(self, change: Change, key: str | None = None) -> Document:
+    def commit(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change as this actor."""
         return self.committer.commit(change, key)
 

@@ -14,8 +14,8 @@ import psycopg
 from fleet.errors.contested import StoreBusy
 from fleet.errors.families import FleetError, StoreError
 from fleet.errors.store import InvariantBroken, OutcomeUnknown, StoreGone, StoreNewer, StoreUnreachable, WriteFailed
+from fleet.model import VERSION
 from fleet.model.text import jsontext
-from fleet.model.version import VERSION
 from fleet.store import queries as q
 from fleet.store.migrations import MIGRATIONS, Migration
 from fleet.store.transaction import Rows, Store, Tx, fingerprint

@@ -22,7 +22,7 @@ from fleet.errors.store import (
     WriteFailed,
 )
 from fleet.fast import sqlite
-from fleet.model.version import VERSION
+from fleet.model import VERSION
 from fleet.store.transaction import Rows, Store, Tx
 from fleet.world.files.locks import FileLock, noted_in
 from fleet.world.home import paths

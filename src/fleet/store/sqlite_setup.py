@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fleet.errors.contested import StoreBusy
 from fleet.errors.store import HomeUnusable, StoreNewer, StoreUnreadable, WriteFailed
 from fleet.fast import sqlite
-from fleet.model.version import VERSION
+from fleet.model import VERSION
 from fleet.store.migrations import MIGRATIONS, Migration
 from fleet.store.sqlite import BUSY, MARK, connected, patiently
 from fleet.world.clock import Clock

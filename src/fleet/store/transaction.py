@@ -17,9 +17,10 @@ from fleet.store import queries as q
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, TypeVar
+    from typing import Any, Generic, TypeVar
 
     from fleet.model.agents.actors import Caller
+    from fleet.model.results.value import Value
     from fleet.store import row
     from fleet.store.row import Query
     from fleet.world.funnel import Funnel
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
     R = TypeVar("R", bound=row.Row)
     T = TypeVar("T")
+
+    class _Returning(Generic[T]):
+        __slots__ = ()
+
+else:
+    T = None
+
+    class _Returning:
+        __slots__ = ()
+        __class_getitem__ = classmethod(lambda cls, _returned: cls)
 
 
 class Rows:
@@ -98,15 +109,19 @@ class Tx(Rows):
         raise NotImplementedError
 
 
-class Change:
-    """What a verb wants committed: why, the work to do in one transaction, and what exactly was asked for."""
+class Change(_Returning[T]):
+    """What a verb wants committed: why, the work to do in one transaction, and what exactly was asked for.
 
-    __slots__ = ("request", "why", "work")
+    `returns` is the class of the value that the work returns: a repetition under the same key gets one again, made from JSON.
+    """
 
-    def __init__(self, why: str, work: Callable[[Tx], Row], *request: object) -> None:
+    __slots__ = ("request", "returns", "why", "work")
+
+    def __init__(self, why: str, work: Callable[[Tx], T], *request: object, returns: type[Value] | None = None) -> None:
         self.why = why
         self.work = work
         self.request = request
+        self.returns = returns
 
 
 def fingerprint(why: str, request: tuple[object, ...]) -> str:

@@ -6,19 +6,22 @@ from fleet.errors.absent import NoSuchDispatch, NoSuchProject
 from fleet.errors.refused import NotTrusted
 from fleet.model import names
 from fleet.model.agents.actors import Caller
+from fleet.model.results.value import Value
 from fleet.store import queries as q
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
 
     from fleet.errors.families import FleetError
-    from fleet.model.settings.table import Value
+    from fleet.model.settings.table import SettingValue
     from fleet.store.queries import Project
     from fleet.store.transaction import Change, Row, Store
     from fleet.world.clock import Clock
     from fleet.world.ids import Ids
     from fleet.world.world import World
+
+    T = TypeVar("T")
 
 
 class Committer:
@@ -40,15 +43,16 @@ class Committer:
         made = self.ids.key() if key is None else names.key(key)
         return Caller(actor=self.actor, at=self.clock.now(), key=made, dispatch=self.dispatch)
 
-    def commit(self, change: Change, key: str | None = None) -> Row:
+    def commit(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change. A home that was moved changes nothing before it is repaired."""
         if self.refusal is not None:
             raise self.refusal
         return self.commit_anyway(change, key)
 
-    def commit_anyway(self, change: Change, key: str | None = None) -> Row:
+    def commit_anyway(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change in a home that was moved too: for what only changes rows and is needed before a repair."""
-        return self.store.transact(change.why, change.work, self.caller(key), *change.request)
+        done: Any = self.store.transact(change.why, change.work, self.caller(key), *change.request)
+        return done if change.returns is None or isinstance(done, Value) else change.returns.from_json(done)
 
 
 class Request:
@@ -61,9 +65,9 @@ class Request:
         self.by = by
         self.store = by.store
         self._projects: dict[str, Project] = {}
-        self._settings: dict[str | None, dict[str, Value]] = {}
+        self._settings: dict[str | None, dict[str, SettingValue]] = {}
 
-    def commit(self, change: Change, key: str | None = None) -> Row:
+    def commit(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change in the name of whoever asks."""
         return self.by.commit(change, key)
 
@@ -85,13 +89,13 @@ class Request:
             raise NoSuchProject(project=name)
         return self._projects[name]
 
-    def settings(self, project: str | None = None) -> dict[str, Value]:
+    def settings(self, project: str | None = None) -> dict[str, SettingValue]:
         """Every setting as it counts and where it comes from; a project's own too if one is named."""
         if project not in self._settings:
             self._settings[project] = self._read_settings(project)
         return self._settings[project]
 
-    def _read_settings(self, project: str | None) -> dict[str, Value]:
+    def _read_settings(self, project: str | None) -> dict[str, SettingValue]:
         from fleet.world.home.settings import settings_of, trusted_settings
 
         if project is None:
@@ -129,6 +133,6 @@ class RowsOnly(Context):
 
     __slots__ = ()
 
-    def commit(self, change: Change, key: str | None = None) -> Row:
+    def commit(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change, whatever speaks against the home."""
         return self.by.commit_anyway(change, key)

@@ -4,7 +4,7 @@ import click
 import pytest
 from cli.commands import ALL, COMMANDS, WITHOUT_JSON, is_group
 
-from fleet.model.version import VERSION
+from fleet.model import VERSION
 from fleet.surfaces.cli.app import root
 from fleet.surfaces.cli.table import SECTIONS
 

@@ -5,8 +5,8 @@ import pytest
 
 from fleet.errors.store import StoreNewer
 from fleet.fast import sqlite
+from fleet.model import VERSION
 from fleet.model.agents.actors import Caller
-from fleet.model.version import VERSION
 from fleet.store import queries as q
 from fleet.store.migrations import MIGRATIONS, Migration
 from fleet.store.postgres import open_postgres

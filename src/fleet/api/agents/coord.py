@@ -109,7 +109,7 @@ def _hand_out(context: Context, project: str, ident: str) -> list[Document]:
     return context.store.read(lambda rows: briefing.messages(rows, ident))
 
 
-def _deliver(project: str, ident: str, ids: list[str]) -> Change:
+def _deliver(project: str, ident: str, ids: list[str]) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project)
         tx.dispatch = ident

@@ -132,7 +132,7 @@ class Messages(Part):
             self._by.clock.wait(_BETWEEN_LOOKS)
 
 
-def _acknowledge(ident: str, ids: list[str]) -> Change:
+def _acknowledge(ident: str, ids: list[str]) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.dispatch = ident
         applied = [each for each in ids if tx.run(q.ACKNOWLEDGE_MESSAGE, id=each, dispatch=ident, at=tx.at)]

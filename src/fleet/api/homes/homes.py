@@ -77,7 +77,7 @@ def new_database(reason: str, *, actor: str | None = None) -> Document:
         return by.commit(_begun(where, by.store.kind, told))
 
 
-def _begun(where: str, database: str, reason: str) -> Change:
+def _begun(where: str, database: str, reason: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.note(reason=reason)
         return {"home": where, "database": database}

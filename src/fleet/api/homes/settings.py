@@ -9,7 +9,7 @@ from fleet.verbs.projects import trust
 
 if TYPE_CHECKING:
     from fleet.api.actor import Document
-    from fleet.model.settings.table import Value
+    from fleet.model.settings.table import SettingValue
 
 
 class Settings(Part):
@@ -17,7 +17,7 @@ class Settings(Part):
 
     __slots__ = ()
 
-    def read(self, project: str | None = None) -> dict[str, Value]:
+    def read(self, project: str | None = None) -> dict[str, SettingValue]:
         """Every setting as it counts and where it comes from; a project's own too if one is named."""
         return self._by.request.settings(project)
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fleet.api.actor import Actor, Document, Documents
+    from fleet.model.results.reports import Logged, Registered
     from fleet.verbs.tasks.add import NewTask
     from fleet.verbs.tasks.edit import Edit
     from fleet.verbs.tasks.show import Filters
@@ -110,14 +111,14 @@ class Tasks(Part):
         self._by.may("tasks.unclaim")
         return self._by.commit(claim.unclaim(project=project, slug=slug, override=override), key)
 
-    def log(self, *, project: str, slug: str, message: str, key: str | None = None) -> Document:
+    def log(self, *, project: str, slug: str, message: str, key: str | None = None) -> Logged:
         """Add a message to a task's log."""
         from fleet.verbs.tasks import note
 
         self._by.may("tasks.log")
         return self._by.commit(note.log(project=project, slug=slug, message=message), key)
 
-    def artifact(self, *, project: str, slug: str, path: str, key: str | None = None) -> Document:
+    def artifact(self, *, project: str, slug: str, path: str, key: str | None = None) -> Registered:
         """Register a file or address that a task made."""
         from fleet.verbs.tasks import note
 

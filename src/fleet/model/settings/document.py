@@ -8,14 +8,14 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors.given import BadSetting
-from fleet.model.settings.table import SETTINGS, Setting, Value
+from fleet.model.settings.table import SETTINGS, Setting, SettingValue
 from fleet.model.text import secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def read(path: str, text: str, file: str) -> dict[str, Value]:
+def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
     """The settings that a file gives, each checked."""
     found = {}
     for name, value in _parsed(path, text):
@@ -24,7 +24,7 @@ def read(path: str, text: str, file: str) -> dict[str, Value]:
         if not setting.accepts(value):
             why = f"{name} is {_shown(value)!r}, but should be {setting.expects}"
             raise BadSetting(file=path, line=line, why=why, advice=setting.help)
-        found[name] = Value(name=name, value=value, source=f"{path}:{line}", help=setting.help)
+        found[name] = SettingValue(name=name, value=value, source=f"{path}:{line}", help=setting.help)
     return found
 
 

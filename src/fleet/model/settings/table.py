@@ -72,7 +72,7 @@ class Setting:
         self.help = help
 
 
-class Value:
+class SettingValue:
     """What a setting is, and where that was said.
 
     One that a repository's file sets and no person has trusted has the guard in `untrusted` and what the file says in
@@ -480,10 +480,11 @@ SETTINGS = (
 )
 
 
-def merged(*given: dict[str, Value]) -> dict[str, Value]:
+def merged(*given: dict[str, SettingValue]) -> dict[str, SettingValue]:
     """Every setting, from the files that say it or by default."""
     values = {
-        each.name: Value(name=each.name, value=each.default, source="default", help=each.help) for each in SETTINGS
+        each.name: SettingValue(name=each.name, value=each.default, source="default", help=each.help)
+        for each in SETTINGS
     }
     for each in given:
         values |= each

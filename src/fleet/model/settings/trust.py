@@ -6,7 +6,7 @@ counts once a person has trusted these values; anything else in the file counts 
 
 from __future__ import annotations
 
-from fleet.model.settings.table import PROJECT_FILE, SETTINGS, Value
+from fleet.model.settings.table import PROJECT_FILE, SETTINGS, SettingValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Difference:
         return {"name": self.name, "was": self.was, "now": self.now, "runs": self.guard == "runs"}
 
 
-def said(values: dict[str, Value]) -> dict[str, Any]:
+def said(values: dict[str, SettingValue]) -> dict[str, Any]:
     """What a repository's file says of the guarded settings, without those that it does not set."""
     return {each.name: values[each.name].value for each in GUARDED if values[each.name].source != "default"}
 
@@ -55,7 +55,7 @@ def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference
     ]
 
 
-def counted(values: dict[str, Value], trusted: dict[str, Any]) -> dict[str, Value]:
+def counted(values: dict[str, SettingValue], trusted: dict[str, Any]) -> dict[str, SettingValue]:
     """The settings as they count: what waits for a person is as it was trusted before, or not set."""
     waiting = differences(said(values), trusted)
     return values | {each.name: _as_before(each, values[each.name]) for each in waiting}
@@ -69,12 +69,12 @@ def fingerprint(values: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True, ensure_ascii=True).encode()).hexdigest()[:16]
 
 
-def _as_before(waiting: Difference, value: Value) -> Value:
+def _as_before(waiting: Difference, value: SettingValue) -> SettingValue:
     default = next(each.default for each in GUARDED if each.name == waiting.name)
     before = default if waiting.was is None else waiting.was
     source = "default" if waiting.was is None else f"{PROJECT_FILE}, as it was trusted"
     how = {"untrusted": waiting.guard, "written": waiting.now}
-    return Value(name=value.name, value=before, source=source, help=value.help, **how)
+    return SettingValue(name=value.name, value=before, source=source, help=value.help, **how)
 
 
 def _is_harmless(setting: Setting, was: Any, new: Any) -> bool:  # noqa: ANN401

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleet.model.version import VERSION
+from fleet.model import VERSION
 from fleet.surfaces.cli.entry import collect_garbage
 from fleet.surfaces.cli.moved_home import warn_of_move
 from fleet.surfaces.cli.table import GROUPS, HIDDEN, SECTIONS

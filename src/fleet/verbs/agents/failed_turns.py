@@ -84,7 +84,7 @@ def shown(rows: Rows) -> dict[str, list[dict[str, Any]]]:
     return {"holds": held, "quotas": used}
 
 
-def lift(engine: str) -> Change:
+def lift(engine: str) -> Change[Row]:
     """A person says that it works again."""
 
     def work(tx: Tx) -> Row:
@@ -154,7 +154,7 @@ def _may_go_on(context: Context, agent: Row, now: int) -> bool:
     return True
 
 
-def _tried(agent: Row) -> Change:
+def _tried(agent: Row) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.dispatch = agent["dispatch"]
         refuse_held(tx, agent["engine"], agent["dispatch"])

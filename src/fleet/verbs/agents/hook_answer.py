@@ -46,7 +46,7 @@ def answered(desk: Desk, ident: str, clock: Clock, is_alone: Callable[[], bool])
     return _said(desk, row) if desk.by.commit(_taken(desk, ident, clock.now()))["taken"] else None
 
 
-def _given_up(desk: Desk, ident: str) -> Change:
+def _given_up(desk: Desk, ident: str) -> Change[Row]:
     """Nobody waits for the answer any more, if none has been given."""
 
     def work(tx: Tx) -> Row:
@@ -57,7 +57,7 @@ def _given_up(desk: Desk, ident: str) -> Change:
     return Change(f"question over: {ident} of {desk.dispatch}", work)
 
 
-def _taken(desk: Desk, ident: str, at: int) -> Change:
+def _taken(desk: Desk, ident: str, at: int) -> Change[Row]:
     """The question is over, because the agent has its answer and goes on."""
 
     def work(tx: Tx) -> Row:

@@ -25,7 +25,7 @@ MARK = "[fleet message "
 ONCE = "(Heed each message id once: leave out what you have already followed.)"
 
 
-def send(dispatch: str, ident: str, text: str, *, kind: str = "message") -> Change:
+def send(dispatch: str, ident: str, text: str, *, kind: str = "message") -> Change[Row]:
     """Keep a message for an agent that has not ended."""
     kept = texts.text("message", text, most=LONGEST, advice=f"say it in {LONGEST} characters at most")
 
@@ -60,7 +60,7 @@ def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Row]:
     ]
 
 
-def taken(dispatch: str, how: str, *, most: int = 20) -> Change:
+def taken(dispatch: str, how: str, *, most: int = 20) -> Change[Row]:
     """The same as a change of its own."""
 
     def work(tx: Tx) -> Row:
@@ -72,7 +72,7 @@ def taken(dispatch: str, how: str, *, most: int = 20) -> Change:
     return Change(f"hand out messages of {dispatch} ({how})", work)
 
 
-def acknowledge(dispatch: str, idents: Sequence[str]) -> Change:
+def acknowledge(dispatch: str, idents: Sequence[str]) -> Change[Row]:
     """The agent has them."""
 
     def work(tx: Tx) -> Row:

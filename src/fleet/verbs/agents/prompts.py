@@ -67,7 +67,7 @@ def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
         raise NotOwned(what=f"dispatch {ident}", owner=row["owner"])
 
 
-def _intend(context: Context, order: Order, claim: Claim) -> Change:
+def _intend(context: Context, order: Order, claim: Claim) -> Change[Row]:
     # Whoever called this program goes on to start the agent: its death, not ours, means that nobody will.
     caller = context.world.processes.identify(os.getppid())
 
@@ -168,7 +168,7 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Answer
     return _answer("rewritten", new, context, moved)
 
 
-def _hand_over(claim: Claim, new: str, content: str) -> Change:
+def _hand_over(claim: Claim, new: str, content: str) -> Change[Row]:
     old = claim.dispatch
 
     def work(tx: Tx) -> Row:

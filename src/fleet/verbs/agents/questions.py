@@ -48,7 +48,7 @@ def document(row: Row) -> Row:
     }
 
 
-def answer(ident: str, said: list[str], reason: str = "") -> Change:
+def answer(ident: str, said: list[str], reason: str = "") -> Change[Row]:
     """Answer a question, if nobody has yet."""
 
     def work(tx: Tx) -> Row:
@@ -84,7 +84,7 @@ def _how(row: Row) -> str:
     return f"{row['answered_by']} answered {questions.in_words(given)!r} at {iso(row['answered_at'])}"
 
 
-def close_orphans() -> Change:
+def close_orphans() -> Change[Row]:
     """Questions of agents that have ended are over."""
 
     def work(tx: Tx) -> Row:

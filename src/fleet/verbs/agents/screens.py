@@ -72,7 +72,7 @@ def _is_news(context: Context, row: Row, state: str, said: str) -> bool:
     return bool((last["at"] or 0) > row["state_at"] and context.world.clock.now() - last["at"] > _SETTLED)
 
 
-def _trouble(row: Row, state: str, said: str) -> Change:
+def _trouble(row: Row, state: str, said: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         known = _known(tx, row)
         if known is None:
@@ -88,7 +88,7 @@ def _trouble(row: Row, state: str, said: str) -> Change:
     return Change(f"the screen of {row['dispatch']} shows: {state}", work)
 
 
-def _past(row: Row, *, over: bool) -> Change:
+def _past(row: Row, *, over: bool) -> Change[Row]:
     """It works again; when its turn went well, so does its engine."""
 
     def work(tx: Tx) -> Row:

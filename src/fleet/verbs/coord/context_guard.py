@@ -51,7 +51,7 @@ def _full(row: Row) -> str:
     return f"{percent} ({row['tokens']} tokens)" if row["tokens"] else percent
 
 
-def _remind(row: Row, message: str, text: str) -> Change:
+def _remind(row: Row, message: str, text: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.dispatch = row["id"]

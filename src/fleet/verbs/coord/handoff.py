@@ -72,7 +72,7 @@ def _refuse_pointless(context: Context, row: Row) -> None:
         raise NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
 
 
-def _queue(row: Row, entry: str, name: str, reason: str, by: str) -> Change:
+def _queue(row: Row, entry: str, name: str, reason: str, by: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.dispatch = row["id"]
@@ -130,7 +130,7 @@ def _drained(context: Context, entry: Row) -> dict[str, Any]:
     return document(kept or entry)
 
 
-def _step(entry: Row, told: str, query: Query, **values: str) -> Change:
+def _step(entry: Row, told: str, query: Query, **values: str) -> Change[Row]:
     """One step of an entry that stays queued."""
 
     def work(tx: Tx) -> Row:

@@ -122,7 +122,7 @@ def _refuse_foreign_seat(context: Context, project: str) -> None:
             refuse_foreign(context, f"coordinator {ident} of {project}", row)
 
 
-def _empty(project: str, ident: str, reason: str) -> Change:
+def _empty(project: str, ident: str, reason: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project)
         gone = seats.vacate(tx, project, ident)

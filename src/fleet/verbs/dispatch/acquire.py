@@ -201,12 +201,12 @@ def _remove(context: Context, claim: Claim) -> Left | None:
     return ""
 
 
-def step(claim: Claim, event: str) -> Change:
+def step(claim: Claim, event: str) -> Change[Row]:
     """One step of a claim, by the table."""
     return walk([(claim, event)])
 
 
-def walk(steps: list[tuple[Claim, str]]) -> Change:
+def walk(steps: list[tuple[Claim, str]]) -> Change[Row]:
     """A step of each of several claims, by the table."""
 
     def work(tx: Tx) -> Row:
@@ -221,7 +221,7 @@ def walk(steps: list[tuple[Claim, str]]) -> Change:
     return Change("; ".join(f"{claim}: {event}" for claim, event in steps), work)
 
 
-def _let_go(context: Context, claim: Claim) -> Change:
+def _let_go(context: Context, claim: Claim) -> Change[Row]:
     me = str(context.world.processes.me())
     stepped = change(life.STEPS, claim.state, "let_go")
 
@@ -242,7 +242,7 @@ def _let_go(context: Context, claim: Claim) -> Change:
     return Change(f"let go of {claim}", work)
 
 
-def _failed(claim: Claim) -> Change:
+def _failed(claim: Claim) -> Change[Row]:
     def work(tx: Tx) -> Row:
         _about(tx, claim)
         recent = claim.failed_at is not None and tx.at - claim.failed_at < HOUR

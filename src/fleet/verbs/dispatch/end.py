@@ -83,7 +83,7 @@ def ask(context: Context, row: Row, *, asked_for: str, reason: str) -> None:
     context.commit(_ask(row, asked_for, reason))
 
 
-def _ask(row: Row, asked_for: str, reason: str) -> Change:
+def _ask(row: Row, asked_for: str, reason: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.dispatch = row["id"]

@@ -121,7 +121,7 @@ def _inbox(context: Context, ident: str) -> str:
     return held[-1] if held else paths.prompt(ident)
 
 
-def _take_off(row: Row, me: str, proof: str, joined: dict[str, dict[str, str]]) -> Change:
+def _take_off(row: Row, me: str, proof: str, joined: dict[str, dict[str, str]]) -> Change[Row]:
     """In flight, once. A coordinator that is to follow another gets a proof that it alone has."""
 
     def work(tx: Tx) -> Row:

@@ -29,7 +29,7 @@ from fleet.verbs.merge import branches
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
-    from fleet.model.settings.table import Value
+    from fleet.model.settings.table import SettingValue
     from fleet.store.transaction import Row, Rows
     from fleet.verbs.context import Context
 
@@ -115,7 +115,7 @@ def check_start(context: Context, wanted: Wanted) -> tuple[Row, Engine, str | No
     return project, engine, autonomy
 
 
-def _refuse_untrusted(told: dict[str, Value], wanted: Wanted) -> None:
+def _refuse_untrusted(told: dict[str, SettingValue], wanted: Wanted) -> None:
     """Refuse to make a worktree whose commands nobody has trusted."""
     waiting = [name for name in _OF_WORKTREES if told[name].untrusted]
     if wanted.slug is not None and waiting:

@@ -217,7 +217,7 @@ def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
     return context.store.read(look)
 
 
-def _bundle_gone(project: str, slug: str) -> Change:
+def _bundle_gone(project: str, slug: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
         bundle = tx.one(q.BUNDLE_OF, project=project, slug=slug)
@@ -229,7 +229,7 @@ def _bundle_gone(project: str, slug: str) -> Change:
     return Change(f"the bundle of {project}/{slug} is released", work)
 
 
-def _judge(ident: str) -> Change:
+def _judge(ident: str) -> Change[Row]:
     """The reclamation state that follows from the claims, and from nothing else."""
 
     def work(tx: Tx) -> Row:
@@ -315,7 +315,7 @@ def claim_document(row: Row) -> dict[str, Any]:
     return {"class": class_of(row["kind"]), "kind": row["kind"], "state": row["state"], "data": data}
 
 
-def _forget(ident: str) -> Change:
+def _forget(ident: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.dispatch = ident
         row, agent = tx.one(q.DISPATCH_BY_ID, id=ident), tx.one(q.AGENT_BY_ID, id=ident)

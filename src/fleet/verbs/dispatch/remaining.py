@@ -154,7 +154,7 @@ def record(context: Context, row: Row, census: Census | None = None, *, lasting:
         context.commit(_record(row, [*hidden, *(who for who in known if census.has(who))]))
 
 
-def _record(row: Row, whom: list[Identity]) -> Change:
+def _record(row: Row, whom: list[Identity]) -> Change[Row]:
     texts = sorted({str(who) for who in whom})
 
     def work(tx: Tx) -> Row:

@@ -156,7 +156,7 @@ def _keep_output(context: Context, row: Row, pane: Pane | None) -> None:
         context.world.files.publish(paths.log(row["id"]), text.encode())
 
 
-def _end(row: Row, found: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change:
+def _end(row: Row, found: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[Row]:
     ident = row["id"]
     status = pane.status if pane and pane.dead else None
     most = context.setting("limits.failed_spawns")

@@ -113,7 +113,7 @@ def _step_of(context: Context, claim: Claim) -> str:
     return "freed" if unknown else ""
 
 
-def _disown(context: Context, row: Row, plan: list[tuple[Claim, str]], reason: str) -> Change:
+def _disown(context: Context, row: Row, plan: list[tuple[Claim, str]], reason: str) -> Change[Row]:
     ident, settings = row["id"], context.settings(None)
     most, cooldown = settings["limits.failed_spawns"].value, duration(settings["spawn_cooldown"].value)
     was = owner_of(context, row)
@@ -153,7 +153,7 @@ def _end(tx: Tx, row: Row, why: str, spawns: tuple[int, int]) -> str:
     return found.exec_state
 
 
-def _take_over_job(context: Context, job: Row, reason: str) -> Change:
+def _take_over_job(context: Context, job: Row, reason: str) -> Change[Row]:
     was = owner_of(context, job)
     held = context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=job["id"]))
     claims = [claim for claim in map(Claim.of, held) if not is_own(context, claim)]

@@ -49,7 +49,7 @@ def _why_not(row: Row, pid: int, found: remaining.Remains, census: Census) -> st
     return "" if pid in found.strangers else "it does not keep the worktree"
 
 
-def _excuse(row: Row, whom: dict[str, str]) -> Change:
+def _excuse(row: Row, whom: dict[str, str]) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.dispatch = row["id"]

@@ -162,7 +162,7 @@ def _renamed(context: Context, value: Any) -> Any:  # noqa: ANN401 - as claims k
     return value
 
 
-def _rewrite(context: Context) -> Change:
+def _rewrite(context: Context) -> Change[Row]:
     world, moves = context.world, _moves(context)
     old, new = world.record.path, _here(context)
     place = {"home": world.record.id, "host": world.host.id}

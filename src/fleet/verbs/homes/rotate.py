@@ -85,7 +85,7 @@ def _archives(files: Files) -> list[str]:
     return [name for name in files.names(paths.OPERATIONS) if _NAME.fullmatch(name)]
 
 
-def _forget(first: int, last: int) -> Change:
+def _forget(first: int, last: int) -> Change[Row]:
     def work(tx: Tx) -> Row:
         count = tx.run(q.FORGET_OPERATIONS, first=first, last=last)
         tx.note(first=first, last=last, forgotten=count)

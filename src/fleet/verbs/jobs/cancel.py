@@ -45,7 +45,7 @@ def cancel(context: Context, ident: str, reason: str) -> dict[str, Any]:
     return summary(context, job) | {"left": left, "runner": None}
 
 
-def _cancelled(ident: str, reason: str) -> Change:
+def _cancelled(ident: str, reason: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         was = records.job_of(tx, ident)
         tx.about(was["project"])

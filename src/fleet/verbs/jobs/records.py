@@ -46,7 +46,7 @@ def job_of(rows: Rows, ident: str) -> Row:
     return found
 
 
-def create(new: NewJob, parts: Iterable[str]) -> Change:
+def create(new: NewJob, parts: Iterable[str]) -> Change[Row]:
     """A job, with the parts that are worked on as items are."""
     given = tuple(parts)
 
@@ -64,7 +64,7 @@ def create(new: NewJob, parts: Iterable[str]) -> Change:
     return Change(f"begin job {new.id} ({new.name})", work)
 
 
-def renew(new: NewJob, parts: Iterable[str]) -> Change:
+def renew(new: NewJob, parts: Iterable[str]) -> Change[Row]:
     """The same job once more: its document is read anew, what is done stays done."""
     given = tuple(parts)
 
@@ -92,7 +92,7 @@ def _add_parts(tx: Tx, job: str, parts: tuple[str, ...]) -> None:
         tx.run(q.ADD_ITEM, job=job, id=part, part=part, number=0, data="null")
 
 
-def begin(ident: str) -> Change:
+def begin(ident: str) -> Change[Row]:
     """A runner takes the job up."""
 
     def work(tx: Tx) -> Row:
@@ -110,7 +110,7 @@ def begin(ident: str) -> Change:
     return Change(f"resume job {ident}", work)
 
 
-def end(ident: str, state: str, reason: str | None) -> Change:
+def end(ident: str, state: str, reason: str | None) -> Change[Row]:
     """The job is done, paused, or has failed."""
 
     def work(tx: Tx) -> Row:
@@ -123,7 +123,7 @@ def end(ident: str, state: str, reason: str | None) -> Change:
     return Change(f"job {ident}: {state}{f' ({reason})' if reason else ''}", work)
 
 
-def phase(ident: str, before: str, after: str) -> Change:
+def phase(ident: str, before: str, after: str) -> Change[Row]:
     """The next part of the job begins."""
 
     def work(tx: Tx) -> Row:
@@ -137,7 +137,7 @@ def phase(ident: str, before: str, after: str) -> Change:
     return Change(f"job {ident}: {after}", work)
 
 
-def add_items(ident: str, found: list[Any]) -> Change:
+def add_items(ident: str, found: list[Any]) -> Change[Row]:
     """The items of the input, and with them the end of setup. Those that are known stay as they are."""
 
     def work(tx: Tx) -> Row:
@@ -164,7 +164,7 @@ def bring_back(tx: Tx, job: str) -> int:
     return tx.run(q.BACK_ITEMS, job=job, **change(kinds.STEPS, "skipped", "come_back"), reason=GONE)
 
 
-def start(job: Row, chosen: list[Row], *, tasks: bool) -> Change:
+def start(job: Row, chosen: list[Row], *, tasks: bool) -> Change[Row]:
     """Attempts begin: the items are running, and where they are dispatched their tasks are open."""
 
     def work(tx: Tx) -> Row:
@@ -191,7 +191,7 @@ def open_task(tx: Tx, job: Row, item: Row) -> None:
     tx.run(q.OPEN_JOB_TASK, **place, after=target(TASK_STEPS, "item_started"), at=tx.at)
 
 
-def put_back(job: Row, which: list[str], *, began: bool, not_before: int | None = None) -> Change:
+def put_back(job: Row, which: list[str], *, began: bool, not_before: int | None = None) -> Change[Row]:
     """Attempts that never began, or were interrupted: they are no failures."""
     how = {"unbegun": int(not began), "not_before": not_before, **change(kinds.STEPS, "running", "put_back")}
 
@@ -204,7 +204,7 @@ def put_back(job: Row, which: list[str], *, began: bool, not_before: int | None 
     return Change(f"job {job['id']}: put back {', '.join(which[:5])}", work)
 
 
-def give(job: Row, item: str, dispatch: str) -> Change:
+def give(job: Row, item: str, dispatch: str) -> Change[Row]:
     """Which dispatch is the attempt."""
 
     def work(tx: Tx) -> Row:
@@ -227,7 +227,7 @@ class Failure:
     not_before: int | None = None
 
 
-def outcomes(job: Row, passed: list[Row], failed: list[Failure], steps: list[Row], *, merge: bool) -> Change:
+def outcomes(job: Row, passed: list[Row], failed: list[Failure], steps: list[Row], *, merge: bool) -> Change[Row]:
     """What attempts came to: on to the merge (or done, where there is none), to the next try, or over."""
 
     def work(tx: Tx) -> Row:
@@ -285,7 +285,7 @@ def reset_part(tx: Tx, job: str, part: str) -> bool:
     return tx.run(q.RESET_PART, job=job, id=part, after=target(kinds.STEPS, "reset")) == 1
 
 
-def finish(job: Row, item: str, merged: str | None) -> Change:
+def finish(job: Row, item: str, merged: str | None) -> Change[Row]:
     """Git says that its work is on the job's branch."""
 
     def work(tx: Tx) -> Row:
@@ -296,7 +296,7 @@ def finish(job: Row, item: str, merged: str | None) -> Change:
     return Change(f"job {job['id']}: {item} is done", work)
 
 
-def close_task(job: Row, slug: str, status: str, reason: str | None) -> Change:
+def close_task(job: Row, slug: str, status: str, reason: str | None) -> Change[Row]:
     """The item is over: its task is archived, and its worktree may go."""
 
     def work(tx: Tx) -> Row:
@@ -308,7 +308,7 @@ def close_task(job: Row, slug: str, status: str, reason: str | None) -> Change:
     return Change(f"job {job['id']}: {slug} is over", work)
 
 
-def again(job: Row, part: str) -> Change:
+def again(job: Row, part: str) -> Change[Row]:
     """Setup or reduce is to be done once more."""
 
     def work(tx: Tx) -> Row:

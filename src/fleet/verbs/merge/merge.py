@@ -224,7 +224,7 @@ def order_for(context: Context, project: str, slug: str, repository: str, refs: 
     )
 
 
-def begin(context: Context, order: Order, claim: Claim) -> Change:
+def begin(context: Context, order: Order, claim: Claim) -> Change[Row]:
     """The finisher's journal: in flight at once, because its process is this one."""
     me = str(context.world.processes.me())
 
@@ -317,7 +317,7 @@ def _verify_of_project(context: Context, order: Order) -> str | None:
 
 def end_finisher(
     order: Order, state: str, reason: str | None, *, park: str | None = None, most: int = 0, was: Row | None = None
-) -> Change:
+) -> Change[Row]:
     """The finisher ends; parked, the task waits for the stage that can mend it, or for a person when it failed too often.
 
     A task that is not as it was is parked by nobody: somebody has decided about it meanwhile.

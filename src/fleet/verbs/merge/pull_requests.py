@@ -209,7 +209,7 @@ def _move_integration(context: Context, project: str, repository: str, there: st
         git.set_branch(repository, integration, new=there, old=old)
 
 
-def _note(project: str, slug: str, address: str, *, was: str | None) -> Change:
+def _note(project: str, slug: str, address: str, *, was: str | None) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
         noted = tx.run(q.SET_PULL_REQUEST, project=project, slug=slug, pull_request=address, was=was, at=tx.at)
@@ -219,7 +219,7 @@ def _note(project: str, slug: str, address: str, *, was: str | None) -> Change:
     return Change(f"open {address} for {project}/{slug}", work)
 
 
-def _closed(project: str, slug: str, address: str) -> Change:
+def _closed(project: str, slug: str, address: str) -> Change[Row]:
     """Somebody did not want it as it is: it waits to be mended, and may get another request then."""
     reason = f"its pull request {address} was closed without being merged"
 

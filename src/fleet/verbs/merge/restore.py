@@ -59,7 +59,7 @@ def _joined(context: Context, repository: str, integration: str, tip: str, commi
     return made.commit
 
 
-def _note_restored(project: str, integration: str, tip: str, slugs: list[str]) -> Change:
+def _note_restored(project: str, integration: str, tip: str, slugs: list[str]) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project)
         tx.note(integration=integration, commit=tip, restored=slugs)

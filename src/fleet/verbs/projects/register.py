@@ -32,7 +32,7 @@ _REMOVALS = (
 )
 
 
-def register(*, name: str, path: str) -> Change:
+def register(*, name: str, path: str) -> Change[Row]:
     """A repository gets a name. The same again is fine."""
     names.project(name)
 
@@ -56,7 +56,7 @@ def _refuse_another(tx: Tx, name: str, path: str) -> None:
         raise ProjectTaken(what=path, project=there["name"])
 
 
-def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | None = None) -> Change:
+def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | None = None) -> Change[Row]:
     """Forget a project. Its repository is not touched; with tasks only when that is said, and as they were copied.
 
     `seen`: the newest operation before the copy was made; None when none was made.

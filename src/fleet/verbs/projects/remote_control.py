@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def set_remote_control(*, project: str, to: str) -> Change:
+def set_remote_control(*, project: str, to: str) -> Change[Row]:
     """Say up or down. It holds from the coordinator's next start."""
     names.project(project)
 

@@ -50,7 +50,7 @@ def trust_written(context: Context, project: str, wanted: dict[str, str]) -> dic
     return trust(context, project, trusted_values(context.world.home, project, path) | wanted)
 
 
-def _note(project: str, mark: str, names: list[str]) -> Change:
+def _note(project: str, mark: str, names: list[str]) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project)
         tx.note(trusted=names, hash=mark)

@@ -138,7 +138,7 @@ def _why_not(context: Context, gate: Gate, holder: Holder | None) -> str:
     return "it is no resume, but letting its worktree go, which is over in a moment" if _is_let_go(holder) else ""
 
 
-def _record_forced_stop(holder: Holder, subject: str) -> Change:
+def _record_forced_stop(holder: Holder, subject: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.note(stopped=str(holder), process=str(holder.who), work=subject)
         return {"stopped": holder.pid}

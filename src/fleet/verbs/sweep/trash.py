@@ -69,7 +69,7 @@ def _row(context: Context, claim: Claim, found: Aside) -> Row:
     }
 
 
-def _intend(row: Row) -> Change:
+def _intend(row: Row) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.note(trash=row["name"], files=row["files"], bytes=row["bytes"])
@@ -84,7 +84,7 @@ def _recounted(context: Context, row: Row) -> Row:
     return {**row, "files": files, "bytes": size}
 
 
-def _count(row: Row) -> Change:
+def _count(row: Row) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.note(trash=row["name"], files=row["files"], bytes=row["bytes"])
@@ -93,7 +93,7 @@ def _count(row: Row) -> Change:
     return Change(f"{counted(row)} are left in {row['name']}", work)
 
 
-def _note_moved(context: Context, intended: Row) -> Change:
+def _note_moved(context: Context, intended: Row) -> Change[Row]:
     row = _recounted(context, intended)
 
     def work(tx: Tx) -> Row:
@@ -107,7 +107,7 @@ def _note_moved(context: Context, intended: Row) -> Change:
     return Change(f"{row['name']} is put aside", work)
 
 
-def _end(row: Row, why: str) -> Change:
+def _end(row: Row, why: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.note(trash=row["name"], why=why)

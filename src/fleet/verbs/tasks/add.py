@@ -37,7 +37,7 @@ class NewTask(NamedTuple):
         return self if self.not_before_said is None else self._replace(not_before=None)
 
 
-def add(new: NewTask) -> Change:
+def add(new: NewTask) -> Change[Row]:
     """A new open task; without a slug it gets one from its title."""
     row = row_of(new)
     after = [names.slug(each) for each in dict.fromkeys(new.after)]

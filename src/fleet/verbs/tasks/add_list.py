@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fleet.verbs.tasks.add import NewTask
 
 
-def add_list(items: list[Item], like: NewTask, *, name: str) -> Change:
+def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[Row]:
     """Every item of a list, all or nothing. What `like` says holds for each; its `after` for those that wait for no other item."""
     drafts = _drafts(items, like)
 

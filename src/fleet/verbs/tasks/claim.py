@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
 
 
-def claim(*, project: str, slug: str, override: bool = False) -> Change:
+def claim(*, project: str, slug: str, override: bool = False) -> Change[Row]:
     """Take a task. Of many who try at once one gets it; the others are told who."""
     names.project(project)
     names.slug(slug)
@@ -48,7 +48,7 @@ def _refuse_another(tx: Tx, project: str, slug: str) -> None:
         raise NotAllowed(who=f"{row['kind']} {ident}", rule=rule, instead=instead, **facts)
 
 
-def unclaim(*, project: str, slug: str, override: bool = False) -> Change:
+def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Row]:
     """Give a task back."""
     names.project(project)
     names.slug(slug)

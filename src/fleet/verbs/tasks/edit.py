@@ -42,7 +42,7 @@ class Edit(NamedTuple):
     not_before_said: str | None = None
 
 
-def edit(wanted: Edit) -> Change:
+def edit(wanted: Edit) -> Change[Row]:
     """Return the change that edits a task's fields, dependencies and tags.
 
     Editing what somebody else works on reopens the task and supersedes that one, unless the work waits for review or merge.

@@ -36,7 +36,7 @@ _COPIED = (
 )
 
 
-def ingest(*, project: str, lines: Iterable[bytes], name: str, progress: Progress = lambda _n: None) -> Change:
+def ingest(*, project: str, lines: Iterable[bytes], name: str, progress: Progress = lambda _n: None) -> Change[Row]:
     """Take in a file of JSON Lines."""
     names.project(project)
     content = blake2s()

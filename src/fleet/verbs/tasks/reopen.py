@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Row, Tx
 
 
-def retry(*, project: str, slug: str) -> Change:
+def retry(*, project: str, slug: str) -> Change[Row]:
     """Open a blocked or ended task again; an archived one comes back into sight."""
     names.project(project)
     names.slug(slug)
@@ -32,7 +32,7 @@ def retry(*, project: str, slug: str) -> Change:
     return Change(f"retry {project}/{slug}", work)
 
 
-def pause(*, project: str, slug: str, paused: bool) -> Change:
+def pause(*, project: str, slug: str, paused: bool) -> Change[Row]:
     """Hold a task back, or let it go on. A running attempt is not touched."""
     names.project(project)
     names.slug(slug)
@@ -47,7 +47,7 @@ def pause(*, project: str, slug: str, paused: bool) -> Change:
     return Change(f"{'pause' if paused else 'unpause'} {project}/{slug}", work)
 
 
-def archive(*, project: str, slug: str) -> Change:
+def archive(*, project: str, slug: str) -> Change[Row]:
     """Put an ended task out of sight."""
     names.project(project)
     names.slug(slug)
@@ -65,7 +65,7 @@ def archive(*, project: str, slug: str) -> Change:
     return Change(f"archive {project}/{slug}", work)
 
 
-def archive_ended(*, project: str, age: int) -> Change:
+def archive_ended(*, project: str, age: int) -> Change[Row]:
     """Put every task that ended so long ago out of sight."""
     names.project(project)
 
@@ -78,7 +78,7 @@ def archive_ended(*, project: str, age: int) -> Change:
     return Change(f"archive ended tasks of {project}", work, age)
 
 
-def archive_long_ended(*, project: str, slug: str, before: int) -> Change:
+def archive_long_ended(*, project: str, slug: str, before: int) -> Change[Row]:
     """Put a task that failed or was abandoned out of sight, if that is still so and was before a time."""
 
     def work(tx: Tx) -> Row:

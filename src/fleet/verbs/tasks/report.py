@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 def done(
     *, project: str, slug: str, message: str | None = None, work: str | None = None, override: bool = False
-) -> Change:
+) -> Change[Row]:
     """The work is done. `work` is the commit that it is at, None when that is not known."""
     return _end("done", project, slug, message=message, commit=work, override=override)
 
 
-def fail(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change:
+def fail(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change[Row]:
     """The work failed."""
     return _end("fail", project, slug, reason=reason, commit=work, override=override)
 
 
-def block(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change:
+def block(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change[Row]:
     """The work cannot go on."""
     return _end("block", project, slug, reason=reason, commit=work, override=override)
 
 
 def abandon(
     *, project: str, slug: str, reason: str | None = None, override: bool = False, planner: bool = False
-) -> Change:
+) -> Change[Row]:
     """The work is not wanted any more. A planner (the project's coordinator) says it of tasks that are not its own."""
     return _end("abandon", project, slug, reason=reason, override=override, planner=planner)
 
@@ -51,7 +51,7 @@ def _end(
     commit: str | None = None,
     override: bool,
     planner: bool = False,
-) -> Change:
+) -> Change[Row]:
     names.project(project)
     names.slug(slug)
     why = None if reason is None else texts.text("reason", reason)

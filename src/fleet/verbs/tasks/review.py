@@ -33,7 +33,7 @@ def verdicts(rows: Rows, project: str, slug: str) -> list[dict[str, Any]]:
     return [{**row, "at": iso(row["at"])} for row in rows.all(q.VERDICTS_OF, project=project, slug=slug)]
 
 
-def judge(*, project: str, slug: str, verdict: str, comments: str = "", work: str | None = None) -> Change:
+def judge(*, project: str, slug: str, verdict: str, comments: str = "", work: str | None = None) -> Change[Row]:
     """Give a verdict on a commit (`work`), as a person or as the task's reviewer. The first counts; the same again is fine."""
     names.project(project)
     names.slug(slug)

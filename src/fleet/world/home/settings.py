@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from fleet.model.settings.table import HOME_FILE, PROJECT_FILE, Value, merged
+from fleet.model.settings.table import HOME_FILE, PROJECT_FILE, SettingValue, merged
 
 
-def settings_of(home: str, repository: str | None) -> dict[str, Value]:
+def settings_of(home: str, repository: str | None) -> dict[str, SettingValue]:
     """Every setting as it is written: in config.toml, in a repository's fleet.toml, or by default."""
     files = [(f"{home}/{HOME_FILE}", HOME_FILE)]
     if repository is not None:
@@ -20,7 +20,7 @@ def settings_of(home: str, repository: str | None) -> dict[str, Value]:
     return merged(*(read_file(path, file) for path, file in there))
 
 
-def trusted_settings(home: str, project: str, repository: str) -> dict[str, Value]:
+def trusted_settings(home: str, project: str, repository: str) -> dict[str, SettingValue]:
     """The same as they count: what a repository runs or frees only as far as a person has trusted it."""
     from fleet.model.settings.trust import counted
     from fleet.world.home.trust import trusted_values

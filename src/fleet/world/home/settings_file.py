@@ -11,18 +11,18 @@ from fleet.errors.given import BadSetting
 from fleet.model.settings import document
 
 if TYPE_CHECKING:
-    from fleet.model.settings.table import Value
+    from fleet.model.settings.table import SettingValue
 
 _MOST = 1_000_000
 
 
-def read_file(path: str, file: str) -> dict[str, Value]:
+def read_file(path: str, file: str) -> dict[str, SettingValue]:
     """What the file says. A text that was read before is not parsed again."""
     return _parsed(path, text_of(path), file)
 
 
 @lru_cache(maxsize=8)
-def _parsed(path: str, text: str, file: str) -> dict[str, Value]:
+def _parsed(path: str, text: str, file: str) -> dict[str, SettingValue]:
     return document.read(path, text, file)
 
 

@@ -122,7 +122,7 @@ class OwnProcesses:
         return [left] if left else []
 
 
-def _intended(claim: Claim) -> Change:
+def _intended(claim: Claim) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(claim.project or "")
         add_claim(tx, claim)
@@ -132,7 +132,7 @@ def _intended(claim: Claim) -> Change:
     return Change(f"job {claim.job}: claim the processes of its runner", work)
 
 
-def _recorded(claim: Claim, processes: dict[str, str]) -> Change:
+def _recorded(claim: Claim, processes: dict[str, str]) -> Change[Row]:
     data = jsontext.dumps(claim.data | {"processes": processes})
 
     def work(tx: Tx) -> Row:

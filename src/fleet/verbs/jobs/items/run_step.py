@@ -189,7 +189,7 @@ class Turn:
         repository = self._context.project(self._where.project)["path"]
         return tuple(reversed(self._context.world.git.commits(repository, self._before, after) or []))
 
-    def record(self) -> Change:
+    def record(self) -> Change[Row]:
         """Write it down."""
 
         def work(tx: Tx) -> Row:
@@ -200,7 +200,7 @@ class Turn:
         return Change(f"job {self._where.job}: step {self._number} of {self._where.item}", work)
 
 
-def _held(engine: str, said: str) -> Change:
+def _held(engine: str, said: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         return {"until": engine_holds.hold(tx, engine, "limit", said)}
 

@@ -115,7 +115,7 @@ def _show_more(path: str, since: int, show: Show) -> int:
         return file.tell()
 
 
-def _report(job: Row, item: Row, dispatch: str, at: str, result: Came) -> Change:
+def _report(job: Row, item: Row, dispatch: str, at: str, result: Came) -> Change[Row]:
     """The verdict of the item and the report of the dispatch, in one."""
     verdict, report = ("passed", "done") if result.ok else ("failed", "failed")
     reason = None if result.ok else f"{at}: {result.reason}"

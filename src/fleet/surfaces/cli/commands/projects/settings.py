@@ -9,7 +9,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.errors.given import NoProject
-from fleet.model.settings.table import Value
+from fleet.model.settings.table import SettingValue
 from fleet.model.text import secrets
 from fleet.surfaces.cli.options import reading
 from fleet.surfaces.cli.ui import terminal
@@ -58,14 +58,14 @@ def _shown(value: object) -> str:
     return "—" if value is None else str(value)
 
 
-def _source(each: Value) -> str:
+def _source(each: SettingValue) -> str:
     return f"{each.source} (not trusted: {json.dumps(each.written)})" if each.untrusted else each.source
 
 
-def _without_password(value: Value) -> Value:
+def _without_password(value: SettingValue) -> SettingValue:
     if value.name != "store" or value.value == "sqlite":
         return value
-    return Value(name=value.name, value=secrets.address(value.value), source=value.source, help=value.help)
+    return SettingValue(name=value.name, value=secrets.address(value.value), source=value.source, help=value.help)
 
 
 COMMANDS = {"config": config}

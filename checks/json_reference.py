@@ -1,0 +1,89 @@
+"""Writes the shapes in docs/reference/json.md from the classes of fleet/model/results; with --check, compares them.
+
+What stands before MADE is written by hand, with the table of commands, which tests/cli/words/test_json_reference.py tries.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+from fleet.model import states
+from fleet.model.results.value import Value
+
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "json.md"
+RESULTS = Path(__file__).parent.parent / "src" / "fleet" / "model" / "results"
+MADE = "<!-- From here on this page is made from src/fleet/model/results by `make api`. -->\n"
+ORDER = ["tasks", "reports", "projects", "agents", "engines", "dispatches", "merge", "coord", "views", "jobs", "home"]
+FIELD = re.compile(r"    (\w+): ([^=#]+?)(?: = [^#]+?)?(?:  # (.*))?")
+WORDS = {"str": "text", "int": "number", "float": "number", "bool": "flag", "Time": "time", "object": "anything"}
+OPEN = "dict[str, Any]"
+
+
+def page() -> str:
+    """The whole page."""
+    by_hand = PAGE.read_text(encoding="utf-8").partition(MADE)[0]
+    return f"{by_hand}{MADE}{''.join(_section(name) for name in ORDER)}"
+
+
+def _section(name: str) -> str:
+    module = importlib.import_module(f"fleet.model.results.{name}")
+    meanings = _meanings((RESULTS / f"{name}.py").read_text(encoding="utf-8"))
+    classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
+    shapes = "".join(_shape(each, meanings) for each in classes if issubclass(each, Value))
+    return f"\n## {name.capitalize()}\n\n{module.__doc__}\n{shapes}"
+
+
+def _meanings(source: str) -> dict[tuple[str, str], str]:
+    """What the comment behind each field says, by class and field."""
+    found, here = {}, ""
+    for line in source.splitlines():
+        if line.startswith("class "):
+            here = line[6:].partition("(")[0]
+        elif field := FIELD.fullmatch(line):
+            found[here, field[1]] = field[3] or ""
+    return found
+
+
+def _shape(shape: type[Value], meanings: dict[tuple[str, str], str]) -> str:
+    about = f"\n{shape.__doc__}\n" if shape.__dict__.get("__doc__") else ""
+    lines = (
+        f"| {name.removesuffix('_')} | {_kind(kind)} | {_meaning(shape, name, meanings)} |\n"
+        for name, kind in shape._kinds.items()  # noqa: SLF001
+    )
+    return f"\n### {shape.__name__}\n{about}\n| key | type | meaning |\n|---|---|---|\n{''.join(lines).replace('|  |', '| |')}"
+
+
+def _meaning(shape: type, name: str, meanings: dict[tuple[str, str], str]) -> str:
+    """What the class, or the one that it inherits the field from, says of it."""
+    return next((meanings[each.__name__, name] for each in shape.__mro__ if (each.__name__, name) in meanings), "")
+
+
+def _kind(kind: str) -> str:
+    """An annotation in the words of the page."""
+    if kind.startswith("Said["):
+        return f"{_kind(kind[5:-1])}, if said"
+    if kind.endswith(" | None"):
+        return f"{_kind(kind.removesuffix(' | None'))} or null"
+    if kind.startswith("list["):
+        return f"list of {_kind(kind[5:-1])}"
+    if kind == OPEN:
+        return "object"
+    return "text" if hasattr(states, kind) else WORDS.get(kind, kind)
+
+
+def main() -> int:
+    """Write or compare."""
+    if "--check" not in sys.argv:
+        PAGE.write_text(page(), encoding="utf-8")
+        return 0
+    if PAGE.read_text(encoding="utf-8") == page():
+        return 0
+    print("docs/reference/json.md is not what the classes say: run `make api`")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""Reviews, merges and pull requests."""
+
+from __future__ import annotations
+
+from fleet.model.results.tasks import ArtifactView, LogEntry
+from fleet.model.results.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.results.value import Time
+
+
+class Merged(Value):
+    project: str
+    task: str  # its slug
+    commit: str  # the integration branch after it
+    changed: bool  # `false`: there was nothing that was not merged
+    left: list[str]  # what could not be released yet
+    aside: list[str]  # ignored files of its worktree that were put into the trash: how many, where, until when
+
+
+class Landing(Value):
+    project: str
+    target: str  # your branch
+    integration: str  # the branch that work is merged into
+    commits: int  # how many the target does not have
+    moved: bool
+    run: (
+        str | None
+    )  # the command that lands it, when the target was not touched because somebody has it in hand; the exit code is 14 then
+    why: str | None  # why it was not touched
+    diverged: bool  # the target has commits of its own: to land is to merge
+    titles: list[str]  # of these commits
+
+
+class PullRequestView(Value):
+    project: str
+    task: str  # its slug
+    address: str | None
+    state: str  # open, merged, closed or unknown
+    changed: bool  # it was opened, or the task moved on
+    why: str | None  # why it is not known how far it is
+
+
+class Waiting(Value):
+    project: str
+    slug: str
+    title: str
+    status: str  # in_progress; blocked when an agent's review came to nothing
+    assignee: str | None  # whose work it is
+    fixes: int  # how often it was sent back
+    reason: str | None
+    priority: int
+    changed_at: Time  # since when it waits
+
+
+class Work(Value):
+    project: str
+    slug: str
+    title: str
+    description: str
+    status: str
+    stage: str
+    assignee: str | None
+    log: list[LogEntry]
+    artifacts: list[ArtifactView]
+    verdicts: list[Judgement]  # oldest first
+    commit: str | None  # the commit that is shown: where the task's branch is; null without a branch
+    reported: str | None  # the commit that was reported, or accepted since
+    moved: bool  # whether the branch is elsewhere than it was reported
+    commits: list[str]  # their first lines, newest first
+    stat: str  # which files, and how much
+    diff: str  # against the integration branch
+    since: WorkSince | None  # what is new since the last verdict, or since the report if the branch moved
+    verify: Tried | None  # with --verify
+
+
+class WorkSince(Value):
+    commit: str  # what it is compared with
+    stat: str  # which files, and how much
+    diff: str  # the difference alone, without what came in from the integration branch
+
+
+class Judgement(Value):
+    at: Time
+    actor: str
+    verdict: str  # accept, or send back
+    comments: str
+    work: str | None  # the commit that it speaks of
+
+
+class Tried(Value):
+    ok: bool  # it merges, and the verify command passes on the merged tree
+    says: str  # what happened
+    commit: str | None  # the commit that was tried
+
+
+class MergeView(Value):
+    task: str  # its slug
+    at: Time
+    state: str  # contained, missing, or acknowledged as gone
+    by: str | None  # who acknowledged it
+    project: str
+    integration: str  # the branch
+    made: str  # the merge commit
+    work: str  # the task's commit
+    base: str  # the branch before the merge
+    reason: str | None  # why it is meant to be gone
+
+
+class MergesRestored(Value):
+    project: str
+    restored: list[str]  # tasks whose merges were missing
+    commit: str | None  # where the integration branch is now
+    changed: bool
+
+
+class MergesAcknowledged(Value):
+    project: str
+    acknowledged: list[str]  # tasks whose merges were missing
+    changed: bool
+
+
+class VerdictView(Value):
+    project: str
+    task: str  # its slug
+    verdict: str
+    status: str  # in_progress, or blocked
+    stage: str  # finisher, or fix
+    changed: bool

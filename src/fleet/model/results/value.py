@@ -1,0 +1,128 @@
+"""Typed values: what queries and `Fleet` return. A class lists its fields, and there is one way into JSON and one back.
+
+    class Logged(Value):
+        project: str
+        task: str  # its slug
+        logged: Said[str] = None  # the message
+
+The comments behind the fields are what docs/reference/json.md says of them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional, Self, TypeVar, dataclass_transform
+
+    T = TypeVar("T")
+    # What JSON leaves out when it is None; any other None is null there.
+    Said = Optional[T]  # noqa: UP045 - an alias with a parameter
+    # A time as JSON has it: 2026-11-15T18:00:00.000Z.
+    Time = str
+
+    # Callers that still take a value for a dict may be handed one.
+    _OldDict = Any
+
+    @dataclass_transform(kw_only_default=True)
+    class _Fields(type):
+        _names: tuple[str, ...]
+        _kinds: dict[str, str]
+
+        def from_json(cls, given: object) -> object: ...
+
+else:
+
+    class _Fields(type):
+        """Makes the fields of a class from its annotations: neither `typing` nor `dataclasses` is imported for it."""
+
+        def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> type:
+            own = space.get("__annotations__", {})
+            defaults = {field: space.pop(field) for field in own if field in space}
+            space.setdefault("__slots__", tuple(own))
+            made = super().__new__(cls, name, bases, space)
+            base = made.__mro__[1]
+            made._names = (*getattr(base, "_names", ()), *space["__slots__"])
+            made._kinds = {**getattr(base, "_kinds", {}), **own}
+            made._defaults = {**getattr(base, "_defaults", {}), **defaults}
+            return made
+
+    class _OldDict:
+        """What callers use that still read fields by name in brackets, as in the dicts that values were before."""
+
+        __slots__ = ()
+
+        def __getitem__(self, name: str) -> object:
+            if name not in self._names:
+                raise KeyError(name)
+            return getattr(self, name)
+
+        def __contains__(self, name: object) -> bool:
+            return name in self.as_json()
+
+        def __or__(self, other: dict[str, object]) -> dict[str, object]:
+            return {**self, **other}
+
+        def __ror__(self, other: dict[str, object]) -> dict[str, object]:
+            return {**other, **self}
+
+        def get(self, name: str, default: object = None) -> object:
+            return getattr(self, name) if name in self._names else default
+
+        def keys(self) -> object:
+            return self.as_json().keys()
+
+        def items(self) -> object:
+            return self.as_json().items()
+
+
+class Value(_OldDict, metaclass=_Fields):  # type: ignore[misc]
+    """Fields with names. Two values are equal when they are of one class and all their fields are."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **given: object) -> None:
+            values = {**self._defaults, **given}
+            if len(values) != len(self._names):
+                raise TypeError(f"{type(self).__name__} lacks {set(self._names) - set(values)}")
+            for name, value in values.items():
+                setattr(self, name, value)
+
+    def as_json(self) -> dict[str, object]:
+        """The fields by name, without those of `Said` that are None."""
+        found = {name: getattr(self, name) for name in self._names}
+        said = (each for each in found.items() if each[1] is not None or not self._is_said(each[0]))
+        return {name.removesuffix("_"): each for name, each in said}
+
+    @classmethod
+    def from_json(cls, given: Any) -> Self:  # noqa: ANN401 - what `as_json` made
+        """The value that `as_json` was asked of, after a way through JSON."""
+        return cls(**{name: cls._from_json(name, given.get(name.removesuffix("_"))) for name in cls._names})
+
+    def replaced(self, **changes: object) -> Self:
+        """The same value with some fields changed."""
+        return type(self)(**{**{name: getattr(self, name) for name in self._names}, **changes})
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Value):
+            return type(self) is type(other) and self.as_json() == other.as_json()
+        return self.as_json() == other  # a dict, for callers that compare them still
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._names)})"
+
+    @classmethod
+    def _is_said(cls, name: str) -> bool:
+        return cls._kinds.get(name, "").startswith("Said[")
+
+    @classmethod
+    def _from_json(cls, name: str, given: Any) -> Any:  # noqa: ANN401
+        """A field's value; other values in it, alone or in a list, are made anew too."""
+        kind = cls._kinds[name].removeprefix("Said[").removeprefix("list[").split("]")[0].split(" |")[0]
+        inner = getattr(sys.modules[cls.__module__], kind, None)
+        if not isinstance(inner, _Fields) or given is None:
+            return given
+        return [inner.from_json(each) for each in given] if isinstance(given, list) else inner.from_json(given)

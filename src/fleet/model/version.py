@@ -1,3 +1,0 @@
-"""Which fleet this is."""
-
-VERSION = "0.1.0"
