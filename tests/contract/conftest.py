@@ -45,7 +45,7 @@ def store(fleet) -> Store:
 def add_project(fleet: Fleet, name: str) -> None:
     fleet.store.transact(
         f"register {name}",
-        lambda tx: {"n": tx.run(q.ADD_PROJECT, name=name, path=f"/nowhere/{name}", at=NOW)},
+        lambda tx: {"n": q.add_project(tx, name=name, path=f"/nowhere/{name}", at=NOW)},
         caller(f"register-{name}"),
     )
 

@@ -69,7 +69,7 @@ def test_a_message_is_given_at_the_next_boundary_and_obeyed_once(stage, heard, b
     hold.set()
     until(lambda: any(sent["id"] in body for body in heard), lambda: stage.screen(ident))
     with stage.scene.fleet() as fleet:
-        until(lambda: not fleet.store.read(lambda rows: rows.all(q.WAITING_MESSAGES, dispatch=ident)))
+        until(lambda: not fleet.store.read(lambda rows: q.waiting_messages(rows, dispatch=ident)))
     until(lambda: stage.agent(ident).get("state") in {"reported done", "stopped, no report", "idle"})
     assert heard[-1].count(f"[fleet message {sent['id']}]") == 1
 

@@ -65,7 +65,7 @@ def hook(stage: Stage, ident: str, event: str, **told: Any) -> dict[str, Any] | 
 
 
 def messages_of(fleet: Fleet, ident: str) -> list[dict[str, Any]]:
-    return fleet.store.read(lambda rows: rows.all(q.WAITING_MESSAGES, dispatch=ident))
+    return fleet.store.read(lambda rows: q.waiting_messages(rows, dispatch=ident))
 
 
 def count_hooks(fleet: Fleet, ident: str) -> int:
@@ -76,12 +76,12 @@ def count_hooks(fleet: Fleet, ident: str) -> int:
 def _whys(fleet: Fleet) -> list[str]:
     """Why whatever was written down was written down."""
     rows = fleet.store.read(
-        lambda snapshot: snapshot.all(q.OPERATIONS_AFTER, after=0, until=fleet.operations.newest(), most=10_000)
+        lambda snapshot: q.operations_after(snapshot, after=0, until=fleet.operations.newest(), most=10_000)
     )
     return [row["why"] for row in rows]
 
 
 def known(fleet: Fleet, ident: str) -> dict[str, Any]:
-    found = fleet.store.read(lambda rows: rows.one(q.HEARD_AGENT, dispatch=ident))
+    found = fleet.store.read(lambda rows: q.heard_agent(rows, dispatch=ident))
     assert found is not None
     return found

@@ -260,16 +260,16 @@ def claim_of(fleet: Fleet, kind: str, ident: str = "", slug: str = "") -> Claim:
     """The newest claim of a kind, of a dispatch or a task's bundle."""
     rows = fleet.store.read(
         lambda snapshot: (
-            snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)
+            q.claims_of_dispatch(snapshot, dispatch=ident)
             if ident
-            else snapshot.all(q.CLAIMS_OF_BUNDLE, project=PROJECT, slug=slug)
+            else q.claims_of_bundle(snapshot, project=PROJECT, slug=slug)
         )
     )
     return [claim for claim in map(Claim.of, rows) if claim.kind == kind][-1]
 
 
 def bundle_of(fleet: Fleet, slug: str) -> dict[str, Any]:
-    found = fleet.store.read(lambda rows: rows.one(q.BUNDLE_OF, project=PROJECT, slug=slug))
+    found = fleet.store.read(lambda rows: q.bundle_of(rows, project=PROJECT, slug=slug))
     assert found is not None
     return found
 

@@ -23,7 +23,7 @@ def tended(scene: SimulatedScene) -> list[str]:
 
 def hold(scene: SimulatedScene, until: int) -> None:
     facts = {"engine": "shell", "kind": "limit", "reason": "usage limit", "until": until}
-    scene.fleet.commit(Change("a limit", lambda tx: {"n": tx.run(q.HOLD_ENGINE, **facts, at=tx.at)}))
+    scene.fleet.commit(Change("a limit", lambda tx: {"n": q.hold_engine(tx, **facts, at=tx.at)}))
 
 
 def test_an_agent_that_reported_is_asked_and_then_killed_as_its_graces_pass(scene):

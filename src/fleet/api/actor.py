@@ -105,7 +105,7 @@ class Actor:
 
     def _project_at(self, where: str) -> str:
         path = where
-        known = {row["path"]: row["name"] for row in self.store.read(lambda rows: rows.all(q.ALL_PROJECTS))}
+        known = {row.path: row.name for row in self.store.read(lambda rows: q.all_projects(rows))}
         while path not in known:
             if path == "/":
                 raise NoProject(where=where)

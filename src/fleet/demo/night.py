@@ -125,7 +125,7 @@ class Night:
 
     def _replace_killed(self, fleet: Fleet) -> None:
         old = fleet.coord.show(PROJECT)["holder"]
-        process = Identity.parse(fleet.context.dispatch(old)["process"] or "")
+        process = Identity.parse(fleet.context.dispatch(old).process or "")
         if process is None:
             return
         fleet.world.processes.signal(process, signal.SIGKILL)

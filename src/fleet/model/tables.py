@@ -28,6 +28,6 @@ def target(table: Mapping[tuple[str, str], S], event: str) -> S:
     return found.pop()
 
 
-def change(table: Mapping[tuple[str, str], str], state: str, event: str) -> dict[str, str]:
+def change(table: Mapping[tuple[str, str], S], state: S, event: str) -> dict[str, S]:
     """Before and after of a step, as a compare-and-set query takes them."""
     return {"before": state, "after": step(table, state, event)}

@@ -72,17 +72,17 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
         return None
     if existing.state == "live":
         # somebody removed it: make it anew
-        tx.run(q.STEP_CLAIM, id=existing.id, **change(STEPS, "live", "found_gone"), at=tx.at)
+        q.step_claim(tx, id=existing.id, **change(STEPS, "live", "found_gone"), at=tx.at)
         return _insert(tx, wanted)
     if not seen.free:
         raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.hands)
     if existing.state == "allocating":
         data = jsontext.dumps(existing.data)
         stepped = change(STEPS, "allocating", "retaken")
-        tx.run(q.RETAKE_CLAIM, id=existing.id, actor=wanted.actor, was=existing.actor, data=data, at=tx.at, **stepped)
+        q.retake_claim(tx, id=existing.id, actor=wanted.actor, was=existing.actor, data=data, at=tx.at, **stepped)
         return existing
     if existing.state in {"releasing", "releasing_blocked"} and seen.look == "ours":
-        tx.run(q.STEP_CLAIM, id=existing.id, **change(STEPS, existing.state, "taken_over"), at=tx.at)
+        q.step_claim(tx, id=existing.id, **change(STEPS, existing.state, "taken_over"), at=tx.at)
         return None
     return _replace(tx, wanted, existing, seen)
 
@@ -92,7 +92,7 @@ def _replace(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
     if seen.look != "absent":
         raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})")
     event = "found_absent" if existing.state == "failed_alloc" else "gone"
-    tx.run(q.STEP_CLAIM, id=existing.id, **change(STEPS, existing.state, event), at=tx.at)
+    q.step_claim(tx, id=existing.id, **change(STEPS, existing.state, event), at=tx.at)
     return _insert(tx, wanted)
 
 

@@ -27,16 +27,14 @@ def take(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | No
     q.add_seat(tx, project=project)
     now = seat(tx, project)
     if proof is None:
-        before = tx.one(q.DISPATCH_BY_ID, id=now["holder"] or "")
+        before = q.dispatch_by_id(tx, id=now.holder or "")
         if not _may(now, "take") or (before is not None and is_unfinished(before)):
-            raise Contested(what=f"project {project!r} has the coordinator {now['candidate'] or now['holder']}")
-        tx.run(q.TAKE_SEAT, project=project, holder=dispatch, was=now["holder"])
+            raise Contested(what=f"project {project!r} has the coordinator {now.candidate or now.holder}")
+        q.take_seat(tx, project=project, holder=dispatch, was=now.holder)
     elif not _may(now, "nominate"):
-        raise ReplaceInProgress(project=project, candidate=now["candidate"])
-    elif not tx.run(
-        q.SET_CANDIDATE, project=project, candidate=dispatch, holder=old, deadline=tx.at + int(proof * SECOND)
-    ):
-        raise NotSeated(project=project, dispatch=old, holder=now["holder"] or "nobody")
+        raise ReplaceInProgress(project=project, candidate=now.candidate)
+    elif not q.set_candidate(tx, project=project, candidate=dispatch, holder=old, deadline=tx.at + int(proof * SECOND)):
+        raise NotSeated(project=project, dispatch=old, holder=now.holder or "nobody")
     tx.note(seat="taken" if proof is None else "candidate")
 
 
@@ -45,28 +43,26 @@ def prove(tx: Tx, project: str, dispatch: str, given: str) -> bool:
     now = seat(tx, project)
     if now.holder == dispatch:
         return False
-    kept = tx.one(q.NONCE_OF, dispatch=dispatch)
-    row = tx.one(q.DISPATCH_BY_ID, id=dispatch)
-    right = kept is not None and kept["hash"] == given and kept["spent_at"] is None
-    going = row is not None and is_in_flight(row) and row["asked_for"] is None
-    if not _may(now, "prove") or now["candidate"] != dispatch or not right or not going:
-        raise NotSeated(project=project, dispatch=dispatch, holder=now["holder"] or "nobody")
-    tx.run(q.SPEND_NONCE, dispatch=dispatch, at=tx.at)
-    tx.run(q.SEAT_CANDIDATE, project=project, candidate=dispatch)
-    tx.note(seat="committed", holder=dispatch, was=now["holder"], epoch=now["epoch"] + 1)
+    kept = q.nonce_of(tx, dispatch=dispatch)
+    row = q.dispatch_by_id(tx, id=dispatch)
+    right = kept is not None and kept.hash == given and kept.spent_at is None
+    going = row is not None and is_in_flight(row) and row.asked_for is None
+    if not _may(now, "prove") or now.candidate != dispatch or not right or not going:
+        raise NotSeated(project=project, dispatch=dispatch, holder=now.holder or "nobody")
+    q.spend_nonce(tx, dispatch=dispatch, at=tx.at)
+    q.seat_candidate(tx, project=project, candidate=dispatch)
+    tx.note(seat="committed", holder=dispatch, was=now.holder, epoch=now.epoch + 1)
     return True
 
 
 def withdraw(tx: Tx, project: str, candidate: str) -> bool:
     """The opposite of the proof: the candidate goes, the holder stays. False when it is no candidate any more."""
-    return (
-        _may(seat(tx, project), "withdraw") and tx.run(q.WITHDRAW_CANDIDATE, project=project, candidate=candidate) == 1
-    )
+    return _may(seat(tx, project), "withdraw") and q.withdraw_candidate(tx, project=project, candidate=candidate) == 1
 
 
 def vacate(tx: Tx, project: str, holder: str) -> bool:
     """The holder goes, and nobody follows. False when it is the holder no more."""
-    return _may(seat(tx, project), "vacate") and tx.run(q.EMPTY_SEAT, project=project, holder=holder) == 1
+    return _may(seat(tx, project), "vacate") and q.empty_seat(tx, project=project, holder=holder) == 1
 
 
 def _may(now: Seat, event: str) -> bool:

@@ -62,17 +62,17 @@ def end(
 
 def reopen(tx: Tx, project: str, slug: str, was: TaskState) -> None:
     """Back to open, with nobody on it."""
-    after = step(STEPS, was["status"], "unclaim" if was["status"] == "in_progress" else "retry")
-    tx.run(q.REOPEN_TASK, project=project, slug=slug, was=was["status"], after=after, at=tx.at)
-    tell_dependents(tx, project, slug, before=was["status"], after=after)
+    after = step(STEPS, was.status, "unclaim" if was.status == "in_progress" else "retry")
+    q.reopen_task(tx, project=project, slug=slug, was=was.status, after=after, at=tx.at)
+    tell_dependents(tx, project, slug, before=was.status, after=after)
 
 
-def park(tx: Tx, project: str, slug: str, was: str, *, stage: str, reason: str | None, message: str) -> bool:
+def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason: str | None, message: str) -> bool:
     """Block a task that cannot be merged, at the stage that can go on with it. False when it is not as it was, or has ended."""
     if (was, "park") not in STEPS:
         return False
     stepped = change(STEPS, was, "park")
-    if not tx.run(q.PARK_TASK, project=project, slug=slug, **stepped, stage=stage, reason=reason, at=tx.at):
+    if not q.park_task(tx, project=project, slug=slug, **stepped, stage=stage, reason=reason, at=tx.at):
         return False
     tell_dependents(tx, project, slug, **stepped)
     say(tx, project, slug, message)
@@ -81,13 +81,13 @@ def park(tx: Tx, project: str, slug: str, was: str, *, stage: str, reason: str |
 
 def merge(tx: Tx, project: str, slug: str, commit: str) -> tuple[bool, list[str]]:
     """Git says that its work is merged: it is done. Whether that is new, and the slugs that became ready by it."""
-    stepped = change(STEPS, state(tx, project, slug)["status"], "merge")
-    if not tx.run(q.MERGE_TASK, project=project, slug=slug, commit=commit, **stepped, at=tx.at):
+    stepped = change(STEPS, state(tx, project, slug).status, "merge")
+    if not q.merge_task(tx, project=project, slug=slug, commit=commit, **stepped, at=tx.at):
         return False, []
     return True, tell_dependents(tx, project, slug, **stepped)
 
 
-def tell_dependents(tx: Tx, project: str, slug: str, *, before: str, after: str) -> list[str]:
+def tell_dependents(tx: Tx, project: str, slug: str, *, before: TaskStatus, after: TaskStatus) -> list[str]:
     """Keep the count of open blockers of those who wait; the slugs that became ready by it."""
     change = blockers_change(before, after)
     if change == 0 or not q.shift_blockers(tx, project=project, slug=slug, change=change) or change > 0:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from fleet.errors.families import FleetError
     from fleet.model.settings.table import SettingValue
-    from fleet.store.queries import Project
-    from fleet.store.transaction import Change, Row, Store
+    from fleet.store.queries import Dispatch, Project
+    from fleet.store.transaction import Change, Store
     from fleet.world.clock import Clock
     from fleet.world.ids import Ids
     from fleet.world.world import World
@@ -109,9 +109,9 @@ class Request:
             raise NotTrusted(project=project, settings=name)
         return found.value
 
-    def dispatch(self, ident: str) -> Row:
+    def dispatch(self, ident: str) -> Dispatch:
         """The journal of a dispatch that is in the tables."""
-        row = self.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+        row = self.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
         if row is None:
             raise NoSuchDispatch(dispatch=ident)
         return row

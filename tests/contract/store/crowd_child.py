@@ -13,16 +13,16 @@ from fleet.verbs.views.operations import Which
 
 
 def working(rows) -> int:
-    return rows.one(q.COUNT_TASKS, project="p")["working"]
+    return q.count_tasks(rows, project="p")["working"]
 
 
 def free_task(rows) -> str:
-    return rows.all(q.READY_TASKS, project="p", now=1 << 60, most=1)[0]["slug"]
+    return q.ready_tasks(rows, project="p", now=1 << 60, most=1)[0]["slug"]
 
 
 def take(tx, slug: str) -> bool:
     actor = f"racer-{os.getpid()}"
-    return tx.run(q.CLAIM_TASK, project="p", slug=slug, after="in_progress", actor=actor, at=tx.at) == 1
+    return q.claim_task(tx, project="p", slug=slug, after="in_progress", actor=actor, at=tx.at) == 1
 
 
 def limited(fleet: Fleet, most: str) -> dict:

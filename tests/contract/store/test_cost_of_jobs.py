@@ -23,8 +23,8 @@ def add_job(store) -> None:
     }
 
     def work(tx):
-        tx.run(q.RESERVE_ID, id=JOB, at=1)
-        return {"n": tx.run(q.ADD_JOB, id=JOB, **told)}
+        q.reserve_id(tx, id=JOB, at=1)
+        return {"n": q.add_job(tx, id=JOB, **told)}
 
     store.transact("a job", work, caller("job"))
 
@@ -36,7 +36,7 @@ def add_items(store, first: int, last: int, *, tasks: bool = False) -> None:
         tx.many(q.ADD_ITEM, [{"job": JOB, "id": f"i{n}", "part": "map", "number": n, "data": "1"} for n in numbers])
         for n in numbers if tasks else ():
             place = {"project": "p", "slug": f"job-{JOB}-i{n}", "job": JOB}
-            tx.run(q.ADD_JOB_TASK, **place, title="T", description="", at=1)
+            q.add_job_task(tx, **place, title="T", description="", at=1)
         return {}
 
     store.transact("items", work, caller(f"items-{first}"))
@@ -57,5 +57,5 @@ def test_more_items_without_a_task_cost_nothing(fleet, store, query, values):
 def test_an_item_is_found_by_its_task(fleet, store):
     add_job(store)
     add_items(store, 0, 20, tasks=True)
-    found = store.read(lambda rows: rows.one(q.ITEM_OF_TASK, **ASKED))
+    found = store.read(lambda rows: q.item_of_task(rows, **ASKED))
     assert (found["job"], found["id"], found["project"]) == (JOB, "i1", "p")

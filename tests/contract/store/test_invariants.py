@@ -31,9 +31,8 @@ def journal(fleet):
 
 def add_dispatch(store, ident: str, *, kind: str = "worker", slug: str | None = "a") -> int:
     def work(tx):
-        tx.run(q.RESERVE_ID, id=ident, at=AT)
-        made = tx.run(
-            q.ADD_DISPATCH, id=ident, kind=kind, project="p", slug=slug, owner="project/p/slug/a", host="h", home=None,
+        q.reserve_id(tx, id=ident, at=AT)
+        made = q.add_dispatch(tx, id=ident, kind=kind, project="p", slug=slug, owner="project/p/slug/a", host="h", home=None,
             tmux_socket="/s", at=AT, predecessor=None, engine="shell", autonomy=None, model=None, command=None, base=None,
             spawner="", server=None,
         )  # fmt: skip
@@ -76,7 +75,7 @@ def test_a_second_holder_of_one_thing_is_impossible(journal, first, second):
             do(journal, claim_sql("c2", state=second))
     else:
         do(journal, claim_sql("c2", state=second))
-        assert len(journal.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch="00000001"))) == 2
+        assert len(journal.read(lambda rows: q.claims_of_dispatch(rows, dispatch="00000001"))) == 2
 
 
 @pytest.mark.req("STORE-11")
@@ -91,14 +90,14 @@ def test_an_id_is_given_out_once_for_all_time(journal):
     do(journal, "DELETE FROM dispatches WHERE id = '00000001'")
 
     def reserve(tx):
-        return {"new": tx.run(q.RESERVE_ID, id="00000001", at=AT)}
+        return {"new": q.reserve_id(tx, id="00000001", at=AT)}
 
     assert journal.transact("reserve again", reserve, Caller(actor="t", at=AT, key="again")) == {"new": 0}
 
 
 @pytest.mark.req("STORE-3")
 def test_a_dispatch_carries_its_journal(journal):
-    row = journal.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id="00000001"))
+    row = journal.read(lambda rows: q.dispatch_by_id(rows, id="00000001"))
     assert row is not None
     assert {
         "id", "kind", "owner", "host", "tmux_socket", "schema", "created_at", "updated_at", "exec_state", "recl_state",

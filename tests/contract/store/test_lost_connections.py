@@ -34,7 +34,7 @@ def server(postgres_url):
 
 
 def add_tag(tx):
-    return {"n": tx.run(q.ADD_TAG, project="p", slug="t", tag="a")}
+    return {"n": q.add_tag(tx, project="p", slug="t", tag="a")}
 
 
 def cut(store) -> None:
@@ -103,7 +103,7 @@ def test_a_commit_whose_outcome_cannot_be_learned_is_said_to_be_unknown_and_is_r
     assert "--key k1" in caught.value.next_step
     monkeypatch.setattr(store, "_wait", 60.0)
     assert store.transact("tag it", add_tag, caller("k1")) == {"n": 1}
-    done = store.read(lambda rows: rows.all(q.OPERATIONS_AFTER, after=0, until=1 << 60, most=1 << 60))
+    done = store.read(lambda rows: q.operations_after(rows, after=0, until=1 << 60, most=1 << 60))
     assert [each["why"] for each in done].count("tag it") == 1
 
 

@@ -23,7 +23,7 @@ def database(fleet, home, store_url_kind, store_url):
 
 
 def add_tag(tx):
-    return {"n": tx.run(q.ADD_TAG, project="p", slug="t", tag="a")}
+    return {"n": q.add_tag(tx, project="p", slug="t", tag="a")}
 
 
 @pytest.mark.req("STORE-12")

@@ -142,7 +142,7 @@ def test_both_stores_sort_text_alike(fleet):
 @pytest.mark.req("STORE-16")
 def test_a_caller_is_remembered_by_its_key_after_the_store_was_closed(open_fleet, fleet):
     by = Caller(actor="tester", at=1, key="once")
-    first = fleet.store.transact("reserve", lambda tx: {"new": tx.run(q.RESERVE_ID, id="0000000a", at=1)}, by)
+    first = fleet.store.transact("reserve", lambda tx: {"new": q.reserve_id(tx, id="0000000a", at=1)}, by)
     fleet.close()
-    again = open_fleet().store.transact("reserve", lambda tx: {"new": tx.run(q.RESERVE_ID, id="0000000a", at=1)}, by)
+    again = open_fleet().store.transact("reserve", lambda tx: {"new": q.reserve_id(tx, id="0000000a", at=1)}, by)
     assert first == again == {"new": 1}

@@ -23,7 +23,7 @@ def call(key: str) -> Caller:
 
 def add_tag(tx, tag: str) -> dict[str, object]:
     tx.about("p", "t")
-    tx.run(q.ADD_TAG, project="p", slug="t", tag=tag)
+    q.add_tag(tx, project="p", slug="t", tag=tag)
     tx.note(tag=tag)
     return {"tag": tag}
 
@@ -33,7 +33,7 @@ def tags(fleet) -> list[str]:
 
 
 def operations(store) -> list[dict[str, object]]:
-    return store.read(lambda rows: rows.all(q.OPERATIONS_AFTER, after=0, until=1 << 60, most=1 << 60))
+    return store.read(lambda rows: q.operations_after(rows, after=0, until=1 << 60, most=1 << 60))
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_the_outside_acts_again_when_the_transaction_is_over(fleet, store, task)
 
 def test_a_broken_constraint_says_which_and_changes_nothing(store, task):
     with pytest.raises(InvariantBroken) as caught:
-        store.transact("wait for itself", lambda tx: tx.run(q.ADD_EDGE, project="p", slug="t", needs="t"), call("k"))
+        store.transact("wait for itself", lambda tx: q.add_edge(tx, project="p", slug="t", needs="t"), call("k"))
     assert "wait for itself" in str(caught.value)
 
 
@@ -143,9 +143,9 @@ def test_a_writer_is_not_held_up_by_a_reader_whose_snapshot_stays(open_fleet, fl
     reader = open_fleet("reader")
 
     def look(rows):
-        before = rows.all(q.TASK_TAGS, project="p", slug="t")
+        before = q.task_tags(rows, project="p", slug="t")
         store.transact("tag it", lambda tx: add_tag(tx, "a"), call("k1"))
-        return before, rows.all(q.TASK_TAGS, project="p", slug="t")
+        return before, q.task_tags(rows, project="p", slug="t")
 
     before, after = reader.store.read(look)
     assert before == after == []

@@ -65,9 +65,9 @@ def test_a_task_that_waits_for_one_of_a_job_can_be_taken_in_without_it(fleet, st
     task = {"project": "p", "slug": "job-0000000a-1", "job": "0000000a", "title": "T", "description": "", "at": 1}
 
     def work(tx):
-        tx.run(q.RESERVE_ID, id="0000000a", at=1)
-        tx.run(q.ADD_JOB, id="0000000a", **job)
-        return {"n": tx.run(q.ADD_JOB_TASK, **task)}
+        q.reserve_id(tx, id="0000000a", at=1)
+        q.add_job(tx, id="0000000a", **job)
+        return {"n": q.add_job_task(tx, **task)}
 
     store.transact("a job", work, caller("job"))
     fleet.tasks.add(project="p", title="T", slug="t", after=("job-0000000a-1",))

@@ -54,9 +54,8 @@ class Bench:
 
     def add_dispatch(self, ident: str = ID, *, kind: str = "worker", slug: str | None = "a") -> None:
         def work(tx):
-            tx.run(q.RESERVE_ID, id=ident, at=1)
-            tx.run(
-                q.ADD_DISPATCH, id=ident, kind=kind, project="p", slug=slug, owner="o", host="h", home=None, tmux_socket="/s",
+            q.reserve_id(tx, id=ident, at=1)
+            q.add_dispatch(tx, id=ident, kind=kind, project="p", slug=slug, owner="o", host="h", home=None, tmux_socket="/s",
                 at=1, predecessor=None, engine="shell", autonomy=None, model=None, command=None, base=None, spawner="", server=None,
             )  # fmt: skip
 
@@ -120,7 +119,7 @@ def test_tasks(table):
         "park": parked,
         "merge": lambda: table.tx(lambda tx: task_store.merge(tx, "p", "a", "c0ffee")),
         "item_started": lambda: table.tx(
-            lambda tx: tx.run(q.OPEN_JOB_TASK, **P, job="j", after=tasks.STEPS["done", "item_started"], at=1)
+            lambda tx: q.open_job_task(tx, **P, job="j", after=tasks.STEPS["done", "item_started"], at=1)
         ),
         **{
             f"item_{status}": lambda status=status: table.fleet.commit(records.close_task(job, "a", status, None))

@@ -182,7 +182,7 @@ def test_a_limit_that_names_no_time_holds_for_a_few_minutes(scene):
     with scene.fleet() as fleet:
         ident = scripted(scene, fleet, "hang")
         hook(scene, ident, "StopFailure", error="rate_limit", last_assistant_message="API Error: 429")
-        row = fleet.store.read(lambda rows: rows.one(q.HOLD_OF, engine="scripted"))
+        row = fleet.store.read(lambda rows: q.hold_of(rows, engine="scripted"))
         assert row["until"] - row["since"] == 5 * 60_000
 
 
@@ -197,6 +197,6 @@ def test_a_limit_is_reset_when_its_window_is_whichever_is_told_first(either, ord
         told = [("fleet-status", {"rate_limits": full}), ("StopFailure", {"error": "rate_limit"})]
         for event, facts in told if order == "the window first" else reversed(told):
             hook(either, ident, event, **facts)
-        row = fleet.store.read(lambda rows: rows.one(q.HOLD_OF, engine="scripted"))
+        row = fleet.store.read(lambda rows: q.hold_of(rows, engine="scripted"))
         assert (row["until"] <= fleet.clock.now()) == over
         assert over or row["until"] == at * 1_000

@@ -197,7 +197,7 @@ def test_a_question_whose_agent_has_ended_is_closed(either):
         late = either.program("approve", one["id"])
         assert (late.code, "its agent has ended" in late.err) == (13, True), late
         fleet.agents.tend("p")
-        row = fleet.store.read(lambda rows: rows.one(q.QUESTION_BY_ID, id=one["id"]))
+        row = fleet.store.read(lambda rows: q.question_by_id(rows, id=one["id"]))
         assert row["closed_at"] is not None
 
 
@@ -234,7 +234,7 @@ def test_an_answer_that_is_given_while_the_wait_for_it_ends_reaches_the_agent(ei
         said = waiting.said()
         assert given, "somebody has answered, and was not told that it was too late"
         assert said == {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
-        row = fleet.store.read(lambda rows: rows.one(q.QUESTION_BY_ID, id=QUESTION))
+        row = fleet.store.read(lambda rows: q.question_by_id(rows, id=QUESTION))
         assert row["closed_at"] is not None
         assert waiting.said() is None, "once"
 

@@ -49,7 +49,7 @@ def coordinator(*words: str, **more: object) -> Wanted:
 
 
 def seat(fleet: Fleet) -> dict:
-    return fleet.store.read(lambda rows: rows.one(q.SEAT_OF, project="p")) or {"holder": None, "epoch": 0}
+    return fleet.store.read(lambda rows: q.seat_of(rows, project="p")) or {"holder": None, "epoch": 0}
 
 
 def seated(stage: Stage, fleet: Fleet, *words: str) -> str:

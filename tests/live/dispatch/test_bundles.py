@@ -28,7 +28,7 @@ def wanted(slug: str = "t", **how) -> Wanted:
 
 
 def adoptions(fleet, slug: str) -> list[tuple]:
-    rows = fleet.store.read(lambda snapshot: snapshot.all(q.ADOPTIONS_OF, project="p", slug=slug))
+    rows = fleet.store.read(lambda snapshot: q.adoptions_of(snapshot, project="p", slug=slug))
     return [(row["generation"], row["dispatch"], row["kind"], row["released_at"] is not None) for row in rows]
 
 

@@ -28,7 +28,7 @@ COORD = Wanted(project="p", slug=None, kind="coord", engine="shell", command=PRO
 
 
 def seat(fleet, project: str = "p") -> dict:
-    return fleet.store.read(lambda rows: rows.one(q.SEAT_OF, project=project)) or {"holder": None}
+    return fleet.store.read(lambda rows: q.seat_of(rows, project=project)) or {"holder": None}
 
 
 def coordinators(fleet) -> list[str]:

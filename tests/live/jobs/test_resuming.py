@@ -250,7 +250,7 @@ def test_attempts_that_the_machine_took_with_it_are_no_failures(either, out):
         done = fleet.jobs.resume(ident, lambda _event: None)
         assert (done["state"], done["items"]["done"]) == ("done", 3), list(fleet.jobs.items(ident))
         rows = fleet.store.read(
-            lambda snapshot: snapshot.all(q.ITEMS_PAGE, job=ident, state=None, after=0, after_id="", most=9)
+            lambda snapshot: q.items_page(snapshot, job=ident, state=None, after=0, after_id="", most=9)
         )
         assert {row["failures"] for row in rows} == {0}
 

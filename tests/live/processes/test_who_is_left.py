@@ -391,7 +391,7 @@ def test_a_group_that_the_agent_is_not_known_to_have_joined_clears_nobody(scene,
         data = json.dumps({**claim.data, **learnt} if learnt else {})
 
         def work(tx):
-            return {"changed": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=data, at=tx.at)}
+            return {"changed": q.set_claim_data(tx, id=claim.id, data=data, at=tx.at)}
 
         fleet.commit(Change("a test", work))
         assert f"process {pid} (sleep 1000)" in fleet.sessions.settle(ident)["why"]

@@ -149,6 +149,6 @@ def test_the_seat_is_not_swept_however_long_its_holder_has_been_dead(either):
         either.swept(fleet)
         assert fleet.dispatches.list() == []
         assert fleet.files.names("inbox") == []
-        seat = fleet.store.read(lambda rows: rows.one(q.SEAT_OF, project="p"))
+        seat = fleet.store.read(lambda rows: q.seat_of(rows, project="p"))
         assert seat is not None
         assert seat["holder"] == ident

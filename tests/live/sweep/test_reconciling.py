@@ -17,7 +17,7 @@ def test_a_live_claim_whose_thing_is_gone_is_released(either):
         either.tmux("kill-session", "-t", f"=fleet-{ident}")
         os.unlink(f"{either.home}/inbox/{ident}.md")
         either.swept(fleet)
-        rows = fleet.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
+        rows = fleet.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
         assert {row["state"] for row in rows} <= {"released"}
 
 

@@ -40,7 +40,7 @@ def hide(scene, flag: str) -> Path:
 
 
 def trash_of(fleet) -> list[Path]:
-    rows = fleet.store.read(lambda snapshot: snapshot.all(q.TRASH_OF_TASK, **TASK, home=fleet.world.tmux.home_id))
+    rows = fleet.store.read(lambda snapshot: q.trash_of_task(snapshot, **TASK, home=fleet.world.tmux.home_id))
     return [Path(fleet.home, row["name"]) for row in rows]
 
 
@@ -215,7 +215,7 @@ def test_a_removal_that_git_refuses_puts_back_what_was_put_aside(scene, finished
 
 
 def counted(fleet) -> list[tuple[int, int]]:
-    rows = fleet.store.read(lambda snapshot: snapshot.all(q.TRASH_OF_TASK, **TASK, home=fleet.world.tmux.home_id))
+    rows = fleet.store.read(lambda snapshot: q.trash_of_task(snapshot, **TASK, home=fleet.world.tmux.home_id))
     return [(row["files"], row["bytes"]) for row in rows]
 
 
@@ -223,7 +223,7 @@ def counted(fleet) -> list[tuple[int, int]]:
 def test_the_trash_counts_what_is_left_when_only_some_files_could_go_back(scene, finished):
     for name in (".env", "a.local"):
         (scene.tree("t") / name).write_text("secret")
-    rows = finished.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_BUNDLE, **TASK))
+    rows = finished.store.read(lambda snapshot: q.claims_of_bundle(snapshot, **TASK))
     [claim] = [Claim.of(row) for row in rows if row["kind"] == "worktree"]
     assert trash.put_aside(finished.context, claim, Aside(paths=(".env", "a.local"), files=2, size=12)) == ""
     (scene.tree("t") / ".env").write_text("newer")

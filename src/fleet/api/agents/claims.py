@@ -12,7 +12,7 @@ from fleet.verbs.agents import prompts
 
 if TYPE_CHECKING:
     from fleet.api.actor import Document, Documents
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Claim
 
 
 class Claims(Part):
@@ -22,17 +22,17 @@ class Claims(Part):
 
     def list(self, klass: str | None = None, kind: str | None = None) -> Documents:
         """Every claim that is not released, the row kinds included."""
-        rows = self._by.store.read(lambda snapshot: snapshot.all(q.OPEN_CLAIMS))
+        rows = self._by.store.read(lambda snapshot: q.open_claims(snapshot))
         found = [_claim(row) for row in rows] + self._row_claims()
         return [each for each in found if klass in {None, each["class"]} and kind in {None, each["kind"]}]
 
     def _row_claims(self) -> Documents:
-        seats = [row for row in self._by.store.read(lambda rows: rows.all(q.ALL_SEATS)) if row["holder"]]
-        agents_now = self._by.store.read(lambda rows: rows.all(q.LISTED_DISPATCHES, project=None, ended=0))
+        seats = [row for row in self._by.store.read(lambda rows: q.all_seats(rows)) if row.holder]
+        agents_now = self._by.store.read(lambda rows: q.listed_dispatches(rows, project=None, ended=0))
         here = {"host": self._by.world.host.id, "class": "exclusive", "state": "live"}
-        return [
-            here | {"kind": "coord_spawn_marker", "name": row["project"], "dispatch": row["holder"]} for row in seats
-        ] + [here | {"kind": "agent_record", "name": row["id"], "dispatch": row["id"]} for row in agents_now]
+        return [here | {"kind": "coord_spawn_marker", "name": row.project, "dispatch": row.holder} for row in seats] + [
+            here | {"kind": "agent_record", "name": row.id, "dispatch": row.id} for row in agents_now
+        ]
 
     def inspect(self, ident: str) -> Document:
         """What a dispatch holds."""
@@ -59,6 +59,6 @@ class Claims(Part):
         return prompts.rewrite_prompt(self._by.context, new, old, content)
 
 
-def _claim(row: Row) -> Document:
+def _claim(row: Claim) -> Document:
     keep = ("id", "kind", "name", "state", "dispatch", "project", "slug", "job", "host", "actor", "failures")
-    return {"class": class_of(row["kind"])} | {name: row[name] for name in keep} | {"data": json.loads(row["data"])}
+    return {"class": class_of(row.kind)} | {name: row[name] for name in keep} | {"data": json.loads(row.data)}

@@ -89,7 +89,7 @@ class Coord(Part):
 
     def handoffs(self, project: str | None = None) -> list[Document]:
         """Every handoff, oldest first."""
-        rows = self._by.store.read(lambda snapshot: snapshot.all(q.LISTED_HANDOFFS, project=project))
+        rows = self._by.store.read(lambda snapshot: q.listed_handoffs(snapshot, project=project))
         return [handoff.document(row) for row in rows]
 
     def handoff(self, ident: str) -> Document:
@@ -102,8 +102,8 @@ class Coord(Part):
 
 def _hand_out(context: Context, project: str, ident: str) -> list[Document]:
     """What waits for the coordinator itself, with its id; written down once that it was handed out."""
-    waiting = context.store.read(lambda rows: rows.all(q.WAITING_MESSAGES, dispatch=ident))
-    new = [row["id"] for row in waiting if row["delivered_at"] is None]
+    waiting = context.store.read(lambda rows: q.waiting_messages(rows, dispatch=ident))
+    new = [row.id for row in waiting if row.delivered_at is None]
     if new:
         context.commit(_deliver(project, ident, new))
     return context.store.read(lambda rows: briefing.messages(rows, ident))
@@ -114,7 +114,7 @@ def _deliver(project: str, ident: str, ids: list[str]) -> Change[Row]:
         tx.about(project)
         tx.dispatch = ident
         for each in ids:
-            tx.run(q.DELIVER_MESSAGE, id=each, dispatch=ident, how="tick", at=tx.at)
+            q.deliver_message(tx, id=each, dispatch=ident, how="tick", at=tx.at)
         tx.note(delivered=ids)
         return {"delivered": ids}
 

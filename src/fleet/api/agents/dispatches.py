@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from fleet.api.actor import Actor, Document, Documents
     from fleet.api.permits import Speaker
+    from fleet.store.queries import Claim, Dispatch
     from fleet.store.transaction import Row, Rows
     from fleet.verbs.dispatch.plan import Wanted
 
@@ -98,10 +99,7 @@ class Dispatches(Part):
 
         def look(rows: Rows) -> Documents:
             held = _holders(rows)
-            return [
-                _summary(row, held[row["id"]])
-                for row in rows.all(q.LISTED_DISPATCHES, project=project, ended=int(ended))
-            ]
+            return [_summary(row, held[row.id]) for row in q.listed_dispatches(rows, project=project, ended=int(ended))]
 
         return self._by.store.read(look)
 
@@ -109,7 +107,7 @@ class Dispatches(Part):
         """One dispatch with its claims, live or archived alike; a live one is looked at anew."""
 
         def look(rows: Rows) -> tuple[Row | None, Row]:
-            return reclaim.journal(rows, ident), rows.one(q.HANDED_TO, dispatch=ident) or {"successor": None}
+            return reclaim.journal(rows, ident), q.handed_to(rows, dispatch=ident) or {"successor": None}
 
         live, handed = self._by.store.read(look)
         if live:
@@ -123,16 +121,14 @@ class Dispatches(Part):
         """The bundle that it owns among its claims, each claim looked at anew."""
         place = {"project": live["project"], "slug": live["slug"] or ""}
 
-        def look(rows: Rows) -> tuple[list[Row], list[Row]]:
-            bundle = rows.one(q.BUNDLE_OF, **place)
-            owned = rows.all(q.CLAIMS_OF_BUNDLE, **place) if bundle and bundle["owner"] == live["id"] else []
-            return owned, rows.all(q.CLAIMS_OF_DISPATCH, dispatch=live["id"])
+        def look(rows: Rows) -> tuple[list[Claim], list[Claim]]:
+            bundle = q.bundle_of(rows, **place)
+            owned = q.claims_of_bundle(rows, **place) if bundle and bundle.owner == live["id"] else []
+            return owned, q.claims_of_dispatch(rows, dispatch=live["id"])
 
         owned, own = self._by.store.read(look)
         world = self._by.view.world
-        seen = {
-            row["kind"]: KINDS[row["kind"]].look(Claim.of(row), world) for row in owned + own if row["kind"] in KINDS
-        }
+        seen = {row.kind: KINDS[row.kind].look(Claim.of(row), world) for row in owned + own if row.kind in KINDS}
         shown = [*live["claims"], *(reclaim.claim_document(row) for row in owned)]
         return {"claims": [{**each, "look": seen.get(each["kind"])} for each in shown]}
 
@@ -140,7 +136,7 @@ class Dispatches(Part):
         """What a task's branch changes, against the integration branch."""
         self._by.store.read(lambda rows: tasks.state(rows, project, slug))
         context = self._by.context
-        repository = context.project(project)["path"]
+        repository = context.project(project).path
         integration, _tip = branches.integration_branch(context, project, repository)
         return context.world.git.diff(repository, integration, task_branch(slug), stat=stat)
 
@@ -176,12 +172,12 @@ def refuse_freer_agent(by: Actor, speaker: Speaker | None, act: str, wanted: Wan
 
 def _holders(rows: Rows) -> Counter[str]:
     """How many things each dispatch holds; those of a bundle are its owner's."""
-    owners = {(row["project"], row["slug"]): row["owner"] for row in rows.all(q.ALL_BUNDLES)}
-    claims = rows.all(q.OPEN_CLAIMS)
-    return Counter(claim["dispatch"] or owners.get((claim["project"], claim["slug"]), "") for claim in claims)
+    owners = {(row.project, row.slug): row.owner for row in q.all_bundles(rows)}
+    claims = q.open_claims(rows)
+    return Counter(claim.dispatch or owners.get((claim.project, claim.slug), "") for claim in claims)
 
 
-def _summary(row: Row, held: int) -> Document:
+def _summary(row: Dispatch, held: int) -> Document:
     keep = ("id", "kind", "project", "slug", "owner", "engine", "exec_state", "recl_state", "report", "blocked_reason")
     shown = {name: row[name] for name in keep} | {name: iso_or_none(row[name]) for name in _TIMES}
     return shown | {"claims": held}

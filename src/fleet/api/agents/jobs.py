@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fleet.api.actor import Document, Documents
+    from fleet.store.queries import Job
     from fleet.verbs.jobs.begin import Asked
     from fleet.verbs.jobs.progress import Tell
     from fleet.verbs.jobs.run import Wish
@@ -45,15 +46,15 @@ class Jobs(Part):
         self._by.may("jobs.resume")
         return begin.resume_job(self._by.context, ident, tell, wanted, force=force)
 
-    def cancel(self, ident: str, reason: str) -> Document:
+    def cancel(self, ident: str, reason: str) -> Job:
         """End a job for good."""
         self._by.may("jobs.cancel")
         return cancel.cancel(self._by.context, ident, reason)
 
     def named(self, given: str) -> str | None:
         """The job of that id, if it is one."""
-        row = self._by.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=given))
-        return row["id"] if row else None
+        row = self._by.store.read(lambda rows: q.job_by_id(rows, id=given))
+        return row.id if row else None
 
     def find(self, given: str) -> str:
         """The job that is meant."""

@@ -20,6 +20,7 @@ from fleet.verbs.dispatch.find import SHORTEST_PREFIX
 
 if TYPE_CHECKING:
     from fleet.api.actor import Document
+    from fleet.store.queries import LivingAgent
     from fleet.store.transaction import Row, Tx
 
 _BETWEEN_LOOKS = 0.1
@@ -38,22 +39,22 @@ class Messages(Part):
         """Say something to one agent, or to all of a project or of the fleet; what became of each."""
         one = find_dispatch(self._by, agent) if agent else None
         self._by.may("messages.send", agent=one, project=project or "")
-        found = [one] if one else [row["dispatch"] for row in self._living(project)]
+        found = [one] if one else [row.dispatch for row in self._living(project)]
         context = self._by.context
         sent = [context.commit(messages.send(ident, context.world.ids.dispatch(), text)) for ident in found]
         listing = context.world.tmux.listing()
         return [self._arrived(each, deliver(context, each["agent"], listing)) for each in sent]
 
-    def _living(self, project: str | None) -> list[Row]:
+    def _living(self, project: str | None) -> list[LivingAgent]:
         if project is not None:
             self._by.request.project(project)
-        return self._by.store.read(lambda rows: rows.all(q.LIVING_AGENTS, project=project))
+        return self._by.store.read(lambda rows: q.living_agents(rows, project=project))
 
     def _arrived(self, sent: Document, why: str) -> Document:
         """Whether it has arrived; a hook that is just taking it is waited for, a moment."""
         until = self._by.clock.ticks() + (ARRIVAL if "moment" in why else 0)
         while True:
-            row = self._by.store.read(lambda rows: rows.one(q.MESSAGE_BY_ID, id=sent["id"])) or {}
+            row = self._by.store.read(lambda rows: q.message_by_id(rows, id=sent["id"])) or {}
             given = row.get("delivered_at") is not None
             if given or self._by.clock.ticks() >= until:
                 break
@@ -101,7 +102,7 @@ class Messages(Part):
 
     def _asked(self, given: str) -> Document:
         store = self._by.store
-        row = store.read(lambda rows: rows.one(q.QUESTION_BY_ID, id=given)) if names.is_dispatch_id(given) else None
+        row = store.read(lambda rows: q.question_by_id(rows, id=given)) if names.is_dispatch_id(given) else None
         if row is not None:
             return questions.document(row)
         mine = [each for each in store.read(questions.listed) if _is_meant(each, given)]
@@ -126,7 +127,7 @@ class Messages(Part):
     def _is_taken(self, ident: str) -> bool:
         until = self._by.clock.ticks() + ARRIVAL
         while True:
-            row = self._by.store.read(lambda rows: rows.one(q.QUESTION_BY_ID, id=ident)) or {}
+            row = self._by.store.read(lambda rows: q.question_by_id(rows, id=ident)) or {}
             if row.get("closed_at") is not None or self._by.clock.ticks() >= until:
                 return row.get("closed_at") is not None
             self._by.clock.wait(_BETWEEN_LOOKS)
@@ -135,7 +136,7 @@ class Messages(Part):
 def _acknowledge(ident: str, ids: list[str]) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.dispatch = ident
-        applied = [each for each in ids if tx.run(q.ACKNOWLEDGE_MESSAGE, id=each, dispatch=ident, at=tx.at)]
+        applied = [each for each in ids if q.acknowledge_message(tx, id=each, dispatch=ident, at=tx.at)]
         tx.note(acknowledged=applied)
         return {"acknowledged": applied, "changed": bool(applied)}
 

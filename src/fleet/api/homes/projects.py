@@ -62,10 +62,10 @@ class Projects(Part):
         """The project of a repository: the one it is, or a new one."""
         self._by.may("projects.ensure")
         top = main_checkout(self._by.world.programs, path)
-        known = self._by.store.read(lambda rows: rows.one(q.PROJECT_BY_PATH, path=top))
-        if known is not None and name in {None, known["name"]}:
+        known = self._by.store.read(lambda rows: q.project_by_path(rows, path=top))
+        if known is not None and name in {None, known.name}:
             self._refuse_blocked(top)
-            return {"name": known["name"], "path": top, "new": False}
+            return {"name": known.name, "path": top, "new": False}
         return self.register(path, name)
 
     def _refuse_blocked(self, repository: str) -> None:
@@ -91,7 +91,7 @@ class Projects(Part):
         """The newest operation while the removal would go through; None when it would not, or was done before under this key."""
 
         def look(rows: Rows) -> int | None:
-            if key is not None and rows.one(q.OPERATION_BY_KEY, key=key) is not None:
+            if key is not None and q.operation_by_key(rows, key=key) is not None:
                 return None
             return log.newest(rows)
 
@@ -101,7 +101,7 @@ class Projects(Part):
     def _is_idle(self, name: str) -> bool:
         """Whether the removal would go through, so that no copy is made for nothing."""
         busy = self.show(name)["tasks"]["in_progress"]
-        return busy == 0 and not self._by.store.read(lambda rows: rows.all(q.LISTED_DISPATCHES, project=name, ended=1))
+        return busy == 0 and not self._by.store.read(lambda rows: q.listed_dispatches(rows, project=name, ended=1))
 
     def _keep_export(self, name: str) -> str | None:
         lines = [json.dumps(node, ensure_ascii=False) + "\n" for node in export.nodes(self._by.store, name)]

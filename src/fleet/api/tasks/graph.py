@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from fleet.api.actor import Document
     from fleet.model.tasks.markdown_list import Item
+    from fleet.store.queries import SlugWithTitle
 
 
 class Graph(Part):
@@ -26,10 +27,10 @@ class Graph(Part):
 
         return self._by.store.read(lambda rows: show.graph(rows, project, self._by.clock.now(), archived=archived))
 
-    def slugs(self, *, project: str, prefix: str, limit: int = 100) -> list[Document]:
+    def slugs(self, *, project: str, prefix: str, limit: int = 100) -> list[SlugWithTitle]:
         """Slugs that begin with a text."""
         span = {"prefix": prefix, "beyond": f"{prefix}~", "most": limit}
-        return self._by.store.read(lambda rows: rows.all(q.SLUGS_LIKE, project=project, **span))
+        return self._by.store.read(lambda rows: q.slugs_like(rows, project=project, **span))
 
     def add_list(
         self,

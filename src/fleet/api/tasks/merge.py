@@ -27,7 +27,7 @@ class Merge(Part):
 
     def mergeable(self, *, project: str) -> list[str]:
         """Tasks that are done and not merged."""
-        return [row["slug"] for row in self._by.store.read(lambda rows: rows.all(q.MERGEABLE_TASKS, project=project))]
+        return [row.slug for row in self._by.store.read(lambda rows: q.mergeable_tasks(rows, project=project))]
 
     def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Document:
         """Move the target to the integration branch; also in the checkout that a person calls it in, but not for an agent.

@@ -82,6 +82,6 @@ def _is_a_persons(request: Request, project: str) -> bool:
 
 def _line_of(context: Context, project: str, slug: str, file: str, line: int) -> str | None:
     """One line of the work."""
-    text = context.world.git.file_at(context.project(project)["path"], task_ref(slug), file)
+    text = context.world.git.file_at(context.project(project).path, task_ref(slug), file)
     lines = (text or "").splitlines()
     return lines[line - 1] if 0 < line <= len(lines) else None

@@ -49,8 +49,8 @@ class Tasks(Part):
         from fleet.verbs.tasks import explain
 
         found = self._by.store.read(lambda rows: explain.why(rows, project, slug, self._by.clock.now()))
-        attempt = self._by.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
-        kept = settle.kept_worktree(self._by.view, attempt["id"]) if attempt is not None else None
+        attempt = self._by.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
+        kept = settle.kept_worktree(self._by.view, attempt.id) if attempt is not None else None
         return found | {"sentences": [kept.spoken, *found["sentences"]]} if kept is not None else found
 
     # planning ---------------------------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from fleet.store.queries import LivingAgent
+
     Row = dict[str, Any]
 
 STATES = ("working", "asks", "idle", "failed_turn", "limit", "stopped", "compacting", "ended")
@@ -66,17 +68,17 @@ class Heard:
         self.facts = {name: value for name, value in (facts or {}).items() if name in _FACTS and value is not None}
 
 
-def weighed(known: Row, heard: Heard) -> Row | None:
+def weighed(known: LivingAgent, heard: Heard) -> Row | None:
     """What is known afterwards, column by column; None when nothing is worth writing down."""
     after = {name: known[name] for name in COLUMNS}
-    if heard.state is not None and heard.at >= (known["state_at"] or 0) + heard.yields:
+    if heard.state is not None and heard.at >= (known.state_at or 0) + heard.yields:
         _learn_state(after, heard)
-    before = known["heartbeat_at"] or 0
+    before = known.heartbeat_at or 0
     if heard.at >= before:
         after.update(heard.facts)
     if heard.at < before + BEAT and all(after[name] == known[name] for name in _NEWS):
         return None
-    after["heartbeat_at"] = max(before, heard.at)
+    after.heartbeat_at = max(before, heard.at)
     return after
 
 

@@ -7,14 +7,16 @@ the branch was made, because its reflog does not name fleet.
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.store.queries import Project
 
 _BASE, _BIRTH = 3, 4  # home, project, branch, commit, time
 
 
-def mark_of(home_id: str, project: dict[str, Any], branch: str) -> str:
+def mark_of(home_id: str, project: Project, branch: str) -> str:
     """Return how the mark of a project's branch begins."""
-    return f"{home_id} {project['name']}.{project['added_at']} {branch} "
+    return f"{home_id} {project.name}.{project.added_at} {branch} "
 
 
 def base_in(mark: str) -> str:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fleet.model.identity import Identity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from fleet.model.results.value import Value
     from fleet.model.states import ClaimState
 
 Look = Literal["ours", "absent", "foreign", "unknown"]
@@ -36,10 +35,10 @@ class Claim:
     data: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Claim:
+    def of(cls, row: Value) -> Claim:
         """From its row in the store."""
-        kept = {name: row[name] for name in cls.__slots__ if name != "data"}
-        return cls(**kept, data=json.loads(row["data"]))
+        kept = {name: getattr(row, name) for name in cls.__slots__}
+        return cls(**{**kept, "data": json.loads(kept["data"])})
 
     @property
     def who(self) -> Identity | None:

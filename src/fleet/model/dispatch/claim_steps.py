@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import ClaimState
+
 CLASSES = ("exclusive", "adoptable", "delivery", "derived", "audit")
 STATES = ("allocating", "live", "releasing", "releasing_blocked", "released", "failed_alloc")
 
@@ -12,7 +16,7 @@ EVENTS = (
     "made", "not_made", "retaken", "found_absent", "found_gone", "let_go", "gone", "not_gone", "stuck", "taken_over", "given_up"
 )  # fmt: skip
 
-STEPS = {
+STEPS: dict[tuple[str, str], ClaimState] = {
     ("allocating", "made"): "live",
     ("allocating", "not_made"): "failed_alloc",
     ("allocating", "retaken"): "allocating",  # whoever was making it is dead; another one goes on

@@ -9,41 +9,43 @@ from fleet.model.dispatch.settling import HANDED_OFF, INTERRUPTED
 if TYPE_CHECKING:
     from typing import Any
 
+    from fleet.store.queries import Dispatch, LeftAttempt, TaskState
+
     Row = dict[str, Any]
 
 _ENDED_ON_PURPOSE = frozenset({"kill", "superseded", "replaced"})
 _TAKEN_UP = frozenset({"done", "abandoned", "in_progress"})
 
 
-def why_finished(journal: Row) -> str:
+def why_finished(journal: LeftAttempt) -> str:
     """Why an ended attempt leaves nothing to resume; empty when it does."""
-    if journal["report"] in {"done", "failed"}:
-        return f"it has finished: it reported {journal['report']}"
-    if journal["exec_state"] == "done":
+    if journal.report in {"done", "failed"}:
+        return f"it has finished: it reported {journal.report}"
+    if journal.exec_state == "done":
         return "it has finished: it exited with its work done"
-    if journal["asked_for"] in _ENDED_ON_PURPOSE:
-        return f"it was ended on purpose ({journal['blocked_reason'] or journal['asked_for']})"
-    if journal["blocked_reason"] == HANDED_OFF:
+    if journal.asked_for in _ENDED_ON_PURPOSE:
+        return f"it was ended on purpose ({journal.blocked_reason or journal.asked_for})"
+    if journal.blocked_reason == HANDED_OFF:
         return "it was handed off to a successor"
-    if journal["launched_at"] is None and not journal["resumes"]:
+    if journal.launched_at is None and not journal.resumes:
         return "it never started"
     return ""
 
 
-def why_taken(journal: Row, task: Row) -> str:
+def why_taken(journal: Dispatch, task: TaskState) -> str:
     """Why the task of an attempt is no longer its own; empty while it is, or when it is open again."""
-    if task["archived"]:
+    if task.archived:
         return "its task is archived"
-    if task["status"] in _TAKEN_UP:
-        by = f", by {task['assignee']}" if task["assignee"] and task["assignee"] != journal["id"] else ""
-        return f"its task is {task['status']}{by}"
-    if task["status"] != "open" and task["assignee"] != journal["id"]:
-        return f"its task is {task['status']}, by {task['assignee'] or 'nobody'}"
-    return "its task is paused" if task["paused"] else ""
+    if task.status in _TAKEN_UP:
+        by = f", by {task.assignee}" if task.assignee and task.assignee != journal.id else ""
+        return f"its task is {task.status}{by}"
+    if task.status != "open" and task.assignee != journal.id:
+        return f"its task is {task.status}, by {task.assignee or 'nobody'}"
+    return "its task is paused" if task.paused else ""
 
 
-def was_interrupted(journal: Row) -> bool:
+def was_interrupted(journal: Dispatch) -> bool:
     """Whether it was lost, and neither stopped nor ended by itself: with the machine, its server, or its resume."""
-    if journal["launched_at"] is None:
-        return bool(journal["resumes"]) and journal["asked_for"] is None
-    return journal["report"] is None and (journal["blocked_reason"] or "").startswith(INTERRUPTED)
+    if journal.launched_at is None:
+        return bool(journal.resumes) and journal.asked_for is None
+    return journal.report is None and (journal.blocked_reason or "").startswith(INTERRUPTED)

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from typing import Protocol
+
+    class Seat(Protocol):
+        """A row of a seat."""
+
+        @property
+        def holder(self) -> str | None: ...
+        @property
+        def candidate(self) -> str | None: ...
+
 
 STATES = ("empty", "held", "empty_with_candidate", "held_with_candidate")
 EVENTS = ("take", "nominate", "prove", "withdraw", "vacate")
@@ -24,7 +32,7 @@ STEPS = {
 }
 
 
-def state(seat: Mapping[str, Any]) -> str:
+def state(seat: Seat) -> str:
     """The state that a seat's row is in."""
-    held = "empty" if seat["holder"] is None else "held"
-    return held if seat["candidate"] is None else f"{held}_with_candidate"
+    held = "empty" if seat.holder is None else "held"
+    return held if seat.candidate is None else f"{held}_with_candidate"

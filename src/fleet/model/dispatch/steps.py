@@ -4,8 +4,16 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from typing import Protocol
+
+    from fleet.model.states import ExecState, ReclState
+
+    class HasExecState(Protocol):
+        """A row of a dispatch, or of something that has one."""
+
+        @property
+        def exec_state(self) -> str: ...
+
 
 KINDS = ("worker", "reviewer", "finisher", "fix", "rebase", "coord")
 REPORTS = ("done", "failed", "blocked")
@@ -15,7 +23,7 @@ EXEC_STATES = ("pending", "in_flight", "done", "blocked", "failed")
 EXEC_EVENTS = ("launched", "settled_done", "settled_blocked", "settled_failed")
 UNFINISHED = frozenset({"pending", "in_flight"})
 
-EXEC_STEPS = {
+EXEC_STEPS: dict[tuple[str, str], ExecState] = {
     ("pending", "launched"): "in_flight",
     ("pending", "settled_failed"): "failed",
     ("in_flight", "settled_done"): "done",
@@ -28,7 +36,7 @@ RECL_STATES = ("pending", "complete", "partial", "blocked")
 RECL_EVENTS = ("all_released", "bundle_left", "release_failed", "release_blocked")
 
 # bundle_left: its own claims are released, and it owns the bundle until a successor adopts it or the task is archived.
-RECL_STEPS = {
+RECL_STEPS: dict[tuple[str, str], ReclState] = {
     ("pending", "all_released"): "complete",
     ("pending", "bundle_left"): "pending",
     ("pending", "release_failed"): "partial",
@@ -50,16 +58,16 @@ def owner(*, project: str, slug: str | None) -> str:
     return f"coord/{project}" if slug is None else f"project/{project}/slug/{slug}"
 
 
-def is_unfinished(row: Mapping[str, Any]) -> bool:
+def is_unfinished(row: HasExecState) -> bool:
     """Whether the dispatch has not been settled yet."""
-    return row["exec_state"] in UNFINISHED
+    return row.exec_state in UNFINISHED
 
 
-def is_pending(row: Mapping[str, Any]) -> bool:
+def is_pending(row: HasExecState) -> bool:
     """Whether the dispatch was not launched yet."""
-    return bool(row["exec_state"] == "pending")
+    return row.exec_state == "pending"
 
 
-def is_in_flight(row: Mapping[str, Any]) -> bool:
+def is_in_flight(row: HasExecState) -> bool:
     """Whether the dispatch was launched and not settled yet."""
-    return bool(row["exec_state"] == "in_flight")
+    return row.exec_state == "in_flight"

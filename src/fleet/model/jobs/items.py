@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from fleet.model.states import ItemState, JobState
+
 STATES = ("waiting", "running", "merging", "done", "dead", "skipped", "parked")
 ENDED = ("done", "dead", "skipped", "parked")
 EVENTS = (
     "start", "put_back", "pass", "finish", "retry", "give_up", "park", "skip", "revive", "drop", "reset", "go_missing", "come_back"
 )  # fmt: skip
-STEPS = {
+STEPS: dict[tuple[str, str], ItemState] = {
     ("waiting", "start"): "running",
     ("waiting", "go_missing"): "skipped",  # it is not in the input any more
     ("skipped", "come_back"): "waiting",
@@ -45,7 +47,7 @@ STEPS = {
 # The job that the items belong to.
 JOB_STATES = ("running", "paused", "failed", "done", "cancelled")
 JOB_EVENTS = ("begin", "renew", "finish", "pause", "fail", "cancel", "reopen")
-JOB_STEPS = {
+JOB_STEPS: dict[tuple[str, str], JobState] = {
     ("running", "begin"): "running",  # its runner died
     ("paused", "begin"): "running",
     ("failed", "begin"): "running",

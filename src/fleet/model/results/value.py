@@ -14,7 +14,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional, Self, TypeVar, dataclass_transform
+    from typing import Any, ClassVar, Optional, Self, TypeVar, dataclass_transform
 
     T = TypeVar("T")
     # What JSON leaves out when it is None; any other None is null there.
@@ -23,13 +23,10 @@ if TYPE_CHECKING:
     Time = str
 
     # Callers that still take a value for a dict may be handed one.
-    _OldDict = Any
+    _OldDict = object
 
     @dataclass_transform(kw_only_default=True)
     class _Fields(type):
-        _names: tuple[str, ...]
-        _kinds: dict[str, str]
-
         def from_json(cls, given: object) -> object: ...
 
 else:
@@ -38,7 +35,8 @@ else:
         """Makes the fields of a class from its annotations: neither `typing` nor `dataclasses` is imported for it."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> type:
-            own = space.get("__annotations__", {})
+            every = space.get("__annotations__", {})
+            own = {field: kind for field, kind in every.items() if not kind.startswith("ClassVar[")}
             defaults = {field: space.pop(field) for field in own if field in space}
             space.setdefault("__slots__", tuple(own))
             made = super().__new__(cls, name, bases, space)
@@ -77,10 +75,12 @@ else:
             return self.as_json().items()
 
 
-class Value(_OldDict, metaclass=_Fields):  # type: ignore[misc]
+class Value(_OldDict, metaclass=_Fields):
     """Fields with names. Two values are equal when they are of one class and all their fields are."""
 
     __hash__ = None  # type: ignore[assignment]
+    _names: ClassVar[tuple[str, ...]]
+    _kinds: ClassVar[dict[str, str]]
 
     if not TYPE_CHECKING:
 
@@ -121,7 +121,7 @@ class Value(_OldDict, metaclass=_Fields):  # type: ignore[misc]
     @classmethod
     def _from_json(cls, name: str, given: Any) -> Any:  # noqa: ANN401
         """A field's value; other values in it, alone or in a list, are made anew too."""
-        kind = cls._kinds[name].removeprefix("Said[").removeprefix("list[").split("]")[0].split(" |")[0]
+        kind = cls._kinds.get(name, "").removeprefix("Said[").removeprefix("list[").split("]")[0].split(" |")[0]
         inner = getattr(sys.modules[cls.__module__], kind, None)
         if not isinstance(inner, _Fields) or given is None:
             return given

@@ -61,7 +61,7 @@ class Slug(click.ParamType[str]):
                 found = fleet.graph.slugs(project=project, prefix=incomplete)
         except FleetError:
             return []
-        return [CompletionItem(each["slug"], help=each["title"]) for each in found]
+        return [CompletionItem(each.slug, help=each.title) for each in found]
 
 
 class ProjectName(click.ParamType[str]):

@@ -34,12 +34,12 @@ def _coordinator(*words: str, proof: float | None = None) -> Wanted:
 
 
 def _seat(fleet: Fleet) -> dict[str, Any]:
-    return fleet.store.read(lambda rows: rows.one(q.SEAT_OF, project=PROJECT)) or {"holder": None, "candidate": None}
+    return fleet.store.read(lambda rows: q.seat_of(rows, project=PROJECT)) or {"holder": None, "candidate": None}
 
 
 def _launched(fleet: Fleet, ident: str) -> Identity:
-    until(lambda: fleet.context.dispatch(ident)["process"])
-    who = Identity.parse(fleet.context.dispatch(ident)["process"])
+    until(lambda: fleet.context.dispatch(ident).process)
+    who = Identity.parse(fleet.context.dispatch(ident).process)
     if who is None:
         msg = f"{ident} was launched without a process"
         raise RuntimeError(msg)
@@ -77,9 +77,9 @@ def _check_seat(scene: Scene) -> list[str]:
     with scene.fleet() as fleet:
         holder = _seat(fleet)["holder"]
         living = [agent["id"] for agent in fleet.agents.list()]
-        told = fleet.store.read(lambda rows: rows.all(q.ALL_MESSAGES))
+        told = fleet.store.read(lambda rows: q.all_messages(rows))
     faults = [] if living == [holder] else [f"{holder} is in the seat, and {living} live"]
-    proven = [row["dispatch"] for row in told if row["kind"] == "resume"]
+    proven = [row.dispatch for row in told if row.kind == "resume"]
     new = holder != Path(scene.root, "old").read_text(encoding="utf-8")
     return faults if proven == ([holder] if new else []) else [*faults, f"resume prompts of {proven}"]
 
@@ -125,8 +125,8 @@ def _tick_again(scene: Scene) -> list[str]:
 
         def over() -> bool:
             _prove(fleet)
-            waiting = fleet.store.read(lambda rows: rows.all(q.ALL_MESSAGES))
-            return not fleet.coord.show(PROJECT)["retiring"] and all(row["acknowledged_at"] for row in waiting)
+            waiting = fleet.store.read(lambda rows: q.all_messages(rows))
+            return not fleet.coord.show(PROJECT)["retiring"] and all(row.acknowledged_at for row in waiting)
 
         until(over)
     return []

@@ -129,7 +129,7 @@ class SimulatedScene:
     # the outside ------------------------------------------------------------------------------------------------------
     def agent(self, ident: str) -> Process:
         """The living process of an agent."""
-        return self.machine.process(Identity.parse(self.fleet.context.dispatch(ident)["process"] or ""))
+        return self.machine.process(Identity.parse(self.fleet.context.dispatch(ident).process or ""))
 
     def exit(self, ident: str, status: int = 0) -> None:
         """The agent exits by itself."""

@@ -20,6 +20,7 @@ from fleet.verbs.homes.ownership import is_own, owner_of
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
+    from fleet.store.queries import LivingAgent
     from fleet.store.transaction import Row
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
@@ -31,7 +32,7 @@ INBOX = "its next `fleet inbox` shows it"
 
 def deliver(context: Context, dispatch: str, listing: Listing) -> str:
     """Deliver what waits for an agent, if it can be done now. Why not, in words; empty when nothing waits any more."""
-    known = context.store.read(lambda rows: rows.one(q.HEARD_AGENT, dispatch=dispatch))
+    known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=dispatch))
     waits = _waiting(context, dispatch)
     if known is None or not waits:
         return ""
@@ -39,8 +40,8 @@ def deliver(context: Context, dispatch: str, listing: Listing) -> str:
     if not is_own(context, known):
         return f"it is of {owner_of(context, known)}"
     engine = _engine(context, known)
-    listens = engine is not None and engine.hooks is not None and known["heartbeat_at"] is not None
-    if listens and known["state"] not in QUIET:
+    listens = engine is not None and engine.hooks is not None and known.heartbeat_at is not None
+    if listens and known.state not in QUIET:
         return _busy(known)
     if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0]["sent_at"] < _WAKING:
         return "it is woken within a moment"
@@ -52,21 +53,21 @@ def deliver(context: Context, dispatch: str, listing: Listing) -> str:
 
 
 def _waiting(context: Context, dispatch: str) -> list[Row]:
-    rows = context.store.read(lambda snapshot: snapshot.all(q.WAITING_MESSAGES, dispatch=dispatch))
+    rows = context.store.read(lambda snapshot: q.waiting_messages(snapshot, dispatch=dispatch))
     return messages.waiting(rows, context.world.clock.now())
 
 
-def _engine(context: Context, known: Row) -> Engine | None:
+def _engine(context: Context, known: LivingAgent) -> Engine | None:
     try:
-        return read_engine(context.world.home, known["engine"])
+        return read_engine(context.world.home, known.engine)
     except FleetError:
         return None
 
 
-def _busy(known: Row) -> str:
-    if known["state"] == "asks":
+def _busy(known: LivingAgent) -> str:
+    if known.state == "asks":
         return "it asks a question: it gets it when that is answered"
-    if known["state"] == "ended":
+    if known.state == "ended":
         return "its session is ending"
     return "it is busy: it gets it with its next tool result, or when its turn ends"
 

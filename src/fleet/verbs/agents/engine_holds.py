@@ -8,7 +8,8 @@ from fleet.store import queries as q
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.store.queries import Hold
+    from fleet.store.transaction import Rows, Tx
 
 # How long a limit holds that does not say when it is reset.
 UNSAID = 5 * MINUTE
@@ -17,7 +18,7 @@ UNSAID = 5 * MINUTE
 def hold(tx: Tx, engine: str, kind: str, reason: str) -> int | None:
     """Hold an engine back. Says until when, if that is known."""
     until = _until(tx, engine, reason) if kind == "limit" else None
-    tx.run(q.HOLD_ENGINE, engine=engine, kind=kind, reason=reason, until=until, at=tx.at)
+    q.hold_engine(tx, engine=engine, kind=kind, reason=reason, until=until, at=tx.at)
     tx.note(held=engine, kind=kind, until=until)
     return until
 
@@ -31,17 +32,17 @@ def _until(tx: Tx, engine: str, reason: str) -> int:
 
 def _reset_of_window(tx: Tx, engine: str) -> int | None:
     """Of a window that is used up. One whose reset came while the word of it was under way is over now."""
-    full = [row["resets_at"] for row in tx.all(q.QUOTAS_OF, engine=engine) if row["percent"] >= 100]  # noqa: PLR2004
+    full = [row.resets_at for row in q.quotas_of(tx, engine=engine) if row.percent >= 100]  # noqa: PLR2004
     near = [at for at in full if at is not None and at > tx.at - UNSAID]
     later = [at for at in near if at > tx.at]
     return min(later) if later else tx.at if near else None
 
 
-def is_over(held: Row | None, at: int) -> bool:
+def is_over(held: Hold | None, at: int) -> bool:
     """Whether a turn that went well at this time shows that the engine works again."""
-    if held is None or held["since"] >= at:
+    if held is None or held.since >= at:
         return False
-    return held["kind"] == "login" or (held["until"] or 0) <= at
+    return held.kind == "login" or (held.until or 0) <= at
 
 
 def windows(told: object) -> list[tuple[str, int, int | None]]:
@@ -57,14 +58,14 @@ def windows(told: object) -> list[tuple[str, int, int | None]]:
 
 def news(rows: Rows, engine: str, told: list[tuple[str, int, int | None]]) -> list[tuple[str, int, int | None]]:
     """Those of the windows that are not known like that already."""
-    known = {(row["span"], row["percent"], row["resets_at"]) for row in rows.all(q.QUOTAS_OF, engine=engine)}
+    known = {(row.span, row.percent, row.resets_at) for row in q.quotas_of(rows, engine=engine)}
     return [each for each in told if each not in known]
 
 
 def keep(tx: Tx, engine: str, told: list[tuple[str, int, int | None]]) -> None:
     """Write the windows down. A limit that was told before them is reset when they say."""
     for span, percent, resets_at in told:
-        tx.run(q.SET_QUOTA, engine=engine, span=span, percent=percent, resets_at=resets_at, at=tx.at)
-    held, reset = tx.one(q.HOLD_OF, engine=engine), _reset_of_window(tx, engine)
-    if held is not None and held["kind"] == "limit" and reset is not None and reset_time(held["reason"], tx.at) is None:
-        tx.run(q.MOVE_HOLD, engine=engine, until=reset)
+        q.set_quota(tx, engine=engine, span=span, percent=percent, resets_at=resets_at, at=tx.at)
+    held, reset = q.hold_of(tx, engine=engine), _reset_of_window(tx, engine)
+    if held is not None and held.kind == "limit" and reset is not None and reset_time(held.reason, tx.at) is None:
+        q.move_hold(tx, engine=engine, until=reset)

@@ -18,6 +18,7 @@ from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.deliver import deliver
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Hold, LivingAgent
     from fleet.store.transaction import Row, Rows, Tx
     from fleet.verbs.context import Context
 
@@ -33,39 +34,39 @@ RESET = "The usage limit has been reset. Go on where you were."
 
 def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
     """Refuse a dispatch of an engine that is held back; let one through as the trial after a reset."""
-    held = tx.one(q.HOLD_OF, engine=engine)
+    held = q.hold_of(tx, engine=engine)
     if held is None:
         _refuse_full(tx, engine, quota_percent)
         return
-    if held["kind"] == "login":
+    if held.kind == "login":
         advice = f"log in with the program itself, then say `fleet limits lift {engine}`"
-        raise EngineHeld(engine=engine, reason=held["reason"], advice=advice)
-    if (held["until"] or 0) > tx.at:
-        raise EngineHeld(engine=engine, reason=held["reason"], advice=f"it is tried again at {iso(held['until'])}")
+        raise EngineHeld(engine=engine, reason=held.reason, advice=advice)
+    if (held.until or 0) > tx.at:
+        raise EngineHeld(engine=engine, reason=held.reason, advice=f"it is tried again at {iso(held.until)}")
     _try(tx, held, dispatch)
 
 
 def _refuse_full(tx: Tx, engine: str, quota_percent: int) -> None:
-    for row in tx.all(q.QUOTAS_OF, engine=engine):
-        if row["percent"] >= quota_percent and (row["resets_at"] or 0) > tx.at:
-            reason = f"{row['percent']} % of its window {row['span']} is used"
+    for row in q.quotas_of(tx, engine=engine):
+        if row.percent >= quota_percent and (row.resets_at or 0) > tx.at:
+            reason = f"{row.percent} % of its window {row.span} is used"
             advice = (
-                f"it is reset at {iso(row['resets_at'])}; limits.quota_percent in config.toml says how much may be used"
+                f"it is reset at {iso(row.resets_at)}; limits.quota_percent in config.toml says how much may be used"
             )
             raise EngineHeld(engine=engine, reason=reason, advice=advice)
 
 
-def _try(tx: Tx, held: Row, dispatch: str) -> None:
-    engine, trial = held["engine"], held["trial"]
-    trying = tx.one(q.DISPATCH_BY_ID, id=trial or "")
+def _try(tx: Tx, held: Hold, dispatch: str) -> None:
+    engine, trial = held.engine, held.trial
+    trying = q.dispatch_by_id(tx, id=trial or "")
     if trying is not None and is_unfinished(trying):
-        if trying["launched_at"] is None or tx.at - max(trying["launched_at"], held["tried_at"]) < TRIAL:
+        if trying.launched_at is None or tx.at - max(trying.launched_at, held.tried_at) < TRIAL:
             advice = f"{trial} tries whether it is over; the others follow when its model has answered"
-            raise EngineHeld(engine=engine, reason=held["reason"], advice=advice)
-        tx.run(q.LIFT_HOLD, engine=engine)
+            raise EngineHeld(engine=engine, reason=held.reason, advice=advice)
+        q.lift_hold(tx, engine=engine)
         tx.note(lifted=engine)
         return
-    tx.run(q.TRY_ENGINE, engine=engine, dispatch=dispatch, was=trial, at=tx.at)
+    q.try_engine(tx, engine=engine, dispatch=dispatch, was=trial, at=tx.at)
     tx.note(trial_of=engine)
 
 
@@ -74,13 +75,13 @@ def shown(rows: Rows) -> dict[str, list[dict[str, Any]]]:
     held = [
         {
             **row,
-            "since": iso(row["since"]),
-            "until": iso_or_none(row["until"]),
-            "tried_at": iso_or_none(row["tried_at"]),
+            "since": iso(row.since),
+            "until": iso_or_none(row.until),
+            "tried_at": iso_or_none(row.tried_at),
         }
-        for row in rows.all(q.EVERY_HOLD)
+        for row in q.every_hold(rows)
     ]
-    used = [{**row, "resets_at": iso_or_none(row["resets_at"]), "at": iso(row["at"])} for row in rows.all(q.ALL_QUOTAS)]
+    used = [{**row, "resets_at": iso_or_none(row.resets_at), "at": iso(row.at)} for row in q.all_quotas(rows)]
     return {"holds": held, "quotas": used}
 
 
@@ -88,7 +89,7 @@ def lift(engine: str) -> Change[Row]:
     """A person says that it works again."""
 
     def work(tx: Tx) -> Row:
-        lifted = tx.run(q.LIFT_HOLD, engine=engine)
+        lifted = q.lift_hold(tx, engine=engine)
         tx.note(lifted=engine)
         return {"engine": engine, "lifted": lifted == 1}
 
@@ -99,53 +100,53 @@ def lift(engine: str) -> Change[Row]:
 def tend(context: Context, project: str) -> list[str]:
     """Continue turns that failed and agents whose limit was reset, deliver what waits, close what nobody asks any more."""
     done = []
-    if (context.store.read(lambda rows: rows.one(q.ORPHANED_QUESTIONS)) or {"n": 0})["n"]:
+    if (context.store.read(lambda rows: q.orphaned_questions(rows)) or {"n": 0})["n"]:
         context.commit(questions.close_orphans())
-    found = context.store.read(lambda rows: rows.all(q.LIVING_AGENTS, project=project))
+    found = context.store.read(lambda rows: q.living_agents(rows, project=project))
     for agent in found:
         said = _to_say(context, agent)
         if said and not _is_told(context, agent, said):
-            context.commit(messages.send(agent["dispatch"], context.world.ids.dispatch(), said, kind="reminder"))
-            done.append(f"{agent['dispatch']}: {said}")
+            context.commit(messages.send(agent.dispatch, context.world.ids.dispatch(), said, kind="reminder"))
+            done.append(f"{agent.dispatch}: {said}")
     if found:
         listing = context.world.tmux.listing()
         for agent in found:
-            deliver(context, agent["dispatch"], listing)
+            deliver(context, agent.dispatch, listing)
     return done
 
 
-def _is_told(context: Context, agent: Row, said: str) -> bool:
+def _is_told(context: Context, agent: LivingAgent, said: str) -> bool:
     """Whether these very words are under way already; another reminder does not stand for them."""
-    rows = context.store.read(lambda snapshot: snapshot.all(q.WAITING_MESSAGES, dispatch=agent["dispatch"]))
-    return any(row["text"] == said for row in rows)
+    rows = context.store.read(lambda snapshot: q.waiting_messages(snapshot, dispatch=agent.dispatch))
+    return any(row.text == said for row in rows)
 
 
-def _to_say(context: Context, agent: Row) -> str:
+def _to_say(context: Context, agent: LivingAgent) -> str:
     now = context.world.clock.now()
-    if agent["report"] or agent["asked_for"]:
+    if agent.report or agent.asked_for:
         return ""
-    if agent["state"] == "failed_turn" and 0 < agent["failed_turns"] <= MOST_FAILED_TURNS:
-        rest = REST[agent["failed_turns"] - 1] * SECOND
-        why = (agent["detail"] or "").partition(":")[0]
-        due = now - agent["state_at"] >= rest and not _is_answering(context, agent, now)
+    if agent.state == "failed_turn" and 0 < agent.failed_turns <= MOST_FAILED_TURNS:
+        rest = REST[agent.failed_turns - 1] * SECOND
+        why = (agent.detail or "").partition(":")[0]
+        due = now - agent.state_at >= rest and not _is_answering(context, agent, now)
         return GO_ON.format(why=why) if due else ""
-    if agent["state"] == "limit" and _may_go_on(context, agent, now):
+    if agent.state == "limit" and _may_go_on(context, agent, now):
         return RESET
     return ""
 
 
-def _is_answering(context: Context, agent: Row, now: int) -> bool:
+def _is_answering(context: Context, agent: LivingAgent, now: int) -> bool:
     """Whether something was just said to it, and nobody has heard yet what came of that."""
-    last = (context.store.read(lambda rows: rows.one(q.LAST_SAID, dispatch=agent["dispatch"])) or {})["at"]
-    return last is not None and last > agent["state_at"] and now - last < _ANSWERING
+    last = (context.store.read(lambda rows: q.last_said(rows, dispatch=agent.dispatch)) or {})["at"]
+    return last is not None and last > agent.state_at and now - last < _ANSWERING
 
 
-def _may_go_on(context: Context, agent: Row, now: int) -> bool:
+def _may_go_on(context: Context, agent: LivingAgent, now: int) -> bool:
     """After the reset: all, when the trial is over; else the one that becomes it."""
-    held = context.store.read(lambda rows: rows.one(q.HOLD_OF, engine=agent["engine"]))
-    if held is None or held["trial"] == agent["dispatch"]:
+    held = context.store.read(lambda rows: q.hold_of(rows, engine=agent.engine))
+    if held is None or held.trial == agent.dispatch:
         return True
-    if held["kind"] != "limit" or (held["until"] or 0) > now:
+    if held.kind != "limit" or (held.until or 0) > now:
         return False
     try:
         context.commit(_tried(agent))
@@ -154,10 +155,10 @@ def _may_go_on(context: Context, agent: Row, now: int) -> bool:
     return True
 
 
-def _tried(agent: Row) -> Change[Row]:
+def _tried(agent: LivingAgent) -> Change[Row]:
     def work(tx: Tx) -> Row:
-        tx.dispatch = agent["dispatch"]
-        refuse_held(tx, agent["engine"], agent["dispatch"])
-        return {"trial": agent["dispatch"]}
+        tx.dispatch = agent.dispatch
+        refuse_held(tx, agent.engine, agent.dispatch)
+        return {"trial": agent.dispatch}
 
-    return Change(f"{agent['dispatch']} tries whether the limit of {agent['engine']} is over", work)
+    return Change(f"{agent.dispatch} tries whether the limit of {agent.engine} is over", work)

@@ -78,12 +78,12 @@ class Desk:
         """The agent's record, its hold and how many messages wait; None when it has ended."""
 
         def look(rows: Rows) -> Row | None:
-            agent: Row | None = rows.one(q.HEARD_AGENT, dispatch=self.dispatch)
+            agent: Row | None = q.heard_agent(rows, dispatch=self.dispatch)
             if agent is None:
                 return None
-            held = rows.one(q.HOLD_OF, engine=self.dialect.engine)
-            waiting = messages.waiting(rows.all(q.WAITING_MESSAGES, dispatch=self.dispatch), self.at)
-            asked = rows.all(q.OPEN_QUESTIONS, dispatch=self.dispatch)
+            held = q.hold_of(rows, engine=self.dialect.engine)
+            waiting = messages.waiting(q.waiting_messages(rows, dispatch=self.dispatch), self.at)
+            asked = q.open_questions(rows, dispatch=self.dispatch)
             return {**agent, "held": held, "waiting": len(waiting), "asked": len(asked)}
 
         return self.store.read(look)
@@ -107,9 +107,9 @@ def _prompted(desk: Desk, _known: Row) -> Reply:
     carried = messages.ids_in(desk.text("prompt"))
 
     def decide(tx: Tx, _known: Row) -> tuple[Heard, Row]:
-        tx.run(q.CLOSE_QUESTIONS, dispatch=desk.dispatch, text=None, at=desk.at)
+        q.close_questions(tx, dispatch=desk.dispatch, text=None, at=desk.at)
         for ident in carried:
-            tx.run(q.ACKNOWLEDGE_MESSAGE, id=ident, dispatch=desk.dispatch, at=tx.at)
+            q.acknowledge_message(tx, id=ident, dispatch=desk.dispatch, at=tx.at)
         return Heard(desk.at, state="working", turn="new", facts=_facts(desk), yields=True), {}
 
     _written(desk, decide)
@@ -125,9 +125,9 @@ def _worked(desk: Desk, known: Row) -> Reply:
         return _with_messages(desk, known, heard, "tool result")
 
     def decide(tx: Tx, _known: Row) -> tuple[Heard, Row]:
-        tx.run(q.CLOSE_QUESTIONS, dispatch=desk.dispatch, text=ours.text, at=desk.at)
-        left = tx.all(q.OPEN_QUESTIONS, dispatch=desk.dispatch)
-        state = {"state": "asks", "detail": left[0]["text"]} if left else {"state": "working"}
+        q.close_questions(tx, dispatch=desk.dispatch, text=ours.text, at=desk.at)
+        left = q.open_questions(tx, dispatch=desk.dispatch)
+        state = {"state": "asks", "detail": left[0].text} if left else {"state": "working"}
         return Heard(desk.at, turn="good", facts=_facts(desk), **state), _handed(tx, desk, "tool result")
 
     return _context(desk, _written(desk, decide))
@@ -150,7 +150,7 @@ def _stopped(desk: Desk, _known: Row) -> Reply:
     busy = _background(desk)
 
     def decide(tx: Tx, known: Row) -> tuple[Heard, Row]:
-        tx.run(q.CLOSE_QUESTIONS, dispatch=desk.dispatch, text=None, at=desk.at)
+        q.close_questions(tx, dispatch=desk.dispatch, text=None, at=desk.at)
         handed = _handed(tx, desk, "stop feedback")
         facts, turn = _facts(desk), "good"
         if handed["messages"]:
@@ -178,7 +178,7 @@ def _failed(desk: Desk, _known: Row) -> Reply:
     remedy = desk.dialect.errors.get(error, "")
 
     def decide(tx: Tx, _known: Row) -> tuple[Heard, Row]:
-        tx.run(q.CLOSE_QUESTIONS, dispatch=desk.dispatch, text=None, at=desk.at)
+        q.close_questions(tx, dispatch=desk.dispatch, text=None, at=desk.at)
         if remedy in {"limit", "login"}:
             engine_holds.hold(tx, desk.dialect.engine, remedy, reason)
         state = "limit" if remedy == "limit" else "failed_turn"
@@ -192,7 +192,7 @@ def _failed(desk: Desk, _known: Row) -> Reply:
 
 def _ended(desk: Desk, _known: Row) -> Reply:
     def decide(tx: Tx, _known: Row) -> tuple[Heard, Row]:
-        tx.run(q.CLOSE_QUESTIONS, dispatch=desk.dispatch, text=None, at=desk.at)
+        q.close_questions(tx, dispatch=desk.dispatch, text=None, at=desk.at)
         return Heard(desk.at, state="ended", detail=desk.text("reason"), facts=_facts(desk)), {}
 
     _written(desk, decide)
@@ -250,14 +250,14 @@ def _written(desk: Desk, decide: Decide) -> Row:
     """Decide and write in one transaction, on what is known by then."""
 
     def work(tx: Tx) -> Row:
-        known = tx.one(q.HEARD_AGENT, dispatch=desk.dispatch)
+        known = q.heard_agent(tx, dispatch=desk.dispatch)
         if known is None:
             return {}
-        tx.about(known["project"], known["slug"])
+        tx.about(known.project, known.slug)
         heard, result = decide(tx, known)
         after = weighed(known, heard)
         if after is not None:
-            tx.run(q.LEARN_AGENT, **after)
+            q.learn_agent(tx, **after)
         _lift(tx, desk, heard)
         tx.note(event=desk.event, state=heard.state, detail=heard.detail or None)
         return result
@@ -269,8 +269,8 @@ def _lift(tx: Tx, desk: Desk, heard: Heard) -> None:
     """The model answered: whatever held the engine back is over."""
     if heard.turn != "good" or heard.state in {"failed_turn", "limit"}:
         return
-    if engine_holds.is_over(tx.one(q.HOLD_OF, engine=desk.dialect.engine), heard.at):
-        tx.run(q.LIFT_HOLD, engine=desk.dialect.engine)
+    if engine_holds.is_over(q.hold_of(tx, engine=desk.dialect.engine), heard.at):
+        q.lift_hold(tx, engine=desk.dialect.engine)
         tx.note(lifted=desk.dialect.engine)
 
 

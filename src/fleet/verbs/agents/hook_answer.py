@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from fleet.store.queries import AskedQuestion
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.agents.hook import Desk
     from fleet.world.clock import Clock
@@ -32,16 +33,16 @@ def answered(desk: Desk, ident: str, clock: Clock, is_alone: Callable[[], bool])
     """Wait for the answer to a question, and say it as the engine reads it; None when there is nothing to say."""
     until = clock.ticks() + desk.dialect.wait
     while clock.ticks() < until and not is_alone():
-        row = desk.store.read(lambda rows: rows.one(q.QUESTION_BY_ID, id=ident))
-        if row is None or row["closed_at"] is not None:
+        row = desk.store.read(lambda rows: q.question_by_id(rows, id=ident))
+        if row is None or row.closed_at is not None:
             return None
-        if row["answer"] is not None:
+        if row.answer is not None:
             return _said(desk, row) if desk.by.commit(_taken(desk, ident, clock.now()))["taken"] else None
         clock.wait(LOOK_AGAIN)
     if desk.by.commit(_given_up(desk, ident))["taken"]:
         return None
-    row = desk.store.read(lambda rows: rows.one(q.QUESTION_BY_ID, id=ident))  # it came with the last tick
-    if row is None or row["closed_at"] is not None or row["answer"] is None:
+    row = desk.store.read(lambda rows: q.question_by_id(rows, id=ident))  # it came with the last tick
+    if row is None or row.closed_at is not None or row.answer is None:
         return None
     return _said(desk, row) if desk.by.commit(_taken(desk, ident, clock.now()))["taken"] else None
 
@@ -50,7 +51,7 @@ def _given_up(desk: Desk, ident: str) -> Change[Row]:
     """Nobody waits for the answer any more, if none has been given."""
 
     def work(tx: Tx) -> Row:
-        taken = tx.run(q.CLOSE_UNANSWERED, id=ident, at=tx.at)
+        taken = q.close_unanswered(tx, id=ident, at=tx.at)
         tx.note(question=ident, taken=False)
         return {"taken": taken == 1}
 
@@ -61,19 +62,19 @@ def _taken(desk: Desk, ident: str, at: int) -> Change[Row]:
     """The question is over, because the agent has its answer and goes on."""
 
     def work(tx: Tx) -> Row:
-        taken = tx.run(q.CLOSE_QUESTION, id=ident, at=tx.at)
-        known = tx.one(q.HEARD_AGENT, dispatch=desk.dispatch)
+        taken = q.close_question(tx, id=ident, at=tx.at)
+        known = q.heard_agent(tx, dispatch=desk.dispatch)
         after = weighed(known, Heard(at, state="working")) if known and taken else None
-        if after is not None and not tx.all(q.OPEN_QUESTIONS, dispatch=desk.dispatch):
-            tx.run(q.LEARN_AGENT, **after)
+        if after is not None and not q.open_questions(tx, dispatch=desk.dispatch):
+            q.learn_agent(tx, **after)
         tx.note(question=ident, taken=True)
         return {"taken": taken == 1}
 
     return Change(f"answer taken: {ident} of {desk.dispatch}", work)
 
 
-def _said(desk: Desk, row: Row) -> Row:
-    given: Any = jsontext.loads(row["answer"])
+def _said(desk: Desk, row: AskedQuestion) -> Row:
+    given: Any = jsontext.loads(row.answer)
     if "answers" in given:
         whole = desk.dialect.field(desk.told, "input") or {}
         decision = {"behavior": "allow", "updatedInput": {**whole, "answers": given["answers"]}}

@@ -25,6 +25,7 @@ from fleet.verbs.homes.ownership import is_own, owner_of
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
@@ -44,47 +45,47 @@ class State:
 
 def agents(context: Context, project: str | None = None, *, screens: bool = True) -> list[dict[str, Any]]:
     """Every unfinished dispatch, coordinators too."""
-    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
-    heard = context.store.read(lambda snapshot: snapshot.all(q.LIVING_AGENTS, project=project))
-    known = {row["dispatch"]: row for row in heard}
+    rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
+    heard = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
+    known = {row.dispatch: row for row in heard}
     listing = context.world.tmux.listing()
-    return [_agent(context, row, known.get(row["id"], {}), listing, screens=screens) for row in rows]
+    return [_agent(context, row, known.get(row.id, {}), listing, screens=screens) for row in rows]
 
 
-def _agent(context: Context, row: Row, known: Row, listing: Listing, *, screens: bool) -> dict[str, Any]:
+def _agent(context: Context, row: Dispatch, known: Row, listing: Listing, *, screens: bool) -> dict[str, Any]:
     state = _state(context, row, known, listing, screens=screens)
     cost = known.get("cost")
     return {
-        "id": row["id"],
-        "kind": row["kind"],
-        "project": row["project"],
-        "task": row["slug"],
-        "engine": row["engine"],
-        "autonomy": row["autonomy"],
+        "id": row.id,
+        "kind": row.kind,
+        "project": row.project,
+        "task": row.slug,
+        "engine": row.engine,
+        "autonomy": row.autonomy,
         "state": state.name,
         "source": state.source,
         "state_at": iso_or_none(state.at),
         "detail": state.detail,
-        "session": f"fleet-{row['id']}",
-        "host": row["host"],
-        "process": row["process"],
-        "started_at": iso(row["created_at"]),
-        "launched_at": iso_or_none(row["launched_at"]),
+        "session": f"fleet-{row.id}",
+        "host": row.host,
+        "process": row.process,
+        "started_at": iso(row.created_at),
+        "launched_at": iso_or_none(row.launched_at),
         "heartbeat_at": iso_or_none(known.get("heartbeat_at")),
         "context": known.get("context"),
         "tokens": known.get("tokens"),
         "cost": None if cost is None else cost / _MILLIONTHS,
         "conversation": known.get("conversation"),
-        "report": row["report"],
-        "asked_for": row["asked_for"],
+        "report": row.report,
+        "asked_for": row.asked_for,
     }
 
 
-def _state(context: Context, row: Row, known: Row, listing: Listing, *, screens: bool) -> State:
+def _state(context: Context, row: Dispatch, known: Row, listing: Listing, *, screens: bool) -> State:
     """The first layer that knows."""
     if is_pending(row):
         return _starting(context, row, listing)
-    who = Identity.parse(row["process"] or "")
+    who = Identity.parse(row.process or "")
     life = context.world.processes.life(who)
     if life == "dead":
         lost = who is not None and who.boot != context.world.host.boot
@@ -94,21 +95,21 @@ def _state(context: Context, row: Row, known: Row, listing: Listing, *, screens:
     if life == "unknown" or who is None:
         elsewhere = owner_of(context, row) if not is_own(context, row) else ""
         return State(name="unknown", source="process", detail=elsewhere)
-    if row["report"]:
-        said = f"reported {row['report']}"
-        return State(name=said, source="report", at=row["reported_at"], detail=row["report_reason"] or "")
+    if row.report:
+        said = f"reported {row.report}"
+        return State(name=said, source="report", at=row.reported_at, detail=row.report_reason or "")
     return _alive(context, row, known, who, listing, screens=screens)
 
 
-def _starting(context: Context, row: Row, listing: Listing) -> State:
+def _starting(context: Context, row: Dispatch, listing: Listing) -> State:
     """One that was not launched yet: it may still be, or whoever was to start it is proven dead."""
     if why_alive(context, row, listing):
-        return State(name="starting", source="store", at=row["created_at"])
-    next_step = f"`fleet coord start -p {row['project']}`" if row["kind"] == "coord" else "`fleet clean` settles it"
+        return State(name="starting", source="store", at=row.created_at)
+    next_step = f"`fleet coord start -p {row.project}`" if row.kind == "coord" else "`fleet clean` settles it"
     return State(name="exited", source="process", detail=f"dead before it started: {next_step}")
 
 
-def _alive(context: Context, row: Row, known: Row, who: Identity, listing: Listing, *, screens: bool) -> State:
+def _alive(context: Context, row: Dispatch, known: Row, who: Identity, listing: Listing, *, screens: bool) -> State:
     hook, now = _by_hook(known), context.world.clock.now()
     heard_at = max(known.get("state_at") or 0, known.get("heartbeat_at") or 0)
     engine = _engine(context, row)
@@ -124,10 +125,10 @@ def _alive(context: Context, row: Row, known: Row, who: Identity, listing: Listi
     if hook is not None:
         said = f"{hook.name} when last heard of, {age(now - heard_at)} ago; its process lives"
         return State(name="silent", source="hook", at=heard_at, detail=said)
-    return State(name="running", source="process", at=row["launched_at"])
+    return State(name="running", source="process", at=row.launched_at)
 
 
-def _untold(context: Context, row: Row, engine: Engine, listing: Listing) -> State | None:
+def _untold(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
     """What the screen shows and the engine has no hook for."""
     states = untold(engine)
     seen = _by_screen(context, row, engine, listing) if states else None
@@ -141,11 +142,11 @@ def _by_hook(known: Row) -> State | None:
     return State(name=name, source="hook", at=known["state_at"], detail=known["detail"] or "")
 
 
-def _engine(context: Context, row: Row) -> Engine | None:
-    if row["engine"] is None:  # a finisher's process is fleet's own
+def _engine(context: Context, row: Dispatch) -> Engine | None:
+    if row.engine is None:  # a finisher's process is fleet's own
         return None
     try:
-        return read_engine(context.world.home, row["engine"])
+        return read_engine(context.world.home, row.engine)
     except FleetError:
         return None
 
@@ -157,8 +158,8 @@ def _by_file(engine: Engine, who: Identity) -> State | None:
     return None if state == "unknown" else State(name=state, source="session file", at=at, detail=detail)
 
 
-def _by_screen(context: Context, row: Row, engine: Engine, listing: Listing) -> State | None:
-    pane = listing.pane_of(row["id"])
+def _by_screen(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
+    pane = listing.pane_of(row.id)
     text = context.world.tmux.capture(pane, history=False) if pane else None
     state, question = state_of(engine, text or "")
     if state == "unknown":

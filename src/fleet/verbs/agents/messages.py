@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fleet.store.queries import WaitingMessage
     from fleet.store.transaction import Row, Tx
 
 LONGEST = 16_000
@@ -30,33 +31,33 @@ def send(dispatch: str, ident: str, text: str, *, kind: str = "message") -> Chan
     kept = texts.text("message", text, most=LONGEST, advice=f"say it in {LONGEST} characters at most")
 
     def work(tx: Tx) -> Row:
-        agent = tx.one(q.HEARD_AGENT, dispatch=dispatch)
+        agent = q.heard_agent(tx, dispatch=dispatch)
         if agent is None:
             raise Refused(what=f"{dispatch} has ended, and takes no messages any more")
-        tx.about(agent["project"], agent["slug"])
+        tx.about(agent.project, agent.slug)
         tx.dispatch = dispatch
         sent = {"id": ident, "dispatch": dispatch, "kind": kind, "sender": tx.caller.actor, "text": kept, "at": tx.at}
-        if not tx.run(q.ADD_MESSAGE, **sent):
+        if not q.add_message(tx, **sent):
             raise Contested(what=f"the id {ident} was given out before; try again")
         tx.note(message=ident, text=kept)
-        return {"id": ident, "agent": dispatch, "project": agent["project"], "task": agent["slug"]}
+        return {"id": ident, "agent": dispatch, "project": agent.project, "task": agent.slug}
 
     return Change(f"{kind} {ident} to {dispatch}", work, kept)
 
 
-def waiting(rows: list[Row], now: int) -> list[Row]:
+def waiting(rows: list[WaitingMessage], now: int) -> list[Row]:
     """Those of an agent's unacknowledged messages that nobody is just handing out."""
-    return [row for row in rows if row["delivered_at"] is None or row["delivered_at"] < now - LEASE]
+    return [row for row in rows if row.delivered_at is None or row.delivered_at < now - LEASE]
 
 
 def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Row]:
     """Take what waits, so that nobody else hands it out meanwhile."""
-    found = waiting(tx.all(q.WAITING_MESSAGES, dispatch=dispatch), tx.at)[:most]
+    found = waiting(q.waiting_messages(tx, dispatch=dispatch), tx.at)[:most]
     before = tx.at - LEASE
     return [
         row
         for row in found
-        if tx.run(q.HAND_OUT_MESSAGE, id=row["id"], dispatch=dispatch, how=how, at=tx.at, before=before)
+        if q.hand_out_message(tx, id=row["id"], dispatch=dispatch, how=how, at=tx.at, before=before)
     ]
 
 
@@ -77,7 +78,7 @@ def acknowledge(dispatch: str, idents: Sequence[str]) -> Change[Row]:
 
     def work(tx: Tx) -> Row:
         tx.dispatch = dispatch
-        done = [each for each in idents if tx.run(q.ACKNOWLEDGE_MESSAGE, id=each, dispatch=dispatch, at=tx.at)]
+        done = [each for each in idents if q.acknowledge_message(tx, id=each, dispatch=dispatch, at=tx.at)]
         tx.note(acknowledged=done)
         return {"acknowledged": done}
 

@@ -50,7 +50,7 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: dict[str,
     if kind not in DISPATCH_KINDS or (kind == "coord") != (slug is None):
         raise BadInput(what=f"kind {kind!r} does not fit: a coordinator has no task, everything else has one")
     order = Order(dispatch=ident, kind=kind, project=project, slug=slug,
-                  repository=context.project(project)["path"], prompt=content)  # fmt: skip
+                  repository=context.project(project).path, prompt=content)  # fmt: skip
     claim = intent(context, KINDS[KIND], order)
     claim.data["preserve"] = bool(wanted.get("preserve"))
     if held is not None and held.state == "allocating" and is_free(context, held):
@@ -62,9 +62,9 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: dict[str,
 
 
 def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
-    if row is not None and row["owner"] != wanted:
-        raise NotOwned(what=f"dispatch {ident}", owner=row["owner"])
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+    if row is not None and row.owner != wanted:
+        raise NotOwned(what=f"dispatch {ident}", owner=row.owner)
 
 
 def _intend(context: Context, order: Order, claim: Claim) -> Change[Row]:
@@ -74,12 +74,12 @@ def _intend(context: Context, order: Order, claim: Claim) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
-        row = tx.one(q.DISPATCH_BY_ID, id=order.dispatch)
+        row = q.dispatch_by_id(tx, id=order.dispatch)
         if row is None:
             _add_pending(tx, context, order, str(caller or context.world.processes.me()))
         elif not is_unfinished(row):
             raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
-                             now=f"it is {row['exec_state']}")  # fmt: skip
+                             now=f"it is {row.exec_state}")  # fmt: skip
         bundles.add_claim(tx, claim)
         return {"id": order.dispatch}
 
@@ -93,7 +93,7 @@ def _retaken(context: Context, held: Claim, wanted: Claim) -> Claim:
         tx.dispatch = held.dispatch
         data = jsontext.dumps(wanted.data)
         stepped = change(life.STEPS, held.state, "retaken")
-        if not tx.run(q.RETAKE_CLAIM, id=held.id, actor=wanted.actor, was=held.actor, data=data, at=tx.at, **stepped):
+        if not q.retake_claim(tx, id=held.id, actor=wanted.actor, was=held.actor, data=data, at=tx.at, **stepped):
             raise Contested(what=f"{held}: somebody else is at it; try again")
         return {"id": held.dispatch}
 
@@ -103,9 +103,9 @@ def _retaken(context: Context, held: Claim, wanted: Claim) -> Claim:
 
 
 def _add_pending(tx: Tx, context: Context, order: Order, spawner: str) -> None:
-    if order.slug is not None and tx.one(q.TASK_EXISTS, project=order.project, slug=order.slug) is None:
+    if order.slug is not None and q.task_exists(tx, project=order.project, slug=order.slug) is None:
         raise Absent(what=f"task {order.project}/{order.slug}")
-    if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
+    if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
         raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                          now="its id was used before")  # fmt: skip
     blank = dict.fromkeys(("predecessor", "engine", "autonomy", "model", "command", "base", "server"))
@@ -118,8 +118,8 @@ def _add_pending(tx: Tx, context: Context, order: Order, spawner: str) -> None:
     who = {"id": order.dispatch, "kind": order.kind, "project": order.project, "slug": order.slug}
     mine = owner(project=order.project, slug=order.slug)
     note_home(tx, context.world)
-    if not tx.run(q.ADD_DISPATCH, **who, **place, **blank, owner=mine, at=tx.at):
-        held = tx.one(q.UNFINISHED_OF_TASK, project=order.project, slug=order.slug) or {"id": "someone"}
+    if not q.add_dispatch(tx, **who, **place, **blank, owner=mine, at=tx.at):
+        held = q.unfinished_of_task(tx, project=order.project, slug=order.slug) or {"id": "someone"}
         raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
 
 
@@ -131,16 +131,16 @@ def release_prompt(context: Context, ident: str, kind: str) -> Answer:
         raise BadInput(what=f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
     if class_of(kind) == "adoptable":
         raise BadInput(what=f"a {kind} belongs to its task, not to {ident}; it goes when the task is archived")
-    known = context.store.read(lambda rows: rows.one(q.ID_GIVEN, id=ident))
+    known = context.store.read(lambda rows: q.id_given(rows, id=ident))
     if known is None:
         raise Absent(what=f"dispatch {ident}")
     claims = [claim for claim in _claims(context, ident) if claim.kind == kind]
     held = [claim for claim in claims if claim.state != "released"]
     if not held:
         return {"outcome": "already_released", "dispatch_id": ident, "kind": kind, "path": None}
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if class_of(kind) == "exclusive" and row is not None and is_unfinished(row):
-        raise NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row['exec_state']}")
+        raise NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row.exec_state}")
     left = release(context, held[-1])
     if left:
         raise NotOwned(what=left, owner="someone else")
@@ -151,7 +151,7 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Answer
     """Hand an inbox over to a new owner, with new content."""
     names.DispatchId(new)
     names.DispatchId(old)
-    successor = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=new))
+    successor = context.store.read(lambda rows: q.dispatch_by_id(rows, id=new))
     if successor is None:
         raise Absent(what=f"dispatch {new}")
     _refuse_elsewhere(context, new)
@@ -183,11 +183,11 @@ def _hand_over(claim: Claim, new: str, content: str) -> Change[Row]:
 
 def _refuse_ended(tx: Tx, ident: str) -> None:
     """What is handed to one that has ended would go with it."""
-    row = tx.one(q.DISPATCH_BY_ID, id=ident)
+    row = q.dispatch_by_id(tx, id=ident)
     if row is None or not is_unfinished(row):
-        now = f"it is {row['exec_state'] if row else 'archived'}"
+        now = f"it is {row.exec_state if row else 'archived'}"
         raise Superseded(
-            who=f"dispatch {ident}", project=row["project"] if row else "", slug=(row or {}).get("slug") or "", now=now
+            who=f"dispatch {ident}", project=row.project if row else "", slug=(row or {}).get("slug") or "", now=now
         )
 
 
@@ -200,7 +200,7 @@ def left_inbox(context: Context, ident: str | None) -> Claim | None:
 def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
     """The intent of a rewrite: the inbox with its new owner and content. None when somebody else has it by now."""
     data = {**claim.data, "rewritten_from": claim.dispatch, "rewrite": content}
-    moved = tx.run(q.GIVE_CLAIM, id=claim.id, was=claim.dispatch, dispatch=new, data=jsontext.dumps(data), at=tx.at)
+    moved = q.give_claim(tx, id=claim.id, was=claim.dispatch, dispatch=new, data=jsontext.dumps(data), at=tx.at)
     values = {name: getattr(claim, name) for name in Claim.__slots__} | {"dispatch": new, "data": data}
     return Claim(**values) if moved else None
 
@@ -216,14 +216,14 @@ def finish_rewrite(context: Context, claim: Claim) -> None:
     def work(tx: Tx) -> Row:
         tx.dispatch = claim.dispatch
         same = _is_as(tx, claim)
-        return {"done": same and tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps(data), at=tx.at)}
+        return {"done": same and q.set_claim_data(tx, id=claim.id, data=jsontext.dumps(data), at=tx.at)}
 
     context.commit(Change(f"the inbox of {claim.dispatch} is rewritten", work))
 
 
 def _is_as(rows: Rows, claim: Claim) -> bool:
     """Whether it is still to be rewritten so: not handed on, and not finished by somebody else."""
-    row = rows.one(q.CLAIM_BY_ID, id=claim.id)
+    row = q.claim_by_id(rows, id=claim.id)
     now = Claim.of(row) if row else None
     return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, claim.state, claim.data)
 
@@ -231,7 +231,7 @@ def _is_as(rows: Rows, claim: Claim) -> bool:
 def inspect(context: Context, ident: str) -> Answer:
     """What a dispatch holds, each thing looked at anew."""
     names.DispatchId(ident)
-    if context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) is None:
+    if context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) is None:
         raise Absent(what=f"dispatch {ident}")
     shown = context.store.read(lambda rows: journal(rows, ident))["claims"]
     seen = {
@@ -257,8 +257,7 @@ def disown(context: Context, ident: str, kind: str, reason: str) -> Answer:
     def work(tx: Tx) -> Row:
         tx.dispatch = None if claims[0].job else ident
         gone = sum(
-            tx.run(q.STEP_CLAIM, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
-            for claim in claims
+            q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at) for claim in claims
         )
         tx.note(disowned=[str(claim) for claim in claims], reason=reason)
         return {"outcome": "disowned", "dispatch_id": ident, "kind": kind, "path": None, "count": gone}
@@ -268,14 +267,14 @@ def disown(context: Context, ident: str, kind: str, reason: str) -> Answer:
 
 def _bundle_of(context: Context, ident: str) -> list[Claim]:
     """What the task of a dispatch holds."""
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or archived(context, ident) or {}
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident) or {}
     place = {"project": row.get("project") or "", "slug": row.get("slug") or ""}
-    return [Claim.of(each) for each in context.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place))]
+    return [Claim.of(each) for each in context.store.read(lambda rows: q.claims_of_bundle(rows, **place))]
 
 
 def _of_job(context: Context, ident: str) -> list[Claim]:
     """What runners of a job hold."""
-    return [Claim.of(each) for each in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=ident))]
+    return [Claim.of(each) for each in context.store.read(lambda rows: q.open_claims_of_job(rows, job=ident))]
 
 
 def _parse_owner(given: str) -> tuple[str, str | None]:
@@ -288,7 +287,7 @@ def _parse_owner(given: str) -> tuple[str, str | None]:
 
 
 def _claims(context: Context, ident: str) -> list[Claim]:
-    return [Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))]
+    return [Claim.of(row) for row in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=ident))]
 
 
 def _claim_of(context: Context, ident: str) -> Claim | None:
@@ -301,7 +300,7 @@ def _answer(outcome: str, ident: str, context: Context, claim: Claim) -> Answer:
 
 def _refuse_elsewhere(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
     """Only the home that made a thing touches it; nor does any when the caller means another host or socket."""
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None:
         refuse_foreign(context, f"dispatch {ident}", row)
     world = context.world

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from fleet.store.queries import AskedQuestion, OpenQuestion
     from fleet.store.transaction import Row, Rows, Tx
 
 
@@ -22,28 +23,28 @@ def add(tx: Tx, ident: str, dispatch: str, asked: questions.Question, *, at: int
     """Write a question down."""
     choices = jsontext.dumps(asked.choices)
     given = {"kind": asked.kind, "text": asked.text, "command": asked.command, "choices": choices}
-    tx.run(q.ADD_QUESTION, id=ident, dispatch=dispatch, at=at, **given)
+    q.add_question(tx, id=ident, dispatch=dispatch, at=at, **given)
     tx.note(question=ident, text=asked.text)
 
 
 def listed(rows: Rows, dispatch: str | None = None) -> list[Row]:
     """What is asked and waits for an answer, oldest first."""
-    return [document(row) for row in rows.all(q.OPEN_QUESTIONS, dispatch=dispatch)]
+    return [document(row) for row in q.open_questions(rows, dispatch=dispatch)]
 
 
-def document(row: Row) -> Row:
+def document(row: OpenQuestion) -> Row:
     """One question, for people and programs."""
-    choices: Any = jsontext.loads(row["choices"])
+    choices: Any = jsontext.loads(row.choices)
     return {
-        "id": row["id"],
-        "agent": row["dispatch"],
-        "project": row["project"],
-        "task": row["slug"],
-        "kind": row["kind"],
-        "text": row["text"],
-        "command": row["command"],
+        "id": row.id,
+        "agent": row.dispatch,
+        "project": row.project,
+        "task": row.slug,
+        "kind": row.kind,
+        "text": row.text,
+        "command": row.command,
         "choices": choices,
-        "asked_at": iso(row["asked_at"]),
+        "asked_at": iso(row.asked_at),
         "answerable": True,
     }
 
@@ -52,42 +53,42 @@ def answer(ident: str, said: list[str], reason: str = "") -> Change[Row]:
     """Answer a question, if nobody has yet."""
 
     def work(tx: Tx) -> Row:
-        row = tx.one(q.QUESTION_BY_ID, id=ident)
+        row = q.question_by_id(tx, id=ident)
         if row is None:
             raise NoSuchQuestion(question=ident)
-        if row["answer"] is not None or row["closed_at"] is not None or not is_unfinished(row):
+        if row.answer is not None or row.closed_at is not None or not is_unfinished(row):
             raise AnsweredBefore(question=ident, how=_how(row))
-        tx.about(row["project"], row["slug"])
-        tx.dispatch = row["dispatch"]
-        choices: Any = jsontext.loads(row["choices"])
-        given = questions.answer(row["kind"], choices, said, reason)
-        tx.run(q.ANSWER_QUESTION, id=ident, answer=jsontext.dumps(given), by=tx.caller.actor, at=tx.at)
+        tx.about(row.project, row.slug)
+        tx.dispatch = row.dispatch
+        choices: Any = jsontext.loads(row.choices)
+        given = questions.answer(row.kind, choices, said, reason)
+        q.answer_question(tx, id=ident, answer=jsontext.dumps(given), by=tx.caller.actor, at=tx.at)
         tx.note(question=ident, answer=questions.in_words(given))
-        place = {"project": row["project"], "task": row["slug"]}
+        place = {"project": row.project, "task": row.slug}
         return {
             "id": ident,
-            "agent": row["dispatch"],
+            "agent": row.dispatch,
             **place,
-            "text": row["text"],
+            "text": row.text,
             "answer": questions.in_words(given),
         }
 
     return Change(f"answer question {ident}", work, *said, reason)
 
 
-def _how(row: Row) -> str:
+def _how(row: AskedQuestion) -> str:
     if not is_unfinished(row):
         return "its agent has ended"
-    if row["answer"] is None:
+    if row.answer is None:
         return "it was answered at the agent's terminal, or the agent went on without it"
-    given: Any = jsontext.loads(row["answer"])
-    return f"{row['answered_by']} answered {questions.in_words(given)!r} at {iso(row['answered_at'])}"
+    given: Any = jsontext.loads(row.answer)
+    return f"{row.answered_by} answered {questions.in_words(given)!r} at {iso(row.answered_at)}"
 
 
 def close_orphans() -> Change[Row]:
     """Questions of agents that have ended are over."""
 
     def work(tx: Tx) -> Row:
-        return {"closed": tx.run(q.CLOSE_ORPHANED_QUESTIONS, at=tx.at)}
+        return {"closed": q.close_orphaned_questions(tx, at=tx.at)}
 
     return Change("close questions of agents that have ended", work)

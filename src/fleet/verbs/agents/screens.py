@@ -21,6 +21,7 @@ from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
+    from fleet.store.queries import LivingAgent
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
@@ -33,7 +34,7 @@ _SETTLED = 10 * SECOND
 
 def watch(context: Context, project: str) -> list[str]:
     """Look at the agents of a project whose engines do not tell of trouble. What was seen, a line each."""
-    rows = context.store.read(lambda snapshot: snapshot.all(q.LIVING_AGENTS, project=project))
+    rows = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
     watched = [(row, engine) for row in rows if (engine := _watched(context, row)) is not None]
     if not watched:
         return []
@@ -41,73 +42,73 @@ def watch(context: Context, project: str) -> list[str]:
     return [line for row, engine in watched if (line := _look(context, row, engine, listing))]
 
 
-def _watched(context: Context, row: Row) -> Engine | None:
-    if row["report"] or row["asked_for"] or not is_own(context, row):
+def _watched(context: Context, row: LivingAgent) -> Engine | None:
+    if row.report or row.asked_for or not is_own(context, row):
         return None
     try:
-        engine = read_engine(context.world.home, row["engine"])
+        engine = read_engine(context.world.home, row.engine)
     except FleetError:
         return None
     shown = {rule.state for rule in engine.screen}
     return engine if engine.interactive and TROUBLES & shown & untold(engine) else None
 
 
-def _look(context: Context, row: Row, engine: Engine, listing: Listing) -> str:
-    pane = listing.pane_of(row["dispatch"])
+def _look(context: Context, row: LivingAgent, engine: Engine, listing: Listing) -> str:
+    pane = listing.pane_of(row.dispatch)
     text = context.world.tmux.capture(pane, history=False) if pane else None
     state, words = state_of(engine, text or "")
     said = " ".join(words.split())
     if state in TROUBLES and _is_news(context, row, state, said):
         context.commit(_trouble(row, state, said))
-        return f"{row['dispatch']}: {state.replace('_', ' ')}, {said}"
-    if state not in {*TROUBLES, "unknown"} and row["state"] in TROUBLES and row["heartbeat_at"] is None:
+        return f"{row.dispatch}: {state.replace('_', ' ')}, {said}"
+    if state not in {*TROUBLES, "unknown"} and row.state in TROUBLES and row.heartbeat_at is None:
         context.commit(_past(row, over=state in _OVER))
     return ""
 
 
-def _is_news(context: Context, row: Row, state: str, said: str) -> bool:
-    if (row["state"], row["detail"]) != (state, said):
+def _is_news(context: Context, row: LivingAgent, state: str, said: str) -> bool:
+    if (row.state, row.detail) != (state, said):
         return True
-    last = context.store.read(lambda rows: rows.one(q.LAST_SAID, dispatch=row["dispatch"])) or {"at": None}
-    return bool((last["at"] or 0) > row["state_at"] and context.world.clock.now() - last["at"] > _SETTLED)
+    last = context.store.read(lambda rows: q.last_said(rows, dispatch=row.dispatch)) or {"at": None}
+    return bool((last["at"] or 0) > row.state_at and context.world.clock.now() - last["at"] > _SETTLED)
 
 
-def _trouble(row: Row, state: str, said: str) -> Change[Row]:
+def _trouble(row: LivingAgent, state: str, said: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         known = _known(tx, row)
         if known is None:
             return {"seen": False}
         if state == "limit":
-            engine_holds.hold(tx, row["engine"], "limit", said)
-        failed = known["failed_turns"] + 1 if state == "failed_turn" else 0
+            engine_holds.hold(tx, row.engine, "limit", said)
+        failed = known.failed_turns + 1 if state == "failed_turn" else 0
         after = {name: known[name] for name in COLUMNS}
-        tx.run(q.LEARN_AGENT, **{**after, "state": state, "detail": said, "state_at": tx.at, "failed_turns": failed})
+        q.learn_agent(tx, **{**after, "state": state, "detail": said, "state_at": tx.at, "failed_turns": failed})
         tx.note(state=state, detail=said, source="screen")
         return {"seen": True}
 
-    return Change(f"the screen of {row['dispatch']} shows: {state}", work)
+    return Change(f"the screen of {row.dispatch} shows: {state}", work)
 
 
-def _past(row: Row, *, over: bool) -> Change[Row]:
+def _past(row: LivingAgent, *, over: bool) -> Change[Row]:
     """It works again; when its turn went well, so does its engine."""
 
     def work(tx: Tx) -> Row:
         known = _known(tx, row)
         if known is None:
             return {"seen": False}
-        failed = 0 if over else known["failed_turns"]
+        failed = 0 if over else known.failed_turns
         after = {name: known[name] for name in COLUMNS}
-        tx.run(q.LEARN_AGENT, **{**after, "state": None, "detail": None, "state_at": tx.at, "failed_turns": failed})
-        if over and engine_holds.is_over(tx.one(q.HOLD_OF, engine=row["engine"]), tx.at):
-            tx.run(q.LIFT_HOLD, engine=row["engine"])
-            tx.note(lifted=row["engine"])
+        q.learn_agent(tx, **{**after, "state": None, "detail": None, "state_at": tx.at, "failed_turns": failed})
+        if over and engine_holds.is_over(q.hold_of(tx, engine=row.engine), tx.at):
+            q.lift_hold(tx, engine=row.engine)
+            tx.note(lifted=row.engine)
         return {"seen": True}
 
-    return Change(f"the screen of {row['dispatch']} shows no trouble any more", work)
+    return Change(f"the screen of {row.dispatch} shows no trouble any more", work)
 
 
-def _known(tx: Tx, row: Row) -> Row | None:
-    known = tx.one(q.HEARD_AGENT, dispatch=row["dispatch"])
+def _known(tx: Tx, row: LivingAgent) -> LivingAgent | None:
+    known = q.heard_agent(tx, dispatch=row.dispatch)
     if known is not None:
-        tx.about(known["project"], known["slug"])
+        tx.about(known.project, known.slug)
     return known

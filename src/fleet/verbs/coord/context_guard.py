@@ -10,6 +10,7 @@ from fleet.verbs.coord.handoff import hand_off
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
+    from fleet.store.queries import AgentContext
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
 
@@ -22,40 +23,40 @@ REMINDED = "Your context is {full}. Come to a verdict soon."
 
 def guard(context: Context, project: str) -> list[str]:
     """Look at each agent's context. What was done."""
-    rows = context.store.read(lambda snapshot: snapshot.all(q.CONTEXTS, project=project))
-    said = [(row["id"], _guarded(context, row)) for row in rows if is_own(context, row)]
+    rows = context.store.read(lambda snapshot: q.contexts(snapshot, project=project))
+    said = [(row.id, _guarded(context, row)) for row in rows if is_own(context, row)]
     return [f"{ident}: {what}" for ident, what in said if what]
 
 
-def _guarded(context: Context, row: Row) -> str:
+def _guarded(context: Context, row: AgentContext) -> str:
     full = _full(row)
-    forced = row["compacting"] or _over(context, row, "force")
-    if forced and row["kind"] != "reviewer":
-        reason = f"context {full}" if not row["compacting"] else f"it was about to compact ({full})"
-        made = hand_off(context, row["id"], reason=reason, by="fleet")
+    forced = row.compacting or _over(context, row, "force")
+    if forced and row.kind != "reviewer":
+        reason = f"context {full}" if not row.compacting else f"it was about to compact ({full})"
+        made = hand_off(context, row.id, reason=reason, by="fleet")
         return f"handed off: {reason}" if made["changed"] else ""
-    if (forced or _over(context, row, "ask")) and not row["reminded"]:
-        text = (REMINDED if row["kind"] == "reviewer" else ASKED).format(full=full)
+    if (forced or _over(context, row, "ask")) and not row.reminded:
+        text = (REMINDED if row.kind == "reviewer" else ASKED).format(full=full)
         context.commit(_remind(row, context.world.ids.dispatch(), text))
         return f"reminded: context {full}"
     return ""
 
 
-def _over(context: Context, row: Row, what: str) -> bool:
+def _over(context: Context, row: AgentContext, what: str) -> bool:
     percent, tokens = context.setting(f"handoff.{what}_percent"), context.setting(f"handoff.{what}_tokens")
-    return bool((row["context"] or 0) >= percent or (row["tokens"] or 0) >= tokens)
+    return bool((row.context or 0) >= percent or (row.tokens or 0) >= tokens)
 
 
-def _full(row: Row) -> str:
-    percent = f"{row['context']} % full" if row["context"] is not None else "of unknown size"
-    return f"{percent} ({row['tokens']} tokens)" if row["tokens"] else percent
+def _full(row: AgentContext) -> str:
+    percent = f"{row.context} % full" if row.context is not None else "of unknown size"
+    return f"{percent} ({row.tokens} tokens)" if row.tokens else percent
 
 
-def _remind(row: Row, message: str, text: str) -> Change[Row]:
+def _remind(row: AgentContext, message: str, text: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
-        tx.dispatch = row["id"]
-        tx.run(q.ADD_MESSAGE, id=message, dispatch=row["id"], kind="reminder", sender="fleet", text=text, at=tx.at)
+        tx.about(row.project, row.slug)
+        tx.dispatch = row.id
+        q.add_message(tx, id=message, dispatch=row.id, kind="reminder", sender="fleet", text=text, at=tx.at)
         return {"message": message}
 
-    return Change(f"remind {row['id']} of its context", work)
+    return Change(f"remind {row.id} of its context", work)

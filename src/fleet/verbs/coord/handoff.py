@@ -36,6 +36,7 @@ from fleet.verbs.projects import remote_control
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch, Handoff
     from fleet.store.row import Query
     from fleet.store.transaction import Row, Rows, Tx
     from fleet.verbs.context import Context
@@ -48,10 +49,10 @@ def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     _refuse_pointless(context, row)
-    warned = remote_control.mark(context, row["project"]) if row["kind"] == "coord" else []
-    held = context.store.read(lambda rows: rows.one(q.QUEUED_HANDOFF_OF, dispatch=ident))
+    warned = remote_control.mark(context, row.project) if row.kind == "coord" else []
+    held = context.store.read(lambda rows: q.queued_handoff_of(rows, dispatch=ident))
     if held is not None:
-        if held["tries"]:
+        if held.tries:
             context.commit(_step(held, f"hand off {ident} after all", q.RENEW_HANDOFF))
         return document(held) | {"changed": False, "warnings": warned}
     entry = context.world.ids.dispatch()
@@ -61,35 +62,33 @@ def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by
     return document(added["entry"]) | {"changed": added["added"], "warnings": warned}
 
 
-def _refuse_pointless(context: Context, row: Row) -> None:
-    ident, project = row["id"], row["project"]
+def _refuse_pointless(context: Context, row: Dispatch) -> None:
+    ident, project = row.id, row.project
     if not is_unfinished(row):
-        raise Refused(what=f"{ident} has ended already: {row['exec_state']}; `fleet resume {ident}` starts a successor")
-    if row["kind"] == "finisher":
+        raise Refused(what=f"{ident} has ended already: {row.exec_state}; `fleet resume {ident}` starts a successor")
+    if row.kind == "finisher":
         raise Refused(what=f"{ident} is a merge of fleet's own: nothing to hand off")
-    holder = context.store.read(lambda rows: seats.seat(rows, project))["holder"]
-    if row["kind"] == "coord" and holder != ident:
+    holder = context.store.read(lambda rows: seats.seat(rows, project)).holder
+    if row.kind == "coord" and holder != ident:
         raise NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
 
 
-def _queue(row: Row, entry: str, name: str, reason: str, by: str) -> Change[Row]:
+def _queue(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
-        tx.dispatch = row["id"]
-        place = {"project": row["project"], "slug": row["slug"]}
-        tx.run(
-            q.ADD_HANDOFF, id=entry, dispatch=row["id"], **place, reason=reason, document=name, asked_by=by, at=tx.at
-        )
-        kept = tx.one(q.QUEUED_HANDOFF_OF, dispatch=row["id"])
-        tx.note(handoff=kept["id"] if kept else None, reason=reason, document=name)
-        return {"entry": kept, "added": kept is not None and kept["id"] == entry}
+        tx.about(row.project, row.slug)
+        tx.dispatch = row.id
+        place = {"project": row.project, "slug": row.slug}
+        q.add_handoff(tx, id=entry, dispatch=row.id, **place, reason=reason, document=name, asked_by=by, at=tx.at)
+        kept = q.queued_handoff_of(tx, dispatch=row.id)
+        tx.note(handoff=kept.id if kept else None, reason=reason, document=name)
+        return {"entry": kept, "added": kept is not None and kept.id == entry}
 
-    return Change(f"hand off {row['id']}: {reason}", work)
+    return Change(f"hand off {row.id}: {reason}", work)
 
 
 def drain(context: Context, project: str | None = None) -> list[dict[str, Any]]:
     """Carry on each queued entry; never waits for an agent. What became of each."""
-    queued = context.store.read(lambda rows: rows.all(q.QUEUED_HANDOFFS, project=project))
+    queued = context.store.read(lambda rows: q.queued_handoffs(rows, project=project))
     return [_drained(context, entry) for entry in queued]
 
 
@@ -97,59 +96,59 @@ def drained(context: Context, entry: str, *, limit: float) -> dict[str, Any]:
     """The same for one entry, for somebody who waits for it."""
     deadline = context.world.clock.ticks() + limit
     while True:
-        kept = context.store.read(lambda rows: rows.one(q.HANDOFF_BY_ID, id=entry))
+        kept = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
         if kept is None:
             raise Absent(what=f"handoff {entry}")
-        found = _drained(context, kept) if kept["state"] == "queued" else document(kept)
+        found = _drained(context, kept) if kept.state == "queued" else document(kept)
         if found["state"] != "queued" or context.world.clock.ticks() >= deadline:
             return found
         context.world.clock.wait(_LOOK_AGAIN)
 
 
-def _drained(context: Context, entry: Row) -> dict[str, Any]:
+def _drained(context: Context, entry: Handoff) -> dict[str, Any]:
     """One drainer an entry: who comes second leaves it alone; so does every home but the agent's own."""
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=entry["dispatch"]))
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.dispatch))
     if row is not None and not is_own(context, row):
-        return document(entry) | {"deferred": f"{why_foreign(context, row)}; {offer(row['id'])}"}
-    gate = context.world.project_gate(entry["project"], f"handoff-{entry['id']}")
+        return document(entry) | {"deferred": f"{why_foreign(context, row)}; {offer(row.id)}"}
+    gate = context.world.project_gate(entry.project, f"handoff-{entry.id}")
     try:
         gate.take()
     except GateHeld:
         return document(entry) | {"deferred": "somebody is draining it"}
     try:
-        done = _coordinator(context, entry) if entry["slug"] is None else _worker(context, entry)
+        done = _coordinator(context, entry) if entry.slug is None else _worker(context, entry)
     except (NotSeated, StoreReplaced):
         raise
     except (FleetError, OSError) as error:
         done = str(error)
     finally:
         gate.give()
-    if done and done != entry["deferred"]:
-        context.commit(_step(entry, f"put off the handoff of {entry['dispatch']}: {done}", q.DEFER_HANDOFF, why=done))
-    kept = context.store.read(lambda rows: rows.one(q.HANDOFF_BY_ID, id=entry["id"]))
+    if done and done != entry.deferred:
+        context.commit(_step(entry, f"put off the handoff of {entry.dispatch}: {done}", q.DEFER_HANDOFF, why=done))
+    kept = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry.id))
     return document(kept or entry)
 
 
-def _step(entry: Row, told: str, query: Query, **values: str) -> Change[Row]:
+def _step(entry: Handoff, told: str, query: Query, **values: str) -> Change[Row]:
     """One step of an entry that stays queued."""
 
     def work(tx: Tx) -> Row:
-        tx.about(entry["project"], entry["slug"])
-        tx.dispatch = entry["dispatch"]
-        tx.note(handoff=entry["id"], **values)
-        return {"changed": tx.run(query, id=entry["id"], **values) == 1}
+        tx.about(entry.project, entry.slug)
+        tx.dispatch = entry.dispatch
+        tx.note(handoff=entry.id, **values)
+        return {"changed": tx.run(query, id=entry.id, **values) == 1}
 
     return Change(told, work)
 
 
-def _worker(context: Context, entry: Row) -> str:
+def _worker(context: Context, entry: Handoff) -> str:
     """End the old one, then start the new one in its bundle. Says what it waits for; empty when the entry is finished."""
-    row = _journal(context, entry["dispatch"])
+    row = _journal(context, entry.dispatch)
     if row is not None and is_unfinished(row):
         waits = _end_old(context, row, entry)
         if waits:
             return waits
-        row = _journal(context, entry["dispatch"])
+        row = _journal(context, entry.dispatch)
     if row is None or row["blocked_reason"] != HANDED_OFF:
         return _finish(context, entry, "dropped", None)
     successor = context.store.read(lambda rows: _successor(rows, entry, row["kind"]))
@@ -160,12 +159,12 @@ def _worker(context: Context, entry: Row) -> str:
     return f"{dispatch(context, _next(context, entry, row))['id']} is starting"
 
 
-def _next(context: Context, entry: Row, row: Row) -> Wanted:
+def _next(context: Context, entry: Handoff, row: Row) -> Wanted:
     """The successor: as its predecessor was, with what that one left."""
-    written = context.world.files.read(entry["document"]).decode("utf-8", "replace")
+    written = context.world.files.read(entry.document).decode("utf-8", "replace")
     return Wanted(
-        project=entry["project"],
-        slug=entry["slug"],
+        project=entry.project,
+        slug=entry.slug,
         kind=row["kind"],
         engine=row["engine"],
         autonomy=row["autonomy"],
@@ -179,20 +178,20 @@ def _next(context: Context, entry: Row, row: Row) -> Wanted:
 
 def _journal(context: Context, ident: str) -> Row | None:
     """The journal of the old one, in the tables or archived."""
-    return context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or archived(context, ident)
+    return context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
 
 
 def _command(row: Row) -> tuple[str, ...]:
     return tuple(json.loads(row["command"] or "[]"))
 
 
-def _end_old(context: Context, row: Row, entry: Row) -> str:
+def _end_old(context: Context, row: Row, entry: Handoff) -> str:
     """End the old one as far as it can be now. Says what it waits for; empty when it has ended."""
     seen = look(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
     if seen.condition == "dead" and not may_settle(seen) and row["asked_for"] is None:
         # It died while it was to hand over, and cannot be settled at once: when it can, it counts as handed off.
-        ask(context, row, asked_for="handoff", reason=entry["reason"])
+        ask(context, row, asked_for="handoff", reason=entry.reason)
     if isinstance(remedy, Leave):
         return f"{row['id']}: {remedy.why}"
     done = apply(context, row, remedy)
@@ -201,39 +200,39 @@ def _end_old(context: Context, row: Row, entry: Row) -> str:
     return f"{row['id']} is {done.said}" if isinstance(remedy, Press) else done.why
 
 
-def _successor(rows: Rows, entry: Row, kind: str) -> Row | None:
+def _successor(rows: Rows, entry: Handoff, kind: str) -> Dispatch | None:
     """Whoever followed already: a drainer that was killed had got that far."""
-    return rows.one(q.SUCCESSOR_OF, project=entry["project"], predecessor=entry["dispatch"], kind=kind)
+    return q.successor_of(rows, project=entry.project, predecessor=entry.dispatch, kind=kind)
 
 
-def _followed(context: Context, entry: Row, successor: Row) -> str:
+def _followed(context: Context, entry: Handoff, successor: Dispatch) -> str:
     """The entry is finished when its successor works; one that died before it did is no successor."""
-    if successor["launched_at"] is not None:
-        return _finish(context, entry, "done", successor["id"])
+    if successor.launched_at is not None:
+        return _finish(context, entry, "done", successor.id)
     treat(context, successor, "handoff")
-    return f"{successor['id']} is starting"
+    return f"{successor.id} is starting"
 
 
-def _is_left(rows: Rows, entry: Row) -> bool:
+def _is_left(rows: Rows, entry: Handoff) -> bool:
     """Whether the task is where the old one left it, or given back by a successor that could not start."""
-    task = tasks.state(rows, entry["project"], entry["slug"])
-    mine = task["status"] == "in_progress" and task["assignee"] == entry["dispatch"]
-    return bool(mine or task["status"] == "open")
+    task = tasks.state(rows, entry.project, entry.slug)
+    mine = task.status == "in_progress" and task.assignee == entry.dispatch
+    return bool(mine or task.status == "open")
 
 
-def _coordinator(context: Context, entry: Row) -> str:
+def _coordinator(context: Context, entry: Handoff) -> str:
     """A Replace, behind the coord-spawn gate like any other spawn of a coordinator. One that never comes off is given up."""
-    project = entry["project"]
+    project = entry.project
     seat = context.store.read(lambda rows: seats.seat(rows, project))
-    if seat["holder"] != entry["dispatch"]:
-        return _finish(context, entry, "done" if seat["holder"] else "dropped", seat["holder"])
-    if seat["candidate"] is not None and not replace.tend(context, project):
-        return f"{seat['candidate']} has to prove itself"
-    row = _journal(context, entry["dispatch"])
+    if seat.holder != entry.dispatch:
+        return _finish(context, entry, "done" if seat.holder else "dropped", seat.holder)
+    if seat.candidate is not None and not replace.tend(context, project):
+        return f"{seat.candidate} has to prove itself"
+    row = _journal(context, entry.dispatch)
     if row is None:
         return _finish(context, entry, "dropped", None)
-    if entry["tries"] >= context.setting("limits.failed_spawns"):
-        return f"{entry['tries']} new coordinators did not prove themselves; `fleet handoff {row['id']}` tries again"
+    if entry.tries >= context.setting("limits.failed_spawns"):
+        return f"{entry.tries} new coordinators did not prove themselves; `fleet handoff {row['id']}` tries again"
     wanted = Wanted(project=project, slug=None, kind="coord", engine=row["engine"], autonomy=row["autonomy"],
                     model=row["model"], command=_command(row), handoffs=row["handoffs"] + 1)  # fmt: skip
     gate = spawn_gate(context, project)
@@ -245,20 +244,20 @@ def _coordinator(context: Context, entry: Row) -> str:
     return f"{made['id']} has to prove itself"
 
 
-def _finish(context: Context, entry: Row, state: str, successor: str | None) -> str:
+def _finish(context: Context, entry: Handoff, state: str, successor: str | None) -> str:
     def work(tx: Tx) -> Row:
-        tx.about(entry["project"], entry["slug"])
-        tx.dispatch = entry["dispatch"]
-        ended = tx.run(q.END_HANDOFF, id=entry["id"], state=state, successor=successor, at=tx.at)
+        tx.about(entry.project, entry.slug)
+        tx.dispatch = entry.dispatch
+        ended = q.end_handoff(tx, id=entry.id, state=state, successor=successor, at=tx.at)
         tx.note(handoff=state, successor=successor)
         return {"ended": ended == 1}
 
-    context.commit(Change(f"the handoff of {entry['dispatch']} is {state}", work))
-    reclaim(context, entry["dispatch"])  # nothing of it waits for a successor any more
+    context.commit(Change(f"the handoff of {entry.dispatch} is {state}", work))
+    reclaim(context, entry.dispatch)  # nothing of it waits for a successor any more
     return ""
 
 
-def document(entry: Row) -> dict[str, Any]:
+def document(entry: Handoff) -> dict[str, Any]:
     """An entry as programs read it."""
     keep = ("id", "dispatch", "project", "slug", "reason", "document", "asked_by", "state", "deferred", "successor")
-    return {name: entry[name] for name in keep} | {"at": iso(entry["at"]), "done_at": iso_or_none(entry["done_at"])}
+    return {name: entry[name] for name in keep} | {"at": iso(entry.at), "done_at": iso_or_none(entry.done_at)}

@@ -10,6 +10,7 @@ from fleet.model.text.times import iso
 from fleet.store import queries as q
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row, Rows
     from fleet.verbs.context import Context
 
@@ -17,13 +18,13 @@ _LOGGED = 30
 _FILES = 60
 
 
-def compose(context: Context, row: Row, *, reason: str, written: str) -> str:
+def compose(context: Context, row: Dispatch, *, reason: str, written: str) -> str:
     """The whole text. What cannot be learnt is left out; nothing is made up."""
     task = context.store.read(lambda rows: _task(rows, row))
     commits, files = _work(context, row)
     parts = [
         _front(row, reason, iso(context.world.clock.now())),
-        f"# Handoff of {row['slug'] or 'the coordinator of ' + row['project']}\n",
+        f"# Handoff of {row.slug or 'the coordinator of ' + row.project}\n",
         _section("Completed", [*commits, *_said(task["log"])], "Nothing is committed or logged yet."),
         _section("Next steps", [], "Read the task and what is written below; go on from the last commit."),
         _section("Open questions", [each["text"] for each in task["questions"]], "None are recorded."),
@@ -35,11 +36,11 @@ def compose(context: Context, row: Row, *, reason: str, written: str) -> str:
     return "\n".join(parts)
 
 
-def _front(row: Row, reason: str, at: str) -> str:
+def _front(row: Dispatch, reason: str, at: str) -> str:
     facts = {
-        "agent": row["id"],
-        "task": row["slug"] or "",
-        "project": row["project"],
+        "agent": row.id,
+        "task": row.slug or "",
+        "project": row.project,
         "time": at,
         "reason": reason,
     }
@@ -52,12 +53,12 @@ def _section(title: str, lines: list[str], otherwise: str) -> str:
     return f"## {title}\n\n{body}"
 
 
-def _task(rows: Rows, row: Row) -> Row:
-    if row["slug"] is None:
+def _task(rows: Rows, row: Dispatch) -> Row:
+    if row.slug is None:
         return {"log": [], "questions": []}
-    place = {"project": row["project"], "slug": row["slug"]}
-    asked = rows.all(q.QUESTIONS_OF, dispatch=row["id"])
-    return {"log": rows.all(q.TASK_LOG, **place), "questions": asked}
+    place = {"project": row.project, "slug": row.slug}
+    asked = q.questions_of(rows, dispatch=row.id)
+    return {"log": q.task_log(rows, **place), "questions": asked}
 
 
 def _said(log: list[Row]) -> list[str]:
@@ -72,13 +73,13 @@ def _decisions(log: list[Row]) -> list[str]:
     ]
 
 
-def _work(context: Context, row: Row) -> tuple[list[str], list[str]]:
+def _work(context: Context, row: Dispatch) -> tuple[list[str], list[str]]:
     """The commits of the task's branch, and the files that it changes."""
-    if row["slug"] is None or not row["base"]:
+    if row.slug is None or not row.base:
         return [], []
-    repository = context.project(row["project"])["path"]
-    branch = task_ref(row["slug"])
-    commits = [f"commit: {title}" for title in context.world.git.titles(repository, row["base"], branch)]
-    files = context.world.git.changed_files(repository, row["base"], branch)
+    repository = context.project(row.project).path
+    branch = task_ref(row.slug)
+    commits = [f"commit: {title}" for title in context.world.git.titles(repository, row.base, branch)]
+    files = context.world.git.changed_files(repository, row.base, branch)
     more = [f"and {len(files) - _FILES} more"] if len(files) > _FILES else []
     return commits, [*files[:_FILES], *more]

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, clock: Clock, ids: Ids) -> bool:
     """Take the seat, and prepare what the new holder is to read first. False when there was nothing to prove any more."""
     before = store.read(lambda rows: seats.seat(rows, project))
-    if before["candidate"] != ident:
+    if before.candidate != ident:
         return False
-    resume, message = _welcome(store, home, project, before["holder"]), ids.dispatch()
+    resume, message = _welcome(store, home, project, before.holder), ids.dispatch()
 
     def work(tx: Tx) -> Row:
         tx.about(project)
         tx.dispatch = ident
         seated = seats.prove(tx, project, ident, one_time_proof.hashed(nonce))
         if seated:
-            tx.run(q.ADD_MESSAGE, id=message, dispatch=ident, kind="resume", sender="fleet", text=resume, at=tx.at)
+            q.add_message(tx, id=message, dispatch=ident, kind="resume", sender="fleet", text=resume, at=tx.at)
         return {"seated": seated}
 
     # Not as the dispatch that it is: the fence lets nobody act as a coordinator who is not in the seat yet.
@@ -39,13 +39,13 @@ def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, cloc
 
 def _welcome(store: Store, home: str, project: str, old: str | None) -> str:
     """The resume prompt of a new coordinator: how the project stands, and the handoff of its predecessor if there is one."""
-    entry = store.read(lambda rows: rows.one(q.QUEUED_HANDOFF_OF, dispatch=old or ""))
+    entry = store.read(lambda rows: q.queued_handoff_of(rows, dispatch=old or ""))
     stands = store.read(lambda rows: _stands(rows, project))
     head = f"You coordinate {project} now{f', after {old}' if old else ''}. {stands}"
     if entry is None:
         return head
     try:
-        with open(f"{home}/{entry['document']}", encoding="utf-8", errors="replace") as file:
+        with open(f"{home}/{entry.document}", encoding="utf-8", errors="replace") as file:
             left = file.read()
     except OSError:
         return head
@@ -53,10 +53,6 @@ def _welcome(store: Store, home: str, project: str, old: str | None) -> str:
 
 
 def _stands(rows: Rows, project: str) -> str:
-    counts = {
-        row["status"]: row["n"]
-        for row in rows.all(q.PROJECT_COUNTS)
-        if row["project"] == project and not row["archived"]
-    }
+    counts = {row.status: row.n for row in q.project_counts(rows) if row.project == project and not row.archived}
     told = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in sorted(counts.items()))
     return f"Its tasks: {told or 'none'}."

@@ -27,7 +27,7 @@ from fleet.verbs.dispatch.looking import look, look_at_candidate
 from fleet.verbs.projects import remote_control
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Dispatch, Seat
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
 
@@ -48,16 +48,16 @@ def begin(context: Context, wanted: Wanted) -> dict[str, Any]:
     try:
         tend(context, project)
         seat = context.store.read(lambda rows: seats.seat(rows, project))
-        if seat["candidate"] is not None:
-            raise ReplaceInProgress(project=project, candidate=seat["candidate"])
+        if seat.candidate is not None:
+            raise ReplaceInProgress(project=project, candidate=seat.candidate)
         warned = remote_control.mark(context, project)
         limit = wanted.proof or proof_limit(context, wanted)
         try:
-            made = dispatch(context, changed(wanted, predecessor=seat["holder"], proof=limit))
+            made = dispatch(context, changed(wanted, predecessor=seat.holder, proof=limit))
         except (FleetError, OSError):
             tend(context, project)
             raise
-        return made | {"replaces": seat["holder"], "warnings": warned}
+        return made | {"replaces": seat.holder, "warnings": warned}
     finally:
         gate.give()
 
@@ -72,25 +72,25 @@ def await_proof(context: Context, project: str, ident: str) -> dict[str, Any]:
     """Wait for the commit; at the deadline, or when the candidate has died, withdraw it."""
     while True:
         seat = context.store.read(lambda rows: seats.seat(rows, project))
-        if seat["holder"] == ident:
-            return {"epoch": seat["epoch"]}
-        why = "it was withdrawn" if seat["candidate"] != ident else _why_hopeless(context, seat)
-        if why and (seat["candidate"] != ident or withdraw(context, project, ident, why)):
+        if seat.holder == ident:
+            return {"epoch": seat.epoch}
+        why = "it was withdrawn" if seat.candidate != ident else _why_hopeless(context, seat)
+        if why and (seat.candidate != ident or withdraw(context, project, ident, why)):
             seconds = _seconds(context, ident, seat)
             end_withdrawn(context, ident, why)
             raise NotProven(project=project, dispatch=ident, seconds=seconds, why=why)
         context.world.clock.wait(_LOOK_AGAIN)
 
 
-def _seconds(context: Context, ident: str, seat: Row) -> float:
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
-    began = row["created_at"] if row else context.world.clock.now()
-    return ((seat["deadline"] or context.world.clock.now()) - began) / SECOND
+def _seconds(context: Context, ident: str, seat: Seat) -> float:
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+    began = row.created_at if row else context.world.clock.now()
+    return ((seat.deadline or context.world.clock.now()) - began) / SECOND
 
 
 def end_withdrawn(context: Context, ident: str, why: str) -> None:
     """What a withdrawn candidate held is released before whoever withdrew it goes on."""
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and is_unfinished(row):
         with contextlib.suppress(Refused):  # somebody was faster, and it has ended
             end(context, ident, asked_for="kill", reason=f"withdrawn: {why}")
@@ -99,33 +99,33 @@ def end_withdrawn(context: Context, ident: str, why: str) -> None:
 def tend(context: Context, project: str) -> list[str]:
     """Carry on a Replace that somebody left: withdraw what will not prove itself. Says what was done."""
     seat, why = hopeless(context, project)
-    if not why or not withdraw(context, project, seat["candidate"], why):
+    if not why or not withdraw(context, project, seat.candidate, why):
         return []
-    return [f"withdrew the candidate {seat['candidate']}: {why}"]
+    return [f"withdrew the candidate {seat.candidate}: {why}"]
 
 
-def hopeless(context: Context, project: str) -> tuple[Row, str]:
+def hopeless(context: Context, project: str) -> tuple[Seat, str]:
     """The seat, and why its candidate will not prove itself any more; empty while it may, or when there is none."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
-    return seat, _why_hopeless(context, seat) if seat["candidate"] else ""
+    return seat, _why_hopeless(context, seat) if seat.candidate else ""
 
 
-def _why_hopeless(context: Context, seat: Row) -> str:
+def _why_hopeless(context: Context, seat: Seat) -> str:
     remedy = remedy_for("replace", look_at_candidate(context, seat))
     return remedy.why if isinstance(remedy, Withdraw) else ""
 
 
-def unseated(context: Context, project: str) -> list[Row]:
+def unseated(context: Context, project: str) -> list[Dispatch]:
     """Unfinished coordinators that are neither in the seat nor the next for it."""
-    return context.store.read(lambda snapshot: snapshot.all(q.OTHER_COORDINATORS, project=project))
+    return context.store.read(lambda snapshot: q.other_coordinators(snapshot, project=project))
 
 
 def retire(context: Context, project: str) -> list[str]:
     """Coordinators that are not in the seat any more are asked to exit, then killed. Says what was done to each."""
-    return [f"{row['id']}: {_retired(context, row)}" for row in unseated(context, project)]
+    return [f"{row.id}: {_retired(context, row)}" for row in unseated(context, project)]
 
 
-def _retired(context: Context, row: Row) -> str:
+def _retired(context: Context, row: Dispatch) -> str:
     remedy = remedy_for("replace", look(context, row, "replace"))
     if isinstance(remedy, Leave):
         return f"left alone: {remedy.why}"

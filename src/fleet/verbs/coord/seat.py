@@ -23,6 +23,7 @@ from fleet.verbs.homes.ownership import is_own, offer, owner_of, refuse_foreign
 from fleet.verbs.projects import remote_control
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
@@ -63,48 +64,48 @@ def _settle_or_veto(context: Context, project: str) -> bool:
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     holder = holder_of(context, project)
     if holder is None:
-        return seat["holder"] is not None
+        return seat.holder is not None
     remedy = remedy_for("dispatch", look(context, holder, "dispatch"))
     if isinstance(remedy, Leave) and remedy.cause != "ended":
         raise _veto(context, project, holder)
     apply(context, holder, remedy)
-    return holder["process"] is not None
+    return holder.process is not None
 
 
-def _veto(context: Context, project: str, holder: Row) -> CoordinatorLives:
+def _veto(context: Context, project: str, holder: Dispatch) -> CoordinatorLives:
     """A coordinator that lives, or of which nothing can be proven here."""
     own = is_own(context, holder)
-    process = Identity.parse(holder["process"] or holder["spawner"])
+    process = Identity.parse(holder.process or holder.spawner)
     life = context.world.processes.life(process) if own else "unknown"
     far = not own or (life == "unknown" and process is not None and process.host != context.world.host.machine)
-    advice = f"attach to it with `fleet attach {holder['id']}`{' there' if far else ''}"
+    advice = f"attach to it with `fleet attach {holder.id}`{' there' if far else ''}"
     return CoordinatorLives(
         project=project,
         life="starting" if own and not far and is_pending(holder) else life,
-        dispatch=holder["id"],
-        host=holder["host"] if own else owner_of(context, holder),
-        socket=holder["tmux_socket"],
-        advice=f"{advice}; {offer(holder['id'])}" if far else advice,
+        dispatch=holder.id,
+        host=holder.host if own else owner_of(context, holder),
+        socket=holder.tmux_socket,
+        advice=f"{advice}; {offer(holder.id)}" if far else advice,
     )
 
 
-def holder_of(context: Context, project: str) -> Row | None:
+def holder_of(context: Context, project: str) -> Dispatch | None:
     """The journal of the coordinator in the seat, while it is in the tables."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
-    return context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"] or ""))
+    return context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.holder or ""))
 
 
 def stop(context: Context, project: str, reason: str) -> dict[str, Any]:
     """End the coordinator and empty the seat. Only this empties it. Whoever was to be next is withdrawn first."""
     context.project(project)
     _refuse_foreign_seat(context, project)
-    candidate = context.store.read(lambda rows: seats.seat(rows, project))["candidate"]
+    candidate = context.store.read(lambda rows: seats.seat(rows, project)).candidate
     if candidate is not None and withdraw(context, project, candidate, reason):
         end_withdrawn(context, candidate, reason)
     seat = context.store.read(lambda rows: seats.seat(rows, project))
-    if seat["holder"] is None:
+    if seat.holder is None:
         raise NoCoordinator(project=project)
-    ident, row = seat["holder"], holder_of(context, project)
+    ident, row = seat.holder, holder_of(context, project)
     done: dict[str, Any] = {"settled": True}
     if row is not None and is_unfinished(row):
         done = end(context, ident, asked_for="kill", reason=reason)
@@ -116,8 +117,8 @@ def stop(context: Context, project: str, reason: str) -> dict[str, Any]:
 def _refuse_foreign_seat(context: Context, project: str) -> None:
     """Raise OtherHost when the holder or the candidate is an unfinished coordinator of another home."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
-    for ident in filter(None, (seat["holder"], seat["candidate"])):
-        row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
+    for ident in filter(None, (seat.holder, seat.candidate)):
+        row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))  # noqa: B023
         if row is not None and is_unfinished(row):
             refuse_foreign(context, f"coordinator {ident} of {project}", row)
 

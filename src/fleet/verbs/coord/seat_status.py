@@ -19,27 +19,25 @@ def seat_status(context: Context, project: str) -> dict[str, Any]:
     """Who sits in the seat, who is to be next, and what is left of changes that did not come off."""
     context.project(project)
     seat = context.store.read(lambda rows: seats.seat(rows, project))
-    stale = context.store.read(lambda rows: rows.all(q.STALE_NONCES))
+    stale = context.store.read(lambda rows: q.stale_nonces(rows))
     return {
         "project": project,
-        "holder": seat["holder"],
-        "epoch": seat["epoch"],
-        "state": _life(context, seat["holder"]),
-        "candidate": seat["candidate"],
-        "deadline": iso_or_none(seat["deadline"]),
-        "retiring": [
-            row["id"] for row in context.store.read(lambda rows: rows.all(q.OTHER_COORDINATORS, project=project))
-        ],
+        "holder": seat.holder,
+        "epoch": seat.epoch,
+        "state": _life(context, seat.holder),
+        "candidate": seat.candidate,
+        "deadline": iso_or_none(seat.deadline),
+        "retiring": [row.id for row in context.store.read(lambda rows: q.other_coordinators(rows, project=project))],
         "stale_proofs": [
-            {"dispatch": each["dispatch"], "minted_at": iso_or_none(each["minted_at"])}
+            {"dispatch": each.dispatch, "minted_at": iso_or_none(each.minted_at)}
             for each in stale
-            if each["project"] == project
+            if each.project == project
         ],
     }
 
 
 def _life(context: Context, ident: str | None) -> str:
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident or ""))
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident or ""))
     if ident is None:
         return "none"
     if row is None or not is_unfinished(row):
@@ -48,4 +46,4 @@ def _life(context: Context, ident: str | None) -> str:
         from fleet.verbs.dispatch.looking import why_alive
 
         return "starting" if why_alive(context, row, context.world.tmux.listing()) else "dead before it started"
-    return context.world.processes.life(Identity.parse(row["process"] or ""))
+    return context.world.processes.life(Identity.parse(row.process or ""))

@@ -15,6 +15,7 @@ from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.merge.recorded import describe_missing
 
 if TYPE_CHECKING:
+    from fleet.store.queries import WaitingStage
     from fleet.store.transaction import Row
     from fleet.verbs.context import Context
 
@@ -34,10 +35,10 @@ def advance(context: Context, project: str, troubles: list[str]) -> list[str]:
         return []
     said = _merge_next(context, project)
     review = context.setting("review", project)
-    waiting = context.store.read(lambda rows: rows.all(q.WAITING_STAGES, project=project))
+    waiting = context.store.read(lambda rows: q.waiting_stages(rows, project=project))
     due = [*(row for row in waiting if _is_due(row, review)), *_ready(context, project, review)]
     # What is handed off is carried on by the drain, which knows what the successor is to read.
-    handed = {row["slug"] for row in context.store.read(lambda rows: rows.all(q.QUEUED_HANDOFFS, project=project))}
+    handed = {row.slug for row in context.store.read(lambda rows: q.queued_handoffs(rows, project=project))}
     for row in (each for each in due if each["slug"] not in handed):
         try:
             said.append(_start(context, project, row))
@@ -52,21 +53,21 @@ def advance(context: Context, project: str, troubles: list[str]) -> list[str]:
     return said
 
 
-def _is_due(row: Row, review: str | None) -> bool:
+def _is_due(row: WaitingStage, review: str | None) -> bool:
     """A review is an agent's only when the project says so; what was mended too often waits for a person."""
-    if row["stage"] in MENDING:
-        return bool(row["fixes"] < MOST_FIXES)
+    if row.stage in MENDING:
+        return bool(row.fixes < MOST_FIXES)
     return review == "agent"
 
 
 def _ready(context: Context, project: str, review: str | None) -> list[Row]:
     """Open tasks for an agent; one that was opened again at its review is a person's, unless agents review."""
     now = context.world.clock.now()
-    rows = context.store.read(lambda snapshot: snapshot.all(q.READY_TASKS, project=project, now=now, most=_READY))
+    rows = context.store.read(lambda snapshot: q.ready_tasks(snapshot, project=project, now=now, most=_READY))
     return [
         {**row, "status": "open"}
         for row in rows
-        if row["stage"] not in _NOT_OURS or (row["stage"] == "review" and review == "agent")
+        if row.stage not in _NOT_OURS or (row.stage == "review" and review == "agent")
     ]
 
 
@@ -87,10 +88,10 @@ def _left_by(row: Row) -> str | None:
 
 def _merge_next(context: Context, project: str) -> list[str]:
     """Merging may take as long as the verify command does: a process of its own does it, one at a time."""
-    rows = context.store.read(lambda snapshot: snapshot.all(q.MERGEABLE_TASKS, project=project))
-    ripe = [row["slug"] for row in rows if row["status"] != "done"]
-    at_work = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
-    busy = any(row["kind"] == "finisher" for row in at_work)
+    rows = context.store.read(lambda snapshot: q.mergeable_tasks(snapshot, project=project))
+    ripe = [row.slug for row in rows if row.status != "done"]
+    at_work = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
+    busy = any(row.kind == "finisher" for row in at_work)
     if not ripe or busy or context.setting("merge", project) == "pr":
         return []
     context.world.start_fleet("merge", ripe[0], "-p", project)

@@ -17,7 +17,7 @@ from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.merge.merge import carry_on
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Dispatch
     from fleet.verbs.context import Context
     from fleet.world.process.census import Census
     from fleet.world.tmux import Listing
@@ -32,9 +32,9 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
 
     One that cannot be tended does not keep the others from it.
     """
-    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
+    rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     listing, census = context.world.tmux.listing(), context.world.processes.census() if rows else None
-    mine = [row for row in rows if row["kind"] != "coord" and is_own(context, row)]
+    mine = [row for row in rows if row.kind != "coord" and is_own(context, row)]
     said = []
     for row in mine:
         try:
@@ -43,20 +43,20 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
             raise
         except (FleetError, OSError) as error:
             said_so = error.spoken if isinstance(error, WorktreeBusy) else error
-            troubles.append(f"{row['id']} of {row['slug']}: {said_so}")
+            troubles.append(f"{row.id} of {row.slug}: {said_so}")
             continue
-        said += [f"{row['id']} ({row['kind']} of {row['slug']}): {what}"] if what else []
+        said += [f"{row.id} ({row.kind} of {row.slug}): {what}"] if what else []
     return said
 
 
-def _tend(context: Context, row: Row, listing: Listing, census: Census | None) -> str:
+def _tend(context: Context, row: Dispatch, listing: Listing, census: Census | None) -> str:
     """What was done about one dispatch; empty when nothing was, or when it is given time."""
     seen = look(context, row, "tick", listing=listing, census=census)
     if seen.condition == "alive":
         remaining.record(context, row, census, lasting=_LASTING)
     done = apply(context, row, remedy_for("tick", seen))
     if done.strangers:
-        raise WorktreeBusy(project=row["project"], slug=row["slug"], who=done.strangers, way=done.way)
+        raise WorktreeBusy(project=row.project, slug=row.slug, who=done.strangers, way=done.way)
     if done.ended:
         carry_on(context, row)  # a finisher's merge, from what git says
     return done.said if done.ended or done.said == "asked to exit" or done.said.startswith("still there") else ""

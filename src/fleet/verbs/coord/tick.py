@@ -53,8 +53,8 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
     if nonce:
         _take_seat(context, project, ident, nonce)
     seat = context.store.read(lambda rows: seats.seat(rows, project))
-    if seat["holder"] != ident:
-        raise NotSeated(project=project, dispatch=ident, holder=seat["holder"] or "nobody")
+    if seat.holder != ident:
+        raise NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
     gate = context.world.project_gate(project, "coordinator")
     try:
         gate.take()
@@ -64,16 +64,16 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
         told = _work(context, project)
     finally:
         gate.give()
-    return {"project": project, "holder": ident, "epoch": seat["epoch"], "done": told.done, "troubles": told.troubles}
+    return {"project": project, "holder": ident, "epoch": seat.epoch, "done": told.done, "troubles": told.troubles}
 
 
 def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
     """Present the proof, once. A coordinator whose own process is gone proves nothing: what it left behind may still be ticking."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
-    if seat["candidate"] != ident:
+    if seat.candidate != ident:
         return
-    if context.world.processes.life(Identity.parse(context.dispatch(ident)["process"] or "")) != "alive":
-        raise NotSeated(project=project, dispatch=ident, holder=seat["holder"] or "nobody")
+    if context.world.processes.life(Identity.parse(context.dispatch(ident).process or "")) != "alive":
+        raise NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
     world = context.world
     prove(context.store, world.home, project=project, ident=ident, nonce=nonce, clock=world.clock, ids=world.ids)
 

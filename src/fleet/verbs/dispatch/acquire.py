@@ -115,10 +115,10 @@ def release(context: Context, claim: Claim) -> Left:
         if context.world.clock.ticks() >= until:
             return f"{claim}: somebody else is releasing it"
         context.world.clock.wait(_LOOK_AGAIN)
-        row = context.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=claim.id))  # noqa: B023 - read at once
-        if row is None or row["dispatch"] != claim.dispatch:
+        row = context.store.read(lambda rows: q.claim_by_id(rows, id=claim.id))  # noqa: B023 - read at once
+        if row is None or row.dispatch != claim.dispatch:
             return ""  # it is gone, or somebody else's by now
-        claim = replace(Claim.of(row), data=claim.data | json.loads(row["data"]))
+        claim = replace(Claim.of(row), data=claim.data | json.loads(row.data))
 
 
 def _released(context: Context, claim: Claim) -> Left | None:
@@ -159,8 +159,8 @@ def _undo_half_made(context: Context, claim: Claim) -> Left | None:
     except BlockingIOError:
         return None
     try:
-        row = context.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=claim.id))
-        if row is None or row["state"] != "failed_alloc":
+        row = context.store.read(lambda rows: q.claim_by_id(rows, id=claim.id))
+        if row is None or row.state != "failed_alloc":
             return ""  # somebody was faster, and the name may be another's by now
         KINDS[claim.kind].release(claim, context.world, handle)
         context.world.forget_effect_lock(claim.id)
@@ -227,8 +227,8 @@ def _let_go(context: Context, claim: Claim) -> Change[Row]:
 
     def work(tx: Tx) -> Row:
         _about(tx, claim)
-        moved = tx.run(
-            q.LET_GO_CLAIM,
+        moved = q.let_go_claim(
+            tx,
             id=claim.id,
             **stepped,
             was=claim.actor,
@@ -248,7 +248,7 @@ def _failed(claim: Claim) -> Change[Row]:
         recent = claim.failed_at is not None and tx.at - claim.failed_at < HOUR
         stuck = recent and claim.failures + 1 >= TRIES
         stepped = change(life.STEPS, claim.state, "stuck" if stuck else "not_gone")
-        moved = tx.run(q.FAIL_RELEASE, id=claim.id, **stepped, at=tx.at)
+        moved = q.fail_release(tx, id=claim.id, **stepped, at=tx.at)
         tx.note(claim=str(claim), now=stepped["after"], failures=claim.failures + 1)
         return {"moved": moved}
 

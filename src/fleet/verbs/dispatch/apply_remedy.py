@@ -16,6 +16,7 @@ from fleet.verbs.dispatch.settle import settle
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.remedies import Asker, Remedy, Seen
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
@@ -33,21 +34,23 @@ class Applied:
     left: list[str] = field(default_factory=list)
 
 
-def apply(context: Context, row: Row, remedy: Remedy, *, wait: bool = False, listing: Listing | None = None) -> Applied:
+def apply(
+    context: Context, row: Dispatch, remedy: Remedy, *, wait: bool = False, listing: Listing | None = None
+) -> Applied:
     """Apply the remedy. Wait: stay until an agent that is pressed has exited or is killed, instead of coming back later."""
     match remedy:
         case Settle():
-            return _applied(settle(context, row["id"], listing=listing))
+            return _applied(settle(context, row.id, listing=listing))
         case KillRest():
             kill_processes(context, row)
-            return _applied(settle(context, row["id"]))
+            return _applied(settle(context, row.id))
         case Press():
             if wait:
-                return _applied(end(context, row["id"], asked_for=remedy.asked_for, reason=remedy.reason))
+                return _applied(end(context, row.id, asked_for=remedy.asked_for, reason=remedy.reason))
             said = press(context, row, remedy)
             return Applied(ended=said == "ended", said=said, why=said)
         case Withdraw():
-            gone = withdraw(context, row["project"], row["id"], remedy.why)
+            gone = withdraw(context, row.project, row.id, remedy.why)
             return Applied(ended=False, said="withdrawn" if gone else "it was faster")
         case Leave():
             return Applied(ended=False, said="left alone", why=remedy.why, strangers=remedy.strangers, way=remedy.way)
@@ -67,15 +70,15 @@ def _applied(done: dict[str, Any]) -> Applied:
     )
 
 
-def treat(context: Context, row: Row, asker: Asker, seen: Seen | None = None) -> Applied:
+def treat(context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None) -> Applied:
     """Look, decide, and apply what this asker may apply."""
     return apply(context, row, remedy_for(asker, seen or look(context, row, asker)))
 
 
 def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:
     """Settle an agent of the task that ended without anybody noticing. Strangers in its worktree: WorktreeBusy."""
-    attempt = context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
-    if attempt is not None and attempt["id"] != speaker:
+    attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
+    if attempt is not None and attempt.id != speaker:
         done = treat(context, attempt, "dispatch")
         if done.strangers:
             raise WorktreeBusy(project=project, slug=slug, who=done.strangers, way=done.way)

@@ -86,7 +86,7 @@ def start(context: Context, wanted: Wanted) -> dict[str, Any]:
 
 def _is_in_flight(context: Context, ident: str) -> bool:
     """Whether its session was made all the same, and its agent is at work: a tmux that answers late has done what it was told."""
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     return row is not None and is_in_flight(row)
 
 
@@ -119,7 +119,7 @@ def _planned(context: Context, wanted: Wanted, order: Order, journal: dict[str, 
 
 def _has_live_attempt(context: Context, order: Order) -> bool:
     place = {"project": order.project, "slug": order.slug}
-    return context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place)) is not None
+    return context.store.read(lambda rows: q.unfinished_of_task(rows, **place)) is not None
 
 
 def _own_kinds(context: Context, order: Order) -> tuple[str, ...]:
@@ -213,7 +213,7 @@ def _restore(context: Context, claim: Claim) -> None:
 def _claim_task(tx: Tx, order: Order, limits: dict[str, int], journal: dict[str, Any]) -> None:
     if order.slug is None:
         return
-    count = tx.one(q.COUNT_UNFINISHED, project=order.project) or {"everywhere": 0, "here": 0}
+    count = q.count_unfinished(tx, project=order.project) or {"everywhere": 0, "here": 0}
     for now, name, what in (
         (count["everywhere"], "agents", "agents at work"),
         (count["here"], "project_agents", f"agents at work in {order.project}"),
@@ -222,10 +222,10 @@ def _claim_task(tx: Tx, order: Order, limits: dict[str, int], journal: dict[str,
             raise LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
     place = {"project": order.project, "slug": order.slug, "id": order.dispatch, "at": tx.at}
     stage, predecessor = STAGE_OF[order.kind], journal["predecessor"]
-    if journal["resumes"] and tx.run(q.RESUME_TASK, **place, after=target(STEPS, "resume"), predecessor=predecessor):
+    if journal["resumes"] and q.resume_task(tx, **place, after=target(STEPS, "resume"), predecessor=predecessor):
         return
-    if tx.run(q.ASSIGN_TASK, **place, after=target(STEPS, "claim")) or tx.run(
-        q.ASSIGN_STAGE,
+    if q.assign_task(tx, **place, after=target(STEPS, "claim")) or q.assign_stage(
+        tx,
         **place,
         after=target(STEPS, "go_on"),
         stage=stage,
@@ -234,23 +234,23 @@ def _claim_task(tx: Tx, order: Order, limits: dict[str, int], journal: dict[str,
     ):
         return
     was = tasks.state(tx, order.project, order.slug)
-    if was["status"] == "in_progress":
+    if was.status == "in_progress":
         raise TaskHeld(
             project=order.project,
             slug=order.slug,
-            holder=was["assignee"],
-            since=times.iso_or_none(was["started_at"]) or "an unknown time",
+            holder=was.assignee,
+            since=times.iso_or_none(was.started_at) or "an unknown time",
         )
     fence.step(order.project, order.slug, was, "claim")
     raise NotReady(project=order.project, slug=order.slug, why=fence.why_not_ready(was, now=tx.at))
 
 
 def _write_journal(tx: Tx, context: Context, order: Order, journal: dict[str, Any]) -> None:
-    if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
+    if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
         raise Contested(what=f"the id {order.dispatch} was given out before; try again")
     note_home(tx, context.world)
-    written = tx.run(
-        q.ADD_DISPATCH,
+    written = q.add_dispatch(
+        tx,
         id=order.dispatch,
         kind=order.kind,
         project=order.project,
@@ -265,16 +265,16 @@ def _write_journal(tx: Tx, context: Context, order: Order, journal: dict[str, An
         **{name: value for name, value in journal.items() if name not in {"resumes", "conversation", "handoffs"}},
     )
     if not written:
-        held = tx.one(q.UNFINISHED_OF_TASK, project=order.project, slug=order.slug) or {"id": "someone"}
+        held = q.unfinished_of_task(tx, project=order.project, slug=order.slug) or {"id": "someone"}
         raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
     agent = {"engine": journal["engine"], "session": f"fleet-{order.dispatch}", "conversation": journal["conversation"]}
-    tx.run(q.ADD_AGENT, id=order.dispatch, **agent, at=tx.at)
+    q.add_agent(tx, id=order.dispatch, **agent, at=tx.at)
     if order.slug is not None and (journal["resumes"] or journal["handoffs"]):
-        tx.run(q.INHERIT_MESSAGES, dispatch=order.dispatch, predecessor=journal["predecessor"])
+        q.inherit_messages(tx, dispatch=order.dispatch, predecessor=journal["predecessor"])
     if journal["resumes"]:
-        tx.run(q.SET_RESUMES, id=order.dispatch, resumes=journal["resumes"])
+        q.set_resumes(tx, id=order.dispatch, resumes=journal["resumes"])
     if journal["handoffs"]:
-        tx.run(q.COUNT_HANDOFFS, id=order.dispatch, handoffs=journal["handoffs"])
+        q.count_handoffs(tx, id=order.dispatch, handoffs=journal["handoffs"])
 
 
 def _adopt(

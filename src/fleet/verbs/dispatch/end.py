@@ -20,6 +20,7 @@ from fleet.verbs.homes.ownership import refuse_foreign
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.remedies import Press
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
 
@@ -33,7 +34,7 @@ def end(context: Context, ident: str, *, asked_for: str, reason: str) -> dict[st
     """Ask, wait, kill, settle. The asking is written down first, so that an exit after it is evidence of nothing."""
     row = _journal(context, ident)
     if not is_unfinished(row):
-        raise Refused(what=f"{ident} has ended already: {row['exec_state']}")
+        raise Refused(what=f"{ident} has ended already: {row.exec_state}")
     refuse_foreign(context, f"dispatch {ident}", row)
     ask(context, row, asked_for=asked_for, reason=reason)
     row = _journal(context, ident)  # it may have been launched meanwhile
@@ -46,7 +47,7 @@ def end(context: Context, ident: str, *, asked_for: str, reason: str) -> dict[st
     return done
 
 
-def _journal(context: Context, ident: str) -> Row:
+def _journal(context: Context, ident: str) -> Dispatch:
     """In the tables, or in the archive: what has ended long ago has ended, and is not unknown."""
     try:
         return context.dispatch(ident)
@@ -57,45 +58,45 @@ def _journal(context: Context, ident: str) -> Row:
         return journal
 
 
-def press(context: Context, row: Row, remedy: Press) -> str:
+def press(context: Context, row: Dispatch, remedy: Press) -> str:
     """One stage of the same, for whoever comes back: ask, give time, or kill. Never waits for the agent. Says what came of it."""
     remaining.record(context, row)
     match remedy.stage:
         case "ask":
             ask(context, row, asked_for=remedy.asked_for, reason=remedy.reason)
-            process = Identity.parse(row["process"] or "")
+            process = Identity.parse(row.process or "")
             if process is not None:
                 context.world.processes.signal(process, _exit_signal(context, row))
             return "asked to exit"
         case "wait":
-            done = settle(context, row["id"], why=remedy.reason)
+            done = settle(context, row.id, why=remedy.reason)
             return "ended" if done["settled"] else "given time to exit"
         case "kill":
             kill_processes(context, row)
-            done = settle(context, row["id"], why=remedy.reason)
+            done = settle(context, row.id, why=remedy.reason)
             return "ended" if done["settled"] else f"still there: {done['why']}"
         case _:
             assert_never(remedy.stage)
 
 
-def ask(context: Context, row: Row, *, asked_for: str, reason: str) -> None:
+def ask(context: Context, row: Dispatch, *, asked_for: str, reason: str) -> None:
     """Write down what an agent is asked to exit for. Nothing is sent to it."""
     context.commit(_ask(row, asked_for, reason))
 
 
-def _ask(row: Row, asked_for: str, reason: str) -> Change[Row]:
+def _ask(row: Dispatch, asked_for: str, reason: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
-        tx.dispatch = row["id"]
-        asked = tx.run(q.ASK_DISPATCH, id=row["id"], asked_for=asked_for, reason=reason, at=tx.at)
+        tx.about(row.project, row.slug)
+        tx.dispatch = row.id
+        asked = q.ask_dispatch(tx, id=row.id, asked_for=asked_for, reason=reason, at=tx.at)
         tx.note(asked_for=asked_for, reason=reason)
         return {"asked": asked == 1}
 
-    return Change(f"ask {row['id']} to exit ({asked_for}: {reason})", work)
+    return Change(f"ask {row.id} to exit ({asked_for}: {reason})", work)
 
 
-def _end_processes(context: Context, row: Row) -> None:
-    process = Identity.parse(row["process"] or "")
+def _end_processes(context: Context, row: Dispatch) -> None:
+    process = Identity.parse(row.process or "")
     processes = context.world.processes
     remaining.record(context, row)
     if process is not None and processes.life(process) == "alive":
@@ -105,7 +106,7 @@ def _end_processes(context: Context, row: Row) -> None:
     kill_processes(context, row)
 
 
-def kill_processes(context: Context, row: Row) -> list[int]:
+def kill_processes(context: Context, row: Dispatch) -> list[int]:
     """Kill whoever is proven to be left of a dispatch, deepest first. The pids of those that would not die."""
     row = _recorded(context, row)
     processes, doomed = context.world.processes, list[Identity]()
@@ -119,14 +120,14 @@ def kill_processes(context: Context, row: Row) -> list[int]:
     return [who.pid for who in left]
 
 
-def _recorded(context: Context, row: Row) -> Row:
+def _recorded(context: Context, row: Dispatch) -> Row:
     """The journal, with the descendants of an agent that is still alive: when it is dead, they are nobody's children."""
     remaining.record(context, row)
-    return context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=row["id"])) or row
+    return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
 
 
-def _exit_signal(context: Context, row: Row) -> int:
+def _exit_signal(context: Context, row: Dispatch) -> int:
     try:
-        return signal.Signals[read_engine(context.world.home, row["engine"] or "shell").exit_signal]
+        return signal.Signals[read_engine(context.world.home, row.engine or "shell").exit_signal]
     except FleetError:
         return signal.SIGTERM

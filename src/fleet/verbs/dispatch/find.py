@@ -14,7 +14,8 @@ from fleet.store import queries as q
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Rows
+    from fleet.store.queries import DispatchHead
+    from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
 
 SHORTEST_PREFIX = 2
@@ -24,32 +25,32 @@ _JOURNAL = re.compile(r"[0-9a-f]{8}-\d+\.json")
 def find(rows: Rows, given: str, project: str | None = None, *, here: str | None = None) -> str:
     """The id of the dispatch that is meant; a slug is first of all the current project's. Several: they are listed."""
     if given == "@last":
-        row = rows.one(q.NEWEST_DISPATCH)
+        row = q.newest_dispatch(rows)
         if row is None:
             raise NoSuchDispatch(dispatch=given)
-        return str(row["id"])
+        return str(row.id)
     prefix = f"{given}%" if len(given) >= SHORTEST_PREFIX and set(given) <= set("0123456789abcdef") else "-"
-    found = [row for row in rows.all(q.DISPATCHES_LIKE, prefix=prefix, slug=given) if project in {None, row["project"]}]
-    exact = [row for row in found if row["id"] == given]
+    found = [row for row in q.dispatches_like(rows, prefix=prefix, slug=given) if project in {None, row.project}]
+    exact = [row for row in found if row.id == given]
     if exact:
         return given
-    found = [row for row in found if row["slug"] == given] or found  # a slug that looks like the beginning of an id
-    if found and found[0]["slug"] != given and rows.one(q.TASK_CALLED, slug=given) is not None:
+    found = [row for row in found if row.slug == given] or found  # a slug that looks like the beginning of an id
+    if found and found[0].slug != given and q.task_called(rows, slug=given) is not None:
         raise NoSuchDispatch(dispatch=given)
-    found = [row for row in found if row["slug"] == given and row["project"] == here] or found
+    found = [row for row in found if row.slug == given and row.project == here] or found
     unfinished = [row for row in found if is_unfinished(row)]
     chosen = unfinished or _newest_of_one_task(found)
     if not chosen:
         raise NoSuchDispatch(dispatch=given)
     if len(chosen) > 1:
-        said = ", ".join(f"{row['id']} ({row['kind']} of {row['project']}/{row['slug']})" for row in chosen)
+        said = ", ".join(f"{row.id} ({row.kind} of {row.project}/{row.slug})" for row in chosen)
         raise Ambiguous(given=given, candidates=said)
-    return str(chosen[0]["id"])
+    return str(chosen[0].id)
 
 
-def _newest_of_one_task(found: list[Row]) -> list[Row]:
+def _newest_of_one_task(found: list[DispatchHead]) -> list[DispatchHead]:
     """Ended dispatches of one task are told apart by age: the newest is meant."""
-    tasks = {(row["project"], row["slug"]) for row in found}
+    tasks = {(row.project, row.slug) for row in found}
     return found[:1] if len(tasks) == 1 else found
 
 

@@ -35,6 +35,7 @@ from fleet.world.git.ignored import digest
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
     from fleet.world.funnel import Funnel
@@ -77,127 +78,125 @@ def launch(context: Context, ident: str) -> Launched:
     joined = _join_cgroup(context, row, me)
     taken = context.commit(_take_off(row, me, hashed(nonce), joined))
     if not taken["launched"]:
-        now = context.dispatch(ident)["exec_state"]
+        now = context.dispatch(ident).exec_state
         raise Superseded(
-            who=f"session fleet-{ident}", project=row["project"], slug=row["slug"] or "", now=f"its dispatch is {now}"
+            who=f"session fleet-{ident}", project=row.project, slug=row.slug or "", now=f"its dispatch is {now}"
         )
-    repository = context.project(row["project"])["path"]
-    cwd = f"{context.world.home}/{paths.worktree(row['project'], row['slug'])}" if row["slug"] else repository
-    if row["slug"]:
+    repository = context.project(row.project).path
+    cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
+    if row.slug:
         _set_up(context, row, repository, cwd)
     made = replace(_words(context, row, prompt_file, cwd), lease=context.world.rooms.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if taken["candidate"] else made
 
 
-def _refuse_other_server(context: Context, row: Row) -> None:
+def _refuse_other_server(context: Context, row: Dispatch) -> None:
     """No agent starts on a server that stands in the place of a living one: of its session neither could say that it is gone."""
     socket, _, place = os.environ.get("TMUX", "").partition(",")
     pid = place.partition(",")[0]
-    meant = Identity.parse(row["server"] or "")
+    meant = Identity.parse(row.server or "")
     if socket != context.world.tmux.socket or not pid.isdigit() or meant is None or meant.pid == int(pid):
         return
     if context.world.processes.life(meant) != "dead":
         why = f"its server, process {meant.pid}, lives, and process {pid} has taken its socket"
-        raise TmuxRefused(what=f"start the agent of {row['id']}", why=why)
+        raise TmuxRefused(what=f"start the agent of {row.id}", why=why)
 
 
-def _join_cgroup(context: Context, row: Row, me: str) -> dict[str, dict[str, str]]:
+def _join_cgroup(context: Context, row: Dispatch, me: str) -> dict[str, dict[str, str]]:
     """Join the control group before anything is started here: whoever descends from this process is in it.
 
     Returns what is to be recorded of each claim whose group this process is in, as the kernel says.
     """
     if not is_pending(row):
         return {}
-    held = context.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
-    groups = [each for each in held if each["kind"] == "cgroup" and each["state"] in {"allocating", "live"}]
-    views = {each["id"]: context.world.cgroups.join(each["name"]) for each in groups}
+    held = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=row.id))
+    groups = [each for each in held if each.kind == "cgroup" and each.state in {"allocating", "live"}]
+    views = {each.id: context.world.cgroups.join(each.name) for each in groups}
     return {claim: {"joined": me, "view": view} for claim, view in views.items() if view}
 
 
 def _inbox(context: Context, ident: str) -> str:
     """The file with its prompt: its own, or the one that its predecessor handed over."""
-    rows = context.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
-    held = [row["name"] for row in rows if row["kind"] == "coord_prompt_inbox" and row["state"] == "live"]
+    rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
+    held = [row.name for row in rows if row.kind == "coord_prompt_inbox" and row.state == "live"]
     return held[-1] if held else paths.prompt(ident)
 
 
-def _take_off(row: Row, me: str, proof: str, joined: dict[str, dict[str, str]]) -> Change[Row]:
+def _take_off(row: Dispatch, me: str, proof: str, joined: dict[str, dict[str, str]]) -> Change[Row]:
     """In flight, once. A coordinator that is to follow another gets a proof that it alone has."""
 
     def work(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
-        tx.dispatch = row["id"]
-        launched = tx.run(
-            q.LAUNCH_DISPATCH, id=row["id"], process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched")
-        )
+        tx.about(row.project, row.slug)
+        tx.dispatch = row.id
+        launched = q.launch_dispatch(tx, id=row.id, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
         if launched:
             _note_made(tx, row)
-        for each in tx.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]):
+        for each in q.claims_of_dispatch(tx, dispatch=row.id):
             claim = Claim.of(each)
             learnt = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
             if learnt and launched:
-                tx.run(q.SET_CLAIM_DATA, id=claim.id, data=jsontext.dumps({**claim.data, **learnt}), at=tx.at)
-        candidate = bool(launched) and seats.seat(tx, row["project"])["candidate"] == row["id"]
+                q.set_claim_data(tx, id=claim.id, data=jsontext.dumps({**claim.data, **learnt}), at=tx.at)
+        candidate = bool(launched) and seats.seat(tx, row.project).candidate == row.id
         if candidate:
-            tx.run(q.ADD_NONCE, dispatch=row["id"], project=row["project"], hash=proof, at=tx.at)
+            q.add_nonce(tx, dispatch=row.id, project=row.project, hash=proof, at=tx.at)
         tx.note(process=me)
         return {"launched": launched == 1, "candidate": candidate}
 
-    return Change(f"launch {row['id']}", work)
+    return Change(f"launch {row.id}", work)
 
 
-def _note_made(tx: Tx, row: Row) -> None:
+def _note_made(tx: Tx, row: Dispatch) -> None:
     """Its dispatcher may be killed before it writes down what it has made; then an agent would work in what is said to be unmade."""
-    place = {"project": row["project"], "slug": row["slug"] or ""}
-    tx.run(q.NOTE_MADE, dispatch=row["id"], **place, after=target(life.STEPS, "made"), at=tx.at)
+    place = {"project": row.project, "slug": row.slug or ""}
+    q.note_made(tx, dispatch=row.id, **place, after=target(life.STEPS, "made"), at=tx.at)
 
 
-def _words(context: Context, row: Row, prompt_file: str, cwd: str) -> Launched:
-    engine = read_engine(context.world.home, row["engine"])
-    given = tuple(json.loads(row["command"] or "[]"))
+def _words(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launched:
+    engine = read_engine(context.world.home, row.engine)
+    given = tuple(json.loads(row.command or "[]"))
     program = readiness.program_of(engine, given)
     # Once more, in the environment that the agent really gets: that of the tmux server.
-    readiness.check(engine, autonomy=row["autonomy"], repository=context.project(row["project"])["path"])
+    readiness.check(engine, autonomy=row.autonomy, repository=context.project(row.project).path)
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
-    hooks, told = inject_hooks.inject(context, engine, row["autonomy"])
+    hooks, told = inject_hooks.inject(context, engine, row.autonomy)
     filling = command.Filling(
         program=program,
         prompt=text,
         prompt_file=prompt_file,
-        autonomy=row["autonomy"],
-        model=row["model"],
+        autonomy=row.autonomy,
+        model=row.model,
         command=given,
-        conversation=conversation.known(context, row["id"]) or "",
+        conversation=conversation.known(context, row.id) or "",
         remote=_is_remote(context, row),
         hooks=hooks,
         fleet_home=context.world.home,
-        git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row["autonomy"]) else (),
+        git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row.autonomy) else (),
     )
     author = committer(context.world.git, cwd) if engine.committer else {}
     env = command.environment(engine, os.environ, {**_told(context, row, prompt_file), **told, **author})
-    goes_on = row["resumes"] == "conversation"
+    goes_on = row.resumes == "conversation"
     return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
 
 
-def _told(context: Context, row: Row, prompt_file: str) -> dict[str, str]:
+def _told(context: Context, row: Dispatch, prompt_file: str) -> dict[str, str]:
     """What its environment says about an agent: who it is, for whom it works, and where fleet is."""
     return {
         "FLEET_HOME": context.world.home,
-        "FLEET_PROJECT": row["project"],
-        "FLEET_DISPATCH_ID": row["id"],
-        "FLEET_KIND": row["kind"],
+        "FLEET_PROJECT": row.project,
+        "FLEET_DISPATCH_ID": row.id,
+        "FLEET_KIND": row.kind,
         "FLEET_PROMPT_FILE": prompt_file,
         "PATH": f"{_bin(context)}:{os.environ.get('PATH', os.defpath)}",
-        **({"FLEET_TASK": row["slug"]} if row["slug"] else {}),
-        **({"FLEET_PREDECESSOR": row["predecessor"]} if row["predecessor"] else {}),
+        **({"FLEET_TASK": row.slug} if row.slug else {}),
+        **({"FLEET_PREDECESSOR": row.predecessor} if row.predecessor else {}),
     }
 
 
-def _is_remote(context: Context, row: Row) -> bool:
+def _is_remote(context: Context, row: Dispatch) -> bool:
     """Only a coordinator can be remote-controlled, and only when the project's marker says so."""
-    said = context.store.read(lambda rows: rows.one(q.REMOTE_CONTROL_OF, project=row["project"])) or {}
-    return bool(row["kind"] == "coord" and said.get("remote_control") == "up")
+    said = context.store.read(lambda rows: q.remote_control_of(rows, project=row.project)) or {}
+    return bool(row.kind == "coord" and said.get("remote_control") == "up")
 
 
 def _bin(context: Context) -> str:
@@ -214,7 +213,7 @@ def _bin(context: Context) -> str:
     return folder
 
 
-def _set_up(context: Context, row: Row, repository: str, cwd: str) -> None:
+def _set_up(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
     """Comfort, and why there is none: else all that is known of the agent would be that it has exited."""
     try:
         _comfort(context, row, repository, cwd)
@@ -222,20 +221,18 @@ def _set_up(context: Context, row: Row, repository: str, cwd: str) -> None:
         why = str(error)
 
         def work(tx: Tx) -> Row:
-            tx.about(row["project"], row["slug"])
-            tx.dispatch = row["id"]
+            tx.about(row.project, row.slug)
+            tx.dispatch = row.id
             tx.note(report="failed", reason=why)
-            return {
-                "reported": tx.run(q.REPORT_DISPATCH, id=row["id"], report="failed", reason=why, work=None, at=tx.at)
-            }
+            return {"reported": q.report_dispatch(tx, id=row.id, report="failed", reason=why, work=None, at=tx.at)}
 
-        context.commit(Change(f"{row['id']} could not be set up", work))
+        context.commit(Change(f"{row.id} could not be set up", work))
         raise
 
 
-def _comfort(context: Context, row: Row, repository: str, cwd: str) -> None:
+def _comfort(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
     """Once in a worktree's life: copy the files that .worktreeinclude names, and run the project's setup command."""
-    marker = paths.setup_mark(row["project"], row["slug"])
+    marker = paths.setup_mark(row.project, row.slug)
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
     names = [name for name in included(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
@@ -253,11 +250,11 @@ def _copy(source: str, target: str) -> None:
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _note_copies(context: Context, row: Row, repository: str, names: list[str]) -> None:
+def _note_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:
     """Write down what is about to be copied: a copy that nobody changes is reproducible, and goes with its worktree."""
     if not names:
         return
-    path = paths.copied_files(row["project"], row["slug"])
+    path = paths.copied_files(row.project, row.slug)
     before = json.loads(context.world.files.read(path)) if os.path.exists(f"{context.world.home}/{path}") else {}
     copies = before | {name: digest(os.path.join(repository, name)) for name in names}
     context.world.files.publish(path, json.dumps(copies).encode())
@@ -289,12 +286,12 @@ def _others(context: Context, repository: str, flag: str) -> set[str]:
     return {name for name in done.out.split("\0") if name and not name.endswith("/")} if done.ok else set()
 
 
-def run_hook(context: Context, row: Row, setting: str, cwd: str) -> None:
+def run_hook(context: Context, row: Dispatch, setting: str, cwd: str) -> None:
     """Run a command of the user's own, as written in fleet.toml, in a worktree; what it prints goes into a log of the dispatch."""
-    told = context.setting(setting, row["project"])
+    told = context.setting(setting, row.project)
     if not told:
         return
-    log = f"{context.world.home}/{paths.log(row['id'], setting.rpartition('.')[2])}"
+    log = f"{context.world.home}/{paths.log(row.id, setting.rpartition('.')[2])}"
     done = context.world.programs.record(setting, ["/bin/sh", "-c", told], path=log, limit=_SETUP_LIMIT, cwd=cwd)
     if not done.ok:
         said = escapes.tail(" ".join(f"{done.out} {done.err}".split()), _REASON, more=log)

@@ -19,7 +19,8 @@ from fleet.verbs.homes.ownership import is_own, offer, why_foreign
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.remedies import Asker, Condition, Kind, Place, Report
-    from fleet.store.transaction import Row, Rows
+    from fleet.store.queries import Dispatch, Seat, TaskState
+    from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
     from fleet.world.process.census import Census
     from fleet.world.tmux import Listing, Pane
@@ -29,7 +30,7 @@ _COARSE = SECOND
 
 
 def look(
-    context: Context, row: Row, asker: Asker, *, listing: Listing | None = None, census: Census | None = None
+    context: Context, row: Dispatch, asker: Asker, *, listing: Listing | None = None, census: Census | None = None
 ) -> Seen:
     """The facts about a dispatch. Those that only decide whether it is pressed are read for askers that may press.
 
@@ -43,49 +44,49 @@ def look(
     return replace(seen, **context.store.read(lambda rows: _pressing_facts(context, rows, row)))
 
 
-def look_at_candidate(context: Context, seat: Row) -> Seen:
+def look_at_candidate(context: Context, seat: Seat) -> Seen:
     """The facts about a seat's candidate, whose journal may be archived already."""
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["candidate"]))
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.candidate))
     if row is None:
         return Seen(condition="ended", kind="coord", place="candidate", why="it has ended")
     return look(context, row, "replace")
 
 
-def why_alive(context: Context, row: Row, listing: Listing) -> str:
+def why_alive(context: Context, row: Dispatch, listing: Listing) -> str:
     """Why the dispatch cannot be ended; empty when its death is proven."""
     return look_at_end(context, row, listing).why
 
 
-def look_at_end(context: Context, row: Row, listing: Listing | None = None, census: Census | None = None) -> Seen:
+def look_at_end(context: Context, row: Dispatch, listing: Listing | None = None, census: Census | None = None) -> Seen:
     """The facts that decide whether a dispatch can be settled."""
-    kind: Kind = row["kind"] if row["kind"] in {"coord", "finisher"} else "worker"
+    kind: Kind = row.kind if row.kind in {"coord", "finisher"} else "worker"
     if not is_unfinished(row):
-        why = f"it has ended{': ' + row['blocked_reason'] if row['blocked_reason'] else ''}"
+        why = f"it has ended{': ' + row.blocked_reason if row.blocked_reason else ''}"
         return Seen(condition="ended", kind=kind, own=is_own(context, row), why=why)
     foreign = why_foreign(context, row)
     if foreign:
-        return Seen(condition="unknown", kind=kind, own=False, why=f"{foreign}; {offer(row['id'])}")
+        return Seen(condition="unknown", kind=kind, own=False, why=f"{foreign}; {offer(row.id)}")
     if is_pending(row):
         why = _why_starting(context, row, listing or context.world.tmux.listing())
         return Seen(condition="starting" if why else "unstarted", kind=kind, why=why)
-    process = Identity.parse(row["process"] or "")
+    process = Identity.parse(row.process or "")
     life: Condition = context.world.processes.life(process)
     if life != "dead":
         return Seen(condition=life, kind=kind, why=f"its process is {life}{_why_unknown(context, row, process)}")
     return _look_at_dead(context, row, kind, listing, census)
 
 
-def _look_at_dead(context: Context, row: Row, kind: Kind, listing: Listing | None, census: Census | None) -> Seen:
+def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing | None, census: Census | None) -> Seen:
     left = remaining.look(context, row, census)
     if left.ours:
         why = f"it left processes behind: {', '.join(str(each.pid) for each in left.ours)}"
         return Seen(condition="dead", kind=kind, remains="ours", why=why)
     if left.strangers:
         who = remaining.named(context, left.strangers)
-        way = remaining.way_out(row["id"], left.strangers)
+        way = remaining.way_out(row.id, left.strangers)
         why = f"{who} works in its worktree, and fleet cannot tell whose it is; {way}"
         return Seen(condition="dead", kind=kind, remains="strangers", why=why, strangers=who, way=way)
-    server = Identity.parse(row["server"] or "")
+    server = Identity.parse(row.server or "")
     listing = listing or context.world.tmux.listing()
     if listing.server is None and server is not None and context.world.processes.life(server) != "dead":
         return Seen(condition="dead", kind=kind, remains="silent", why="its tmux server does not say how it ended")
@@ -93,71 +94,69 @@ def _look_at_dead(context: Context, row: Row, kind: Kind, listing: Listing | Non
 
 
 # the seat, the task, and what was asked -----------------------------------------------------------------------------------
-def _place(context: Context, rows: Rows, row: Row) -> Place:
+def _place(context: Context, rows: Rows, row: Dispatch) -> Place:
     """Its place in the seat. Out of it with a proof that was never spent, it was withdrawn."""
-    seat = seats.seat(rows, row["project"])
-    if seat["holder"] == row["id"]:
+    seat = seats.seat(rows, row.project)
+    if seat.holder == row.id:
         return "holder"
-    if seat["candidate"] == row["id"]:
-        return "late" if context.world.clock.now() >= (seat["deadline"] or 0) else "candidate"
-    nonce = rows.one(q.NONCE_OF, dispatch=row["id"])
-    return "withdrawn" if nonce is not None and nonce["spent_at"] is None else "out"
+    if seat.candidate == row.id:
+        return "late" if context.world.clock.now() >= (seat.deadline or 0) else "candidate"
+    nonce = q.nonce_of(rows, dispatch=row.id)
+    return "withdrawn" if nonce is not None and nonce.spent_at is None else "out"
 
 
-def _pressing_facts(context: Context, rows: Rows, row: Row) -> dict[str, Any]:
+def _pressing_facts(context: Context, rows: Rows, row: Dispatch) -> dict[str, Any]:
     now = context.world.clock.now()
-    asked = {"asked_for": row["asked_for"], "asked_reason": row["asked_reason"] or ""}
-    if row["asked_for"] is not None:
-        age = now - row["asked_at"]
+    asked = {"asked_for": row.asked_for, "asked_reason": row.asked_reason or ""}
+    if row.asked_for is not None:
+        age = now - row.asked_at
         asked["exit_grace_over"] = not 0 <= age < duration(context.setting("exit_grace"))
-    task = rows.one(q.TASK_STATE, project=row["project"], slug=row["slug"]) if row["slug"] is not None else None
-    taken = task is not None and task["assignee"] != row["id"]
-    queued = rows.one(q.QUEUED_HANDOFF_OF, dispatch=row["id"])
+    task = q.task_state(rows, project=row.project, slug=row.slug) if row.slug is not None else None
+    taken = task is not None and task.assignee != row.id
+    queued = q.queued_handoff_of(rows, dispatch=row.id)
     return asked | {
         "report": _report(context, rows, row, now),
         "task_taken": taken,
         "handoff_queued": queued is not None,
-        "handoff_reason": queued["reason"] if queued else "",
+        "handoff_reason": queued.reason if queued else "",
         "proof": _proof(row, task if taken else None, now),
     }
 
 
-def _report(context: Context, rows: Rows, row: Row, now: int) -> Report:
-    if not row["report"]:
+def _report(context: Context, rows: Rows, row: Dispatch, now: int) -> Report:
+    if not row.report:
         return "none"
-    heard = rows.one(q.HEARD_AGENT, dispatch=row["id"])
+    heard = q.heard_agent(rows, dispatch=row.id)
     # Its own hooks say that the turn in which it reported is over: nothing more is to come of it.
-    at_rest = heard is not None and heard["state"] == "idle" and heard["state_at"] + _COARSE >= row["reported_at"]
+    at_rest = heard is not None and heard.state == "idle" and heard.state_at + _COARSE >= row.reported_at
     grace = duration(context.setting("report_grace"))
-    return report_age(report=row["report"], age=now - row["reported_at"], grace=grace, at_rest=at_rest)
+    return report_age(report=row.report, age=now - row.reported_at, grace=grace, at_rest=at_rest)
 
 
-def _proof(row: Row, task: Row | None, now: int) -> str:
-    if row["asked_for"] not in {None, "report"}:
+def _proof(row: Dispatch, task: TaskState | None, now: int) -> str:
+    if row.asked_for not in {None, "report"}:
         return "its process is alive"
-    if row["report"]:
-        return f"it reported {row['report']} {(now - row['reported_at']) // SECOND} s ago"
-    return f"the task is {task['status']}, with {task['assignee'] or 'nobody'}" if task else ""
+    if row.report:
+        return f"it reported {row.report} {(now - row.reported_at) // SECOND} s ago"
+    return f"the task is {task.status}, with {task.assignee or 'nobody'}" if task else ""
 
 
 # one that was not launched yet --------------------------------------------------------------------------------------------
-def _why_starting(context: Context, row: Row, listing: Listing) -> str:
+def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
     """Why a dispatch that was not launched yet may still be: its dispatcher, a program at work for it, or its session.
 
     Its dispatcher is judged first: whatever that had made before it died is there when the rest is looked at.
     """
-    spawner = Identity.parse(row["spawner"])
+    spawner = Identity.parse(row.spawner)
     over = spawner is None or context.world.processes.life(spawner) == "dead" or _gave_up(context, spawner, row)
-    held = [
-        Claim.of(each) for each in context.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
-    ]
+    held = [Claim.of(each) for each in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))]
     busy = [claim for claim in held if not context.world.effect_lock(claim.id).is_free()]
     if busy:
         return f"{busy[0]} is still being made"
     session = next((claim for claim in held if claim.kind == "tmux_session" and claim.state == "live"), None)
-    seen = listing.pane_of(row["id"]) is not None or not (over or session)
+    seen = listing.pane_of(row.id) is not None or not (over or session)
     fresh = listing if seen else context.world.tmux.listing()
-    pane = fresh.pane_of(row["id"])
+    pane = fresh.pane_of(row.id)
     if pane is not None and not pane.dead and _is_noticed(context, fresh, pane):
         return "its session is starting"
     if session is not None:
@@ -167,11 +166,11 @@ def _why_starting(context: Context, row: Row, listing: Listing) -> str:
     return f"process {spawner.pid} is starting it{_why_unknown(context, row, spawner)}"
 
 
-def _why_unknown(context: Context, row: Row, process: Identity | None) -> str:
+def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> str:
     """Of another machine nothing can be proven here; a person can say that it is no more."""
     if process is None or process.host == context.world.host.machine:
         return ""
-    return f": it is of machine {process.host}, and this is {context.world.host.machine}; {offer(row['id'])}"
+    return f": it is of machine {process.host}, and this is {context.world.host.machine}; {offer(row.id)}"
 
 
 def _is_noticed(context: Context, listing: Listing, pane: Pane) -> bool:
@@ -183,6 +182,6 @@ def _is_noticed(context: Context, listing: Listing, pane: Pane) -> bool:
     return False
 
 
-def _gave_up(context: Context, spawner: Identity, row: Row) -> bool:
+def _gave_up(context: Context, spawner: Identity, row: Dispatch) -> bool:
     """We are its dispatcher, and ask ourselves from outside the dispatch: it was asked to end."""
-    return spawner == context.world.processes.me() and row["asked_for"] is not None
+    return spawner == context.world.processes.me() and row.asked_for is not None

@@ -111,7 +111,7 @@ def check_start(context: Context, wanted: Wanted) -> tuple[Row, Engine, str | No
     autonomy = wanted.autonomy or told["autonomy"].value
     if engine.autonomy and autonomy is None and told["autonomy"].untrusted:
         raise NotTrusted(project=wanted.project, settings="autonomy")
-    readiness.check(engine, autonomy=autonomy, repository=project["path"])
+    readiness.check(engine, autonomy=autonomy, repository=project.path)
     return project, engine, autonomy
 
 
@@ -123,7 +123,7 @@ def _refuse_untrusted(told: dict[str, SettingValue], wanted: Wanted) -> None:
 
 
 def _engine(context: Context, wanted: Wanted) -> Engine:
-    task = context.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=wanted.project, slug=wanted.slug or ""))
+    task = context.store.read(lambda rows: q.task_whole(rows, project=wanted.project, slug=wanted.slug or ""))
     told = context.settings(wanted.project)["engine"]
     name = wanted.engine or (task or {}).get("engine") or told.value
     if not name and told.untrusted:
@@ -138,10 +138,10 @@ def _task(context: Context, wanted: Wanted) -> Row:
         return {"title": f"Coordinate {wanted.project}", "description": "", "verify": None, "log": []}
 
     def look(rows: Rows) -> Row:
-        row = rows.one(q.TASK_WHOLE, project=wanted.project, slug=wanted.slug)
+        row = q.task_whole(rows, project=wanted.project, slug=wanted.slug)
         if row is None:
             raise NoSuchTask(project=wanted.project, slug=wanted.slug)
-        return {**row, "log": rows.all(q.TASK_LOG, project=wanted.project, slug=wanted.slug)}
+        return {**row, "log": q.task_log(rows, project=wanted.project, slug=wanted.slug)}
 
     return context.store.read(look)
 

@@ -30,6 +30,7 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.worktree_verdict import Verdict
+    from fleet.store.queries import Claim, Dispatch
     from fleet.store.transaction import Row, Rows, Tx
     from fleet.verbs.context import Context
 
@@ -41,16 +42,16 @@ _TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", 
 
 def reclaim(context: Context, ident: str) -> list[str]:
     """Release in reverse order. What is left, and why."""
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or is_unfinished(row):
         return []
     foreign = why_foreign(context, row)
     if foreign:
         return [f"dispatch {ident}: {foreign}"]
     left = [why for why in (release(context, claim) for claim in _due(context, ident)) if why]
-    if row["slug"] is not None:
-        left += undo_unmade(context, row["project"], row["slug"])
-        left += release_bundle(context, row["project"], row["slug"]) if _is_owner(context, row) else []
+    if row.slug is not None:
+        left += undo_unmade(context, row.project, row.slug)
+        left += release_bundle(context, row.project, row.slug) if _is_owner(context, row) else []
     event = context.commit(_judge(ident))["recl_state"]
     if event == "complete":
         archive(context, ident)
@@ -59,13 +60,13 @@ def reclaim(context: Context, ident: str) -> list[str]:
 
 def undo_unmade(context: Context, project: str, slug: str) -> list[str]:
     """What could not be made of a task's bundle is undone, so that the next dispatch can make it anew."""
-    held = context.store.read(lambda rows: rows.all(q.UNMADE_OF_BUNDLE, project=project, slug=slug))
+    held = context.store.read(lambda rows: q.unmade_of_bundle(rows, project=project, slug=slug))
     return [why for why in (release(context, Claim.of(row)) for row in held) if why]
 
 
 def _due(context: Context, ident: str) -> list[Claim]:
     """What is to be released, last made first. An inbox that is to be handed over waits for its successor."""
-    rows = context.store.read(lambda snapshot: snapshot.all(q.CLAIMS_OF_DISPATCH, dispatch=ident))
+    rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
     waits = "coord_prompt_inbox" if context.store.read(lambda snapshot: is_handed_over(snapshot, ident)) else None
     held = [
         claim
@@ -77,9 +78,9 @@ def _due(context: Context, ident: str) -> list[Claim]:
 
 def is_handed_over(rows: Rows, ident: str) -> bool:
     """Whether a successor on the same task is to take over what it was told."""
-    entry = rows.one(q.QUEUED_HANDOFF_OF, dispatch=ident)
-    row = rows.one(q.DISPATCH_BY_ID, id=ident)
-    return entry is not None and row is not None and row["slug"] is not None and row["blocked_reason"] == HANDED_OFF
+    entry = q.queued_handoff_of(rows, dispatch=ident)
+    row = q.dispatch_by_id(rows, id=ident)
+    return entry is not None and row is not None and row.slug is not None and row.blocked_reason == HANDED_OFF
 
 
 def release_bundle(context: Context, project: str, slug: str) -> list[str]:
@@ -122,7 +123,7 @@ def _needed(project: str, slug: str) -> list[str]:
 
 
 def _release_bundle(context: Context, project: str, slug: str) -> list[str]:
-    held = context.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, project=project, slug=slug))
+    held = context.store.read(lambda rows: q.claims_of_bundle(rows, project=project, slug=slug))
     foreign = [f"{claim}: {why}" for claim in map(Claim.of, held) if (why := why_foreign(context, claim))]
     if foreign:
         return foreign
@@ -210,9 +211,9 @@ def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
     """Whether the task is archived and has no unfinished dispatch, so that its worktree may be released."""
 
     def look(rows: Rows) -> bool:
-        task = rows.one(q.TASK_STATE, project=project, slug=slug)
-        at_work = rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug)
-        return task is not None and bool(task["archived"]) and at_work is None
+        task = q.task_state(rows, project=project, slug=slug)
+        at_work = q.unfinished_of_task(rows, project=project, slug=slug)
+        return task is not None and bool(task.archived) and at_work is None
 
     return context.store.read(look)
 
@@ -220,10 +221,10 @@ def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
 def _bundle_gone(project: str, slug: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
-        bundle = tx.one(q.BUNDLE_OF, project=project, slug=slug)
+        bundle = q.bundle_of(tx, project=project, slug=slug)
         if bundle is not None:
-            tx.run(q.END_ADOPTION, project=project, slug=slug, dispatch=bundle["owner"], at=tx.at)
-        tx.run(q.FORGET_RELEASED_OF_BUNDLE, project=project, slug=slug)
+            q.end_adoption(tx, project=project, slug=slug, dispatch=bundle.owner, at=tx.at)
+        q.forget_released_of_bundle(tx, project=project, slug=slug)
         return {"released": True}
 
     return Change(f"the bundle of {project}/{slug} is released", work)
@@ -233,16 +234,16 @@ def _judge(ident: str) -> Change[Row]:
     """The reclamation state that follows from the claims, and from nothing else."""
 
     def work(tx: Tx) -> Row:
-        row = tx.one(q.DISPATCH_BY_ID, id=ident)
+        row = q.dispatch_by_id(tx, id=ident)
         if row is None:
             return {"recl_state": "archived"}  # somebody else was faster
-        tx.about(row["project"], row["slug"])
+        tx.about(row.project, row.slug)
         tx.dispatch = ident
-        states = {each["state"] for each in tx.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)} - {"released"}
-        stepped = change(RECL_STEPS, row["recl_state"], _event(states, owns=_owns_bundle(tx, row)))
+        states = {each.state for each in q.claims_of_dispatch(tx, dispatch=ident)} - {"released"}
+        stepped = change(RECL_STEPS, row.recl_state, _event(states, owns=_owns_bundle(tx, row)))
         after = stepped["after"]
-        if after != row["recl_state"]:
-            tx.run(q.STEP_RECL, id=ident, **stepped, at=tx.at)
+        if after != row.recl_state:
+            q.step_recl(tx, id=ident, **stepped, at=tx.at)
         tx.note(recl_state=after)
         return {"recl_state": after}
 
@@ -258,17 +259,17 @@ def _event(states: set[str], *, owns: bool) -> str:
     return "bundle_left" if owns else "all_released"
 
 
-def _is_owner(context: Context, row: Row) -> bool:
-    bundle = context.store.read(lambda rows: rows.one(q.BUNDLE_OF, project=row["project"], slug=row["slug"]))
-    return bundle is not None and bundle["owner"] == row["id"]
+def _is_owner(context: Context, row: Dispatch) -> bool:
+    bundle = context.store.read(lambda rows: q.bundle_of(rows, project=row.project, slug=row.slug))
+    return bundle is not None and bundle.owner == row.id
 
 
-def _owns_bundle(tx: Tx, row: Row) -> bool:
-    if row["slug"] is None:
+def _owns_bundle(tx: Tx, row: Dispatch) -> bool:
+    if row.slug is None:
         return False
-    bundle = tx.one(q.BUNDLE_OF, project=row["project"], slug=row["slug"])
-    held = tx.one(q.CLAIMS_ON_TASK, project=row["project"], slug=row["slug"])
-    return bundle is not None and bundle["owner"] == row["id"] and bool(held and held["n"])
+    bundle = q.bundle_of(tx, project=row.project, slug=row.slug)
+    held = q.claims_on_task(tx, project=row.project, slug=row.slug)
+    return bundle is not None and bundle.owner == row.id and bool(held and held.n)
 
 
 def archive(context: Context, ident: str) -> str:
@@ -276,10 +277,10 @@ def archive(context: Context, ident: str) -> str:
 
     The file is named after the moment it was complete: whoever does this at the same time, or again, writes the same file.
     """
-    row, document = context.store.read(lambda rows: (rows.one(q.DISPATCH_BY_ID, id=ident), journal(rows, ident)))
+    row, document = context.store.read(lambda rows: (q.dispatch_by_id(rows, id=ident), journal(rows, ident)))
     if row is None:
         return ""
-    name = f"{paths.JOURNALS}/{ident}-{row['updated_at']}.json"
+    name = f"{paths.JOURNALS}/{ident}-{row.updated_at}.json"
     context.world.files.publish(name, json.dumps(document, indent=2, ensure_ascii=False).encode())
     context.commit(_forget(ident))
     return name
@@ -287,46 +288,44 @@ def archive(context: Context, ident: str) -> str:
 
 def journal(rows: Rows, ident: str) -> dict[str, Any]:
     """A dispatch with its claims inline, in the documents' shape; empty when it is not in the tables."""
-    row = rows.one(q.DISPATCH_BY_ID, id=ident)
+    row = q.dispatch_by_id(rows, id=ident)
     if row is None:
         return {}
     shown = {name: iso_or_none(value) if name in _TIMES else value for name, value in row.items()}
-    claims = [claim_document(each) for each in rows.all(q.CLAIMS_OF_DISPATCH, dispatch=ident)]
-    agent = rows.one(q.AGENT_BY_ID, id=ident)
+    claims = [claim_document(each) for each in q.claims_of_dispatch(rows, dispatch=ident)]
+    agent = q.agent_by_id(rows, id=ident)
     if agent:
-        state = "live" if agent["archived_at"] is None else "archived"
+        state = "live" if agent.archived_at is None else "archived"
         claims.append(
-            {"class": "exclusive", "kind": "agent_record", "state": state, "data": {"session": agent["session"]}}
+            {"class": "exclusive", "kind": "agent_record", "state": state, "data": {"session": agent.session}}
         )
-    return shown | {"host_id": row["host"], "claims": claims, "adoptions": _adoptions(rows, row)}
+    return shown | {"host_id": row.host, "claims": claims, "adoptions": _adoptions(rows, row)}
 
 
-def _adoptions(rows: Rows, row: Row) -> list[dict[str, Any]]:
+def _adoptions(rows: Rows, row: Dispatch) -> list[dict[str, Any]]:
     """Who had the task's bundle, oldest first."""
-    had = rows.all(q.ADOPTIONS_OF, project=row["project"], slug=row["slug"] or "")
-    return [
-        {**each, "adopted_at": iso(each["adopted_at"]), "released_at": iso_or_none(each["released_at"])} for each in had
-    ]
+    had = q.adoptions_of(rows, project=row.project, slug=row.slug or "")
+    return [{**each, "adopted_at": iso(each.adopted_at), "released_at": iso_or_none(each.released_at)} for each in had]
 
 
-def claim_document(row: Row) -> dict[str, Any]:
+def claim_document(row: Claim) -> dict[str, Any]:
     """A claim as journals show it."""
-    data = {**json.loads(row["data"]), "name": row["name"], "actor": row["actor"], "failures": row["failures"]}
-    return {"class": class_of(row["kind"]), "kind": row["kind"], "state": row["state"], "data": data}
+    data = {**json.loads(row.data), "name": row.name, "actor": row.actor, "failures": row.failures}
+    return {"class": class_of(row.kind), "kind": row.kind, "state": row.state, "data": data}
 
 
 def _forget(ident: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.dispatch = ident
-        row, agent = tx.one(q.DISPATCH_BY_ID, id=ident), tx.one(q.AGENT_BY_ID, id=ident)
+        row, agent = q.dispatch_by_id(tx, id=ident), q.agent_by_id(tx, id=ident)
         if row is not None:
-            tx.about(row["project"], row["slug"])
-        tx.run(q.FORGET_CLAIMS, id=ident)
-        tx.run(q.FORGET_AGENT, id=ident)
-        gone = tx.run(q.FORGET_DISPATCH, id=ident)
+            tx.about(row.project, row.slug)
+        q.forget_claims(tx, id=ident)
+        q.forget_agent(tx, id=ident)
+        gone = q.forget_dispatch(tx, id=ident)
         tx.note(archived=gone == 1)
         if agent is not None and gone:
-            tx.note(tokens=agent["tokens"], cost=agent["cost"])  # what `fleet recap` adds up
+            tx.note(tokens=agent.tokens, cost=agent.cost)  # what `fleet recap` adds up
         return {"archived": gone == 1}
 
     return Change(f"archive {ident}", work)

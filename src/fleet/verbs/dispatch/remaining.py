@@ -23,6 +23,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
     from fleet.world.process.census import Census
@@ -91,23 +92,23 @@ def excusing(ident: str) -> str:
     return f"excuse processes in the worktree of {ident}"
 
 
-def excused(context: Context, row: Row, census: Census) -> list[int]:
+def excused(context: Context, row: Dispatch, census: Census) -> list[int]:
     """Processes of which a person has said that they are not the dispatch's, and whoever descends from them."""
-    said = context.store.read(lambda rows: rows.all(q.OPERATIONS_BY_WHY, dispatch=row["id"], why=excusing(row["id"])))
-    whom = [Identity.parse(text) for each in said for text in json.loads(each["what"]).get("not_ours", [])]
+    said = context.store.read(lambda rows: q.operations_by_why(rows, dispatch=row.id, why=excusing(row.id)))
+    whom = [Identity.parse(text) for each in said for text in json.loads(each.what).get("not_ours", [])]
     return census.with_descendants(who.pid for who in whom if who is not None and census.has(who))
 
 
-def _process(context: Context, row: Row) -> Identity | None:
+def _process(context: Context, row: Dispatch) -> Identity | None:
     """The agent's process; None when it was never launched, or in another boot or room: there nobody of it is left."""
-    process = Identity.parse(row["process"] or "")
+    process = Identity.parse(row.process or "")
     return process if process is not None and process.boot == context.world.host.boot else None
 
 
-def _ours(context: Context, row: Row, process: Identity | None, groups: list[Claim], census: Census) -> list[int]:
-    proven = census.marked(row["id"])
+def _ours(context: Context, row: Dispatch, process: Identity | None, groups: list[Claim], census: Census) -> list[int]:
+    proven = census.marked(row.id)
     if process is not None:
-        proven |= census.in_session(process) if row["kind"] != "finisher" else set()
+        proven |= census.in_session(process) if row.kind != "finisher" else set()
         proven |= {who.pid for who in _recorded(row) if census.has(who)}
         proven |= {pid for pid in _inside(context, groups) if pid in census.entries}
         proven |= {process.pid} if census.has(process) else set()
@@ -118,28 +119,28 @@ def _ours(context: Context, row: Row, process: Identity | None, groups: list[Cla
     ]
 
 
-def _recorded(row: Row) -> list[Identity]:
-    found = (Identity.parse(each) for each in json.loads(row["descendants"] or "[]"))
+def _recorded(row: Dispatch) -> list[Identity]:
+    found = (Identity.parse(each) for each in json.loads(row.descendants or "[]"))
     return [who for who in found if who is not None]
 
 
-def _groups(context: Context, row: Row) -> list[Claim]:
+def _groups(context: Context, row: Dispatch) -> list[Claim]:
     """The control groups that a dispatch holds: one, where the system has it."""
-    claims = context.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
-    return [Claim.of(each) for each in claims if each["kind"] == "cgroup" and each["state"] != "released"]
+    claims = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
+    return [Claim.of(each) for each in claims if each.kind == "cgroup" and each.state != "released"]
 
 
 def _inside(context: Context, groups: list[Claim]) -> list[int]:
     return [pid for claim in groups for pid in context.world.cgroups.members(claim.name)]
 
 
-def record(context: Context, row: Row, census: Census | None = None, *, lasting: float = 0) -> None:
+def record(context: Context, row: Dispatch, census: Census | None = None, *, lasting: float = 0) -> None:
     """Write down the descendants of a living agent that neither mark nor session would prove to be its own later.
 
     Lasting: only those that have lived for so many seconds. Whoever looks all the time need not write down each short command.
     """
     process = _process(context, row)
-    if process is None or row["kind"] == "finisher" or context.world.processes.life(process) != "alive":
+    if process is None or row.kind == "finisher" or context.world.processes.life(process) != "alive":
         return
     census = census or context.world.processes.census()
     hidden = [
@@ -147,20 +148,20 @@ def record(context: Context, row: Row, census: Census | None = None, *, lasting:
         for pid in _ours(context, row, process, _groups(context, row), census)
         if pid != process.pid
         and census.age(pid) >= lasting
-        and (census.entries[pid].session != process.pid or census.mark(pid) != row["id"])
+        and (census.entries[pid].session != process.pid or census.mark(pid) != row.id)
     ]
     known = _recorded(row)
     if any(who not in known for who in hidden):
         context.commit(_record(row, [*hidden, *(who for who in known if census.has(who))]))
 
 
-def _record(row: Row, whom: list[Identity]) -> Change[Row]:
+def _record(row: Dispatch, whom: list[Identity]) -> Change[Row]:
     texts = sorted({str(who) for who in whom})
 
     def work(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
-        tx.dispatch = row["id"]
+        tx.about(row.project, row.slug)
+        tx.dispatch = row.id
         tx.note(descendants=texts)
-        return {"noted": tx.run(q.NOTE_DESCENDANTS, id=row["id"], descendants=json.dumps(texts))}
+        return {"noted": q.note_descendants(tx, id=row.id, descendants=json.dumps(texts))}
 
-    return Change(f"note the descendants of {row['id']}", work)
+    return Change(f"note the descendants of {row.id}", work)

@@ -27,6 +27,7 @@ from fleet.verbs.dispatch.reclaim import reclaim
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing, Pane
@@ -70,10 +71,10 @@ def _settled_before(context: Context, ident: str) -> dict[str, Any]:
     return {"id": ident, "settled": True, "exec_state": journal["exec_state"], "left": []}
 
 
-def _ended(context: Context, row: Row, why: str) -> str:
+def _ended(context: Context, row: Dispatch, why: str) -> str:
     """What it has ended as; empty when it changed meanwhile."""
     if not is_unfinished(row):
-        return str(row["exec_state"])
+        return str(row.exec_state)
     pane = _last_look(context, row)
     _keep_output(context, row, pane)
     work = _work(context, row)
@@ -83,16 +84,16 @@ def _ended(context: Context, row: Row, why: str) -> str:
 
 def kept_worktree(context: Context, ident: str) -> WorktreeBusy | None:
     """The refusal that whoever needs the worktree of a dead agent gets, if a process keeps it that fleet cannot attribute."""
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))
-    if row is None or not is_in_flight(row) or row["slug"] is None:
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+    if row is None or not is_in_flight(row) or row.slug is None:
         return None
     found = look_at_end(context, row)
     if not found.strangers:
         return None
-    return WorktreeBusy(project=row["project"], slug=row["slug"], who=found.strangers, way=found.way)
+    return WorktreeBusy(project=row.project, slug=row.slug, who=found.strangers, way=found.way)
 
 
-def _last_look(context: Context, row: Row) -> Pane | None:
+def _last_look(context: Context, row: Dispatch) -> Pane | None:
     """The pane as tmux leaves it, with its exit status.
 
     tmux notices a death a moment later than the kernel; and before 3.5 it sometimes loses the signal that tells it, and never
@@ -100,7 +101,7 @@ def _last_look(context: Context, row: Row) -> Pane | None:
     """
     for _ in range(_LOOKS):
         listing = context.world.tmux.listing()
-        pane = listing.pane_of(row["id"])
+        pane = listing.pane_of(row.id)
         if pane is None or pane.status is not None or listing.server is None or not is_in_flight(row):
             return pane
         context.world.processes.signal(listing.server, signal.SIGCHLD)
@@ -108,44 +109,44 @@ def _last_look(context: Context, row: Row) -> Pane | None:
     return pane
 
 
-def _evidence(context: Context, row: Row, pane: Pane | None, why: str, work: str | None) -> Evidence:
-    process = Identity.parse(row["process"] or "")
+def _evidence(context: Context, row: Dispatch, pane: Pane | None, why: str, work: str | None) -> Evidence:
+    process = Identity.parse(row.process or "")
     return Evidence(
         launched=is_in_flight(row),
-        report=row["report"],
-        report_reason=row["report_reason"],
+        report=row.report,
+        report_reason=row.report_reason,
         exit_status=pane.status if pane and pane.dead else None,
-        asked_for=row["asked_for"],
-        asked_reason=row["asked_reason"],
+        asked_for=row.asked_for,
+        asked_reason=row.asked_reason,
         other_boot=process is not None and process.boot != context.world.host.boot,
         work=_has_work(context, row, work),
         why_not_launched=why or "it was never launched",
     )
 
 
-def _work(context: Context, row: Row) -> str | None:
+def _work(context: Context, row: Dispatch) -> str | None:
     """Return the commit that the task's branch is at now that its agent is dead; None when there is none, or git does not say."""
-    if row["slug"] is None:
+    if row.slug is None:
         return None
-    branch = task_branch(row["slug"])
+    branch = task_branch(row.slug)
     try:
-        return context.world.git.branches(context.project(row["project"])["path"], branch).get(branch)
+        return context.world.git.branches(context.project(row.project).path, branch).get(branch)
     except GitRefused:
         return None
 
 
-def _has_work(context: Context, row: Row, work: str | None) -> bool:
+def _has_work(context: Context, row: Dispatch, work: str | None) -> bool:
     """New commits on the task's branch, or artifacts that this dispatch registered."""
-    if row["slug"] is None:
+    if row.slug is None:
         return False
-    made = context.store.read(lambda rows: rows.all(q.TASK_ARTIFACTS, project=row["project"], slug=row["slug"]))
-    if any(each["actor"] == row["id"] for each in made):
+    made = context.store.read(lambda rows: q.task_artifacts(rows, project=row.project, slug=row.slug))
+    if any(each.actor == row.id for each in made):
         return True
-    repository = context.project(row["project"])["path"]
-    return bool(row["base"] and work and context.world.git.commits(repository, row["base"], work))
+    repository = context.project(row.project).path
+    return bool(row.base and work and context.world.git.commits(repository, row.base, work))
 
 
-def _keep_output(context: Context, row: Row, pane: Pane | None) -> None:
+def _keep_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
     """What the agent showed goes into a file before its session goes."""
     if pane is None:
         return
@@ -153,25 +154,25 @@ def _keep_output(context: Context, row: Row, pane: Pane | None) -> None:
     if text is not None:
         kept = "\n".join(line.rstrip() for line in text.rstrip().splitlines())
         text = escapes.tail(f"{kept}\n", LOG_BYTES) if kept else ""
-        context.world.files.publish(paths.log(row["id"]), text.encode())
+        context.world.files.publish(paths.log(row.id), text.encode())
 
 
-def _end(row: Row, found: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[Row]:
-    ident = row["id"]
+def _end(row: Dispatch, found: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[Row]:
+    ident = row.id
     status = pane.status if pane and pane.dead else None
     most = context.setting("limits.failed_spawns")
     cooldown = duration(context.setting("spawn_cooldown"))
-    review = context.setting("review", row["project"])
+    review = context.setting("review", row.project)
 
     def write(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
+        tx.about(row.project, row.slug)
         tx.dispatch = ident
-        ended = tx.run(
-            q.END_DISPATCH,
+        ended = q.end_dispatch(
+            tx,
             id=ident,
-            **change(EXEC_STEPS, row["exec_state"], f"settled_{found.exec_state}"),
-            report=row["report"],
-            asked_for=row["asked_for"],
+            **change(EXEC_STEPS, row.exec_state, f"settled_{found.exec_state}"),
+            report=row.report,
+            asked_for=row.asked_for,
             exit_status=status,
             reason=found.reason,
             work=work,
@@ -179,36 +180,38 @@ def _end(row: Row, found: Outcome, pane: Pane | None, context: Context, work: st
         )
         if not ended:
             return {"settled": False}
-        tx.run(q.ARCHIVE_AGENT, id=ident, at=tx.at)
+        q.archive_agent(tx, id=ident, at=tx.at)
         freed = settle_task(tx, row, found, (most, cooldown, review), work)
-        tx.note(exec_state=found.exec_state, reason=found.reason, asked_for=row["asked_for"], commit=work, ready=freed)
+        tx.note(exec_state=found.exec_state, reason=found.reason, asked_for=row.asked_for, commit=work, ready=freed)
         return {"settled": True}
 
     return Change(f"settle {ident}: {found.exec_state}{f' ({found.reason})' if found.reason else ''}", write)
 
 
-def settle_task(tx: Tx, row: Row, found: Outcome, told: tuple[int, int, str | None], work: str | None) -> list[str]:
+def settle_task(
+    tx: Tx, row: Dispatch, found: Outcome, told: tuple[int, int, str | None], work: str | None
+) -> list[str]:
     """What becomes of the task, if this attempt still has it. Those that are ready now."""
     most, cooldown, review = told
-    if row["slug"] is None or row["kind"] == "finisher":
+    if row.slug is None or row.kind == "finisher":
         return []
-    if is_pending(row) and row["handoffs"]:
+    if is_pending(row) and row.handoffs:
         # The next one is handed the same work, by the same agent.
-        tx.run(q.INHERIT_MESSAGES, dispatch=row["predecessor"], predecessor=row["id"])
-    project, slug = row["project"], row["slug"]
+        q.inherit_messages(tx, dispatch=row.predecessor, predecessor=row.id)
+    project, slug = row.project, row.slug
     status, reason, stage = _becomes(tx, row, found, most, review)
     stepped = change(TASK_STEPS, "in_progress", _EVENT[status])
     tx.note(stage=stage)
-    moved = tx.run(
-        q.SETTLE_TASK,
+    moved = q.settle_task(
+        tx,
         project=project,
         slug=slug,
-        id=row["id"],
+        id=row.id,
         **stepped,
         stage=stage,
-        assignee=None if status == "open" else row["id"],
+        assignee=None if status == "open" else row.id,
         reason=reason,
-        work=work if found.exec_state == "done" and row["kind"] in WORKING else None,
+        work=work if found.exec_state == "done" and row.kind in WORKING else None,
         not_before=tx.at + cooldown if status == "open" else None,
         ended_at=tx.at if status == "failed" else None,
         at=tx.at,
@@ -216,39 +219,41 @@ def settle_task(tx: Tx, row: Row, found: Outcome, told: tuple[int, int, str | No
     return tasks.tell_dependents(tx, project, slug, **stepped) if moved else []
 
 
-def _becomes(tx: Tx, row: Row, found: Outcome, most: int, review: str | None) -> tuple[str, str | None, str | None]:
+def _becomes(
+    tx: Tx, row: Dispatch, found: Outcome, most: int, review: str | None
+) -> tuple[str, str | None, str | None]:
     """The task's status after this attempt, why, and the stage that it goes on at."""
-    if is_pending(row) and row["asked_for"] == "stop":
+    if is_pending(row) and row.asked_for == "stop":
         return "blocked", STOPPED, None
-    if is_pending(row) and row["asked_for"] is None:
+    if is_pending(row) and row.asked_for is None:
         return *_status_after_failed_start(tx, row, found.reason or "", most), None
     if found.handed_off:
         return "in_progress", None, None
-    if row["kind"] == "reviewer":
+    if row.kind == "reviewer":
         return *_after_review(tx, row, found), None
     if found.exec_state == "done":
-        return "in_progress", found.reason, after_work(row["kind"], review)
+        return "in_progress", found.reason, after_work(row.kind, review)
     return found.exec_state, found.reason, None
 
 
-def _after_review(tx: Tx, row: Row, found: Outcome) -> tuple[str, str | None]:
+def _after_review(tx: Tx, row: Dispatch, found: Outcome) -> tuple[str, str | None]:
     """A reviewer's verdict has moved the task on already. Without one the review is still to be done."""
-    stage = tasks.state(tx, row["project"], row["slug"])["stage"]
+    stage = tasks.state(tx, row.project, row.slug).stage
     if stage != "review":
         return "in_progress", None
     return "blocked", f"the review ended without a verdict{f': {found.reason}' if found.reason else ''}"
 
 
-def _status_after_failed_start(tx: Tx, row: Row, why: str, most: int) -> tuple[str, str | None]:
+def _status_after_failed_start(tx: Tx, row: Dispatch, why: str, most: int) -> tuple[str, str | None]:
     """Record a failed start. Returns the task's next status and the reason.
 
     The status is `open`; `blocked` when the start was a resume, or when `most` starts of the task or more failed within an hour.
     """
-    place = {"project": row["project"], "slug": row["slug"]}
-    tx.run(q.ADD_SPAWN_FAILURE, **place, dispatch=row["id"], at=tx.at, why=why)
-    if row["resumes"]:
+    place = {"project": row.project, "slug": row.slug}
+    q.add_spawn_failure(tx, **place, dispatch=row.id, at=tx.at, why=why)
+    if row.resumes:
         return "blocked", f"{INTERRUPTED}: its resume did not start: {why}"
-    count = (tx.one(q.COUNT_SPAWN_FAILURES, **place, since=tx.at - HOUR) or {"n": 0})["n"]
+    count = (q.count_spawn_failures(tx, **place, since=tx.at - HOUR) or {"n": 0})["n"]
     if count >= most:
         return "blocked", f"{count} failed starts within an hour, the last: {why}"
     return "open", None

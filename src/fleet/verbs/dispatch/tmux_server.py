@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def server(context: Context) -> Identity:
     """The tmux server to use: the one of the last dispatch while it lives; making the session tells whether it still answers."""
     last = context.store.read(
-        lambda rows: rows.one(q.LAST_SERVER, socket=context.world.tmux.socket, home=context.world.record.id)
+        lambda rows: q.last_server(rows, socket=context.world.tmux.socket, home=context.world.record.id)
     )
-    known = Identity.parse(last["server"]) if last else None
+    known = Identity.parse(last.server) if last else None
     life = context.world.processes.life(known)
     if known is not None and life == "alive" and os.path.exists(context.world.tmux.socket):
         return known
@@ -40,10 +40,10 @@ def note_server(context: Context, claim: Claim) -> None:
 
     def work(tx: Tx) -> Row:
         tx.dispatch = claim.dispatch
-        row = tx.one(q.CLAIM_BY_ID, id=claim.id)
-        kept = json.loads(row["data"]) if row else {}
+        row = q.claim_by_id(tx, id=claim.id)
+        kept = json.loads(row.data) if row else {}
         data = json.dumps({**kept, "server": claim.data["server"]})
-        tx.run(q.MOVE_TO_SERVER, id=claim.dispatch, server=claim.data["server"], at=tx.at)
-        return {"moved": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=data, at=tx.at)}
+        q.move_to_server(tx, id=claim.dispatch, server=claim.data["server"], at=tx.at)
+        return {"moved": q.set_claim_data(tx, id=claim.id, data=data, at=tx.at)}
 
     context.commit(Change(f"{claim}: its server is another one now", work))

@@ -26,6 +26,7 @@ from fleet.verbs.homes.ownership import is_own, note_home, owner_of
 from fleet.world.home import home_record
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch, Job
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
 
@@ -34,7 +35,7 @@ _EVENT = {"pending": "settled_failed", "in_flight": "settled_blocked"}
 
 def disown(context: Context, ident: str, reason: str) -> dict[str, Any]:
     """End a dispatch, or take over an ended one or a job, of a home or machine that is no more."""
-    job = context.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=ident))
+    job = context.store.read(lambda rows: q.job_by_id(rows, id=ident))
     if job is not None:
         _refuse_home_here(context, ident, job)
         return context.commit(_take_over_job(context, job, reason))
@@ -45,10 +46,10 @@ def disown(context: Context, ident: str, reason: str) -> dict[str, Any]:
     return context.commit(_disown(context, row, plan, reason))
 
 
-def _refuse_alive(context: Context, row: Row) -> None:
+def _refuse_alive(context: Context, row: Dispatch) -> None:
     """Refuse what is seen to live: its process, anything that carries its id, its session."""
-    ident, processes = row["id"], context.world.processes
-    who = Identity.parse(row["process"] or row["spawner"] or "")
+    ident, processes = row.id, context.world.processes
+    who = Identity.parse(row.process or row.spawner or "")
     unfinished = is_unfinished(row)
     alive = [who] if who is not None and unfinished and processes.may_live(who) else []
     alive += processes.of_dispatch(ident)
@@ -56,12 +57,12 @@ def _refuse_alive(context: Context, row: Row) -> None:
         pids = ", ".join(str(each.pid) for each in dict.fromkeys(alive))
         advice = f"end it first, with `fleet kill {ident} --reason TEXT` in its own home"
         raise NotDisowned(dispatch=ident, why=f"it is alive here: process {pids}", advice=advice)
-    pane = context.world.tmux.listing().pane_of(row["id"])
+    pane = context.world.tmux.listing().pane_of(row.id)
     if pane is not None and not pane.dead:
         raise NotDisowned(dispatch=ident, why="its tmux session is here", advice=f"`fleet attach {ident}` shows it")
 
 
-def _refuse_home_here(context: Context, ident: str, row: Row, *, stuck: bool = False) -> None:
+def _refuse_home_here(context: Context, ident: str, row: Job, *, stuck: bool = False) -> None:
     """Refuse what can be judged: by this home, or by another one that is on this machine.
 
     Stuck: an ended dispatch of this home holds something of which nothing can be proven here.
@@ -80,26 +81,26 @@ def _refuse_home_here(context: Context, ident: str, row: Row, *, stuck: bool = F
         )
 
 
-def _home_here(context: Context, row: Row) -> str:
+def _home_here(context: Context, row: Job) -> str:
     """The path of its home, if that is on this machine; else empty."""
-    known = context.store.read(lambda rows: rows.one(q.HOME_BY_ID, id=row.get("home") or ""))
+    known = context.store.read(lambda rows: q.home_by_id(rows, id=row.get("home") or ""))
     if known is None:
         socket = row.get("tmux_socket") or ""
         same = row.get("home") is None and row.get("host") == context.world.host.id
         return os.path.dirname(socket) if same and os.path.lexists(socket) else ""
-    if known["machine"] != context.world.host.machine:
+    if known.machine != context.world.host.machine:
         return ""
-    record = home_record.read(known["path"])
-    return str(known["path"]) if record is not None and record.id == known["id"] else ""
+    record = home_record.read(known.path)
+    return str(known.path) if record is not None and record.id == known.id else ""
 
 
-def _plan(context: Context, row: Row) -> list[tuple[Claim, str]]:
+def _plan(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
     """What becomes of each claim: given up as a row, or, if it is of this home, freed from hands that nobody can judge."""
-    held = context.store.read(lambda rows: rows.all(q.CLAIMS_OF_DISPATCH, dispatch=row["id"]))
-    place = {"project": row["project"], "slug": row["slug"] or ""}
-    bundle = context.store.read(lambda rows: rows.one(q.BUNDLE_OF, **place))
-    if bundle is not None and bundle["owner"] == row["id"]:
-        held += context.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place))
+    held = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
+    place = {"project": row.project, "slug": row.slug or ""}
+    bundle = context.store.read(lambda rows: q.bundle_of(rows, **place))
+    if bundle is not None and bundle.owner == row.id:
+        held += context.store.read(lambda rows: q.claims_of_bundle(rows, **place))
     claims = [claim for claim in map(Claim.of, held) if claim.state != "released"]
     return [(claim, what) for claim in claims if (what := _step_of(context, claim))]
 
@@ -113,58 +114,56 @@ def _step_of(context: Context, claim: Claim) -> str:
     return "freed" if unknown else ""
 
 
-def _disown(context: Context, row: Row, plan: list[tuple[Claim, str]], reason: str) -> Change[Row]:
-    ident, settings = row["id"], context.settings(None)
+def _disown(context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reason: str) -> Change[Row]:
+    ident, settings = row.id, context.settings(None)
     most, cooldown = settings["limits.failed_spawns"].value, duration(settings["spawn_cooldown"].value)
     was = owner_of(context, row)
 
     def work(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
+        tx.about(row.project, row.slug)
         tx.dispatch = ident
         note_home(tx, context.world)
         state = _end(tx, row, f"{INTERRUPTED}: disowned: {reason}", (most, cooldown))
         for claim, what in plan:
             if what == "given up":
-                tx.run(q.STEP_CLAIM, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
+                q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
             else:
-                tx.run(q.CLEAR_ACTOR, id=claim.id, was=claim.actor, at=tx.at)
+                q.clear_actor(tx, id=claim.id, was=claim.actor, at=tx.at)
         world = context.world
-        tx.run(
-            q.TAKE_OVER_DISPATCH, id=ident, home=world.record.id, host=world.host.id, socket=world.tmux.socket, at=tx.at
-        )
+        q.take_over_dispatch(tx, id=ident, home=world.record.id, host=world.host.id, socket=world.tmux.socket, at=tx.at)
         tx.note(disowned=was, reason=reason, claims=[f"{claim}: {what}" for claim, what in plan])
         return {"id": ident, "exec_state": state, "was": was, "claims": [str(claim) for claim, _what in plan]}
 
     return Change(f"disown {ident}: {reason}", work)
 
 
-def _end(tx: Tx, row: Row, why: str, spawns: tuple[int, int]) -> str:
+def _end(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> str:
     """End it as the table of states allows, and give its task back. One that has ended stays as it is."""
     if not is_unfinished(row):
-        return str(row["exec_state"])
-    stepped = change(EXEC_STEPS, row["exec_state"], _EVENT[row["exec_state"]])
+        return str(row.exec_state)
+    stepped = change(EXEC_STEPS, row.exec_state, _EVENT[row.exec_state])
     found = Outcome(exec_state=stepped["after"], reason=why)
     kept = {name: row[name] for name in ("report", "asked_for")}
-    if not tx.run(q.END_DISPATCH, id=row["id"], **stepped, **kept,
+    if not q.end_dispatch(tx, id=row.id, **stepped, **kept,
                   exit_status=None, reason=why, work=None, at=tx.at):  # fmt: skip
-        raise Contested(what=f"{row['id']} changed meanwhile; try again")
-    tx.run(q.ARCHIVE_AGENT, id=row["id"], at=tx.at)
+        raise Contested(what=f"{row.id} changed meanwhile; try again")
+    q.archive_agent(tx, id=row.id, at=tx.at)
     settle_task(tx, row, found, (*spawns, None), None)
     return found.exec_state
 
 
-def _take_over_job(context: Context, job: Row, reason: str) -> Change[Row]:
+def _take_over_job(context: Context, job: Job, reason: str) -> Change[Row]:
     was = owner_of(context, job)
-    held = context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=job["id"]))
+    held = context.store.read(lambda rows: q.open_claims_of_job(rows, job=job.id))
     claims = [claim for claim in map(Claim.of, held) if not is_own(context, claim)]
 
     def work(tx: Tx) -> Row:
-        tx.about(job["project"])
+        tx.about(job.project)
         note_home(tx, context.world)
         for claim in claims:
-            tx.run(q.STEP_CLAIM, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
-        tx.run(q.TAKE_OVER_JOB, id=job["id"], home=context.world.record.id, at=tx.at)
-        tx.note(job=job["id"], disowned=was, reason=reason)
-        return {"id": job["id"], "exec_state": job["state"], "was": was, "claims": [str(each) for each in claims]}
+            q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
+        q.take_over_job(tx, id=job.id, home=context.world.record.id, at=tx.at)
+        tx.note(job=job.id, disowned=was, reason=reason)
+        return {"id": job.id, "exec_state": job.state, "was": was, "claims": [str(each) for each in claims]}
 
-    return Change(f"disown job {job['id']}: {reason}", work)
+    return Change(f"disown job {job.id}: {reason}", work)

@@ -17,6 +17,7 @@ from fleet.world.process import ps
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
     from fleet.world.process.census import Census
@@ -38,22 +39,22 @@ def excuse(context: Context, ident: str, pids: Sequence[int]) -> dict[str, Any]:
     return context.commit(_excuse(row, whom)) if whom else {"id": ident, "not_ours": []}
 
 
-def _why_not(row: Row, pid: int, found: remaining.Remains, census: Census) -> str:
+def _why_not(row: Dispatch, pid: int, found: remaining.Remains, census: Census) -> str:
     """Why a person's word does not count; empty when it does."""
     if not is_unfinished(row):
-        return f"{row['id']} has ended already: {row['exec_state']}"
+        return f"{row.id} has ended already: {row.exec_state}"
     if pid not in census.entries:
         return "no such process is alive"
     if any(who.pid == pid for who in found.ours):
-        return f"it is proven to be of {row['id']}"
+        return f"it is proven to be of {row.id}"
     return "" if pid in found.strangers else "it does not keep the worktree"
 
 
-def _excuse(row: Row, whom: dict[str, str]) -> Change[Row]:
+def _excuse(row: Dispatch, whom: dict[str, str]) -> Change[Row]:
     def work(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
-        tx.dispatch = row["id"]
+        tx.about(row.project, row.slug)
+        tx.dispatch = row.id
         tx.note(not_ours=list(whom), commands=list(whom.values()))
-        return {"id": row["id"], "not_ours": list(whom)}
+        return {"id": row.id, "not_ours": list(whom)}
 
-    return Change(remaining.excusing(row["id"]), work, *whom)
+    return Change(remaining.excusing(row.id), work, *whom)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.refused import OtherHost
 from fleet.model.dispatch.claim import Claim
@@ -10,16 +10,13 @@ from fleet.store import queries as q
 from fleet.world.home import home_change
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from fleet.model.results.value import Value
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.world.world import World
 
-    Row = Mapping[str, Any]
 
-
-def is_own(context: Context, row: Row | Claim) -> bool:
+def is_own(context: Context, row: Value | Claim) -> bool:
     """Whether this home made it. Rows from before homes were recorded: those of this host and tmux socket."""
     home, host, socket = _place_of(row)
     if host is not None and host != context.world.host.id:
@@ -27,26 +24,26 @@ def is_own(context: Context, row: Row | Claim) -> bool:
     return home == context.world.record.id if home is not None else socket in {None, context.world.tmux.socket}
 
 
-def _place_of(row: Row | Claim) -> tuple[str | None, str | None, str | None]:
+def _place_of(row: Value | Claim) -> tuple[str | None, str | None, str | None]:
     """Home, host and tmux socket, as far as it has them."""
     if isinstance(row, Claim):
         return row.home, row.host, row.data.get("socket")
-    return row.get("home"), row.get("host"), row.get("tmux_socket")
+    return getattr(row, "home", None), getattr(row, "host", None), getattr(row, "tmux_socket", None)
 
 
-def why_foreign(context: Context, row: Row | Claim) -> str:
+def why_foreign(context: Context, row: Value | Claim) -> str:
     """Whose it is, when it is not this home's; else empty."""
     if is_own(context, row):
         return ""
     return f"it belongs to {owner_of(context, row)}, and this is {this_home(context)}"
 
 
-def owner_of(context: Context, row: Row | Claim) -> str:
+def owner_of(context: Context, row: Value | Claim) -> str:
     """The home that made it, for people: its path, the machine's name, the host's id."""
     home, host, socket = _place_of(row)
-    known = context.store.read(lambda rows: rows.one(q.HOME_BY_ID, id=home or ""))
+    known = context.store.read(lambda rows: q.home_by_id(rows, id=home or ""))
     if known is not None:
-        return f"home {known['path']} on {known['name']} (host {host or known['host']})"
+        return f"home {known.path} on {known.name} (host {host or known.host})"
     if home is None and host == context.world.host.id:
         return f"the home with the tmux socket {socket}"
     return f"home {home} on host {host}" if home else f"host {host}"
@@ -58,20 +55,20 @@ def this_home(context: Context) -> str:
     return f"home {world.record.path} on {world.host.name} (host {world.host.id})"
 
 
-def refuse_foreign(context: Context, what: str, row: Row | Claim, dispatch: str = "") -> None:
+def refuse_foreign(context: Context, what: str, row: Value | Claim, dispatch: str = "") -> None:
     """Raise OtherHost when it is another home's. The dispatch is the one that could be disowned."""
     if not is_own(context, row):
-        ident = dispatch or ((row.dispatch or row.job) if isinstance(row, Claim) else row.get("id")) or "ID"
+        ident = dispatch or ((row.dispatch or row.job) if isinstance(row, Claim) else getattr(row, "id", "")) or "ID"
         raise OtherHost(what=what, made=owner_of(context, row), here=this_home(context), dispatch=ident)
 
 
 def refuse_foreign_bundle(context: Context, project: str, slug: str) -> None:
     """Raise OtherHost when a task's worktree is another home's."""
     place = {"project": project, "slug": slug}
-    bundle = context.store.read(lambda rows: rows.one(q.BUNDLE_OF, **place))
-    for each in context.store.read(lambda rows: rows.all(q.CLAIMS_OF_BUNDLE, **place)):
+    bundle = context.store.read(lambda rows: q.bundle_of(rows, **place))
+    for each in context.store.read(lambda rows: q.claims_of_bundle(rows, **place)):
         claim = Claim.of(each)
-        refuse_foreign(context, str(claim), claim, bundle["owner"] if bundle else "")
+        refuse_foreign(context, str(claim), claim, bundle.owner if bundle else "")
 
 
 def offer(ident: str) -> str:
@@ -88,5 +85,5 @@ def note_machine(world: World) -> None:
 def note_home(tx: Tx, world: World) -> None:
     """Write down this home among those that use the database; with whatever belongs to it."""
     record = world.record
-    tx.run(q.SEE_HOME, id=record.id, host=world.host.id, machine=world.host.machine, name=world.host.name,
+    q.see_home(tx, id=record.id, host=world.host.id, machine=world.host.machine, name=world.host.name,
            path=record.path, at=tx.at)  # fmt: skip

@@ -25,6 +25,7 @@ from fleet.world.home.tmux_socket import socket_path
 
 if TYPE_CHECKING:
     from fleet.errors.families import FleetError
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
 
@@ -35,7 +36,7 @@ _MOST = 1_000
 def show(context: Context) -> dict[str, Any]:
     """What the home remembers, where it is, on which machine, and which other homes use its database."""
     record, here = context.world.record, os.path.realpath(context.world.home)
-    others = context.store.read(lambda rows: rows.all(q.OTHER_HOMES, id=record.id))
+    others = context.store.read(lambda rows: q.other_homes(rows, id=record.id))
     keep = ("id", "host", "machine", "name", "path")
     return record.as_document() | {
         "here": here,
@@ -83,34 +84,34 @@ def _living(context: Context) -> list[str]:
     found = [f"process {who.pid}" for who in world.processes.of_home(world.record.path)]
     listing = world.tmux.listing()
     found += [f"tmux session {pane.session}" for pane in listing.panes if not pane.dead]
-    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=None, ended=0))
+    rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=0))
     found += [why for row in rows if _was_own(context, row) and (why := _why_alive(context, row))]
-    jobs = context.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=None, most=_MOST))
-    mine = [row for row in jobs if row["home"] in {None, world.record.id} and row["state"] == "running"]
-    found += [f"the runner of job {row['id']}" for row in mine if has_runner(context, row["id"])]
+    jobs = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=None, most=_MOST))
+    mine = [row for row in jobs if row.home in {None, world.record.id} and row.state == "running"]
+    found += [f"the runner of job {row.id}" for row in mine if has_runner(context, row.id)]
     locks = [name.removesuffix(".lock") for name in world.files.names(paths.EFFECT_LOCKS)]
     return found + [f"whoever is at claim {each}" for each in locks if not world.effect_lock(each).is_free()]
 
 
-def _was_own(context: Context, row: Row) -> bool:
+def _was_own(context: Context, row: Dispatch) -> bool:
     """Of this home, where it was."""
-    if row["home"] is not None:
-        return bool(row["home"] == context.world.record.id)
-    return bool(row["host"] == context.world.host.id and row["tmux_socket"] == socket_path(context.world.record.path))
+    if row.home is not None:
+        return bool(row.home == context.world.record.id)
+    return bool(row.host == context.world.host.id and row.tmux_socket == socket_path(context.world.record.path))
 
 
-def _why_alive(context: Context, row: Row) -> str:
-    who = Identity.parse(row["process"] or row["spawner"] or "")
+def _why_alive(context: Context, row: Dispatch) -> str:
+    who = Identity.parse(row.process or row.spawner or "")
     life = context.world.processes.life(who) if who is not None else "dead"
     if not is_unfinished(row) or life == "dead":
         return ""
-    return f"dispatch {row['id']} is {life}" + (f" ({offer(row['id'])})" if life == "unknown" else "")
+    return f"dispatch {row.id} is {life}" + (f" ({offer(row.id)})" if life == "unknown" else "")
 
 
 # git ------------------------------------------------------------------------------------------------------------------
 def _trees(context: Context) -> tuple[list[tuple[str, str]], list[str]]:
     """The worktrees in the home with their repositories; and those of which none is known, in words."""
-    known = {row["name"]: row["path"] for row in context.store.read(lambda rows: rows.all(q.ALL_PROJECTS))}
+    known = {row.name: row.path for row in context.store.read(lambda rows: q.all_projects(rows))}
     files, found, lost = context.world.files, [], []
     for project in files.names(paths.PROJECTS):
         for folder in _FOLDERS:
@@ -141,7 +142,7 @@ def _repair_trees(context: Context) -> list[str]:
 def _moves(context: Context) -> list[tuple[Claim, Claim]]:
     """Each claim that names the old place, as it is and as it will be."""
     world = context.world
-    rows = context.store.read(lambda snapshot: snapshot.all(q.CLAIMS_BELOW, home=world.record.id, host=world.host.id))
+    rows = context.store.read(lambda snapshot: q.claims_below(snapshot, home=world.record.id, host=world.host.id))
     pairs = ((claim, _moved(context, claim)) for claim in map(Claim.of, rows))
     return [(old, new) for old, new in pairs if (old.name, old.data) != (new.name, new.data)]
 
@@ -169,11 +170,9 @@ def _rewrite(context: Context) -> Change[Row]:
 
     def work(tx: Tx) -> Row:
         for before, after in moves:
-            tx.run(
-                q.MOVE_CLAIM, id=before.id, was=before.name, name=after.name, data=jsontext.dumps(after.data), at=tx.at
-            )
-        tx.run(q.MOVE_SOCKETS, **place, was=socket_path(old), socket=world.tmux.socket, at=tx.at)
-        tx.run(q.SEE_HOME, id=world.record.id, host=world.host.id, machine=world.host.machine, name=world.host.name,
+            q.move_claim(tx, id=before.id, was=before.name, name=after.name, data=jsontext.dumps(after.data), at=tx.at)
+        q.move_sockets(tx, **place, was=socket_path(old), socket=world.tmux.socket, at=tx.at)
+        q.see_home(tx, id=world.record.id, host=world.host.id, machine=world.host.machine, name=world.host.name,
                path=new, at=tx.at)  # fmt: skip
         tx.note(was=old, path=new, claims=[str(before) for before, _after in moves])
         return {"moved": len(moves)}

@@ -21,6 +21,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fleet.store.queries import WholeOperation
     from fleet.store.transaction import Row, Store, Tx
     from fleet.verbs.context import Context
     from fleet.world.files.files import Files
@@ -34,13 +35,13 @@ def rotate(context: Context, *, before: int) -> dict[str, Any]:
     moved = _finish_interrupted(context)
     made: list[str] = []
     while True:
-        rows = context.store.read(lambda snapshot: snapshot.all(q.OPERATIONS_TO_ROTATE, before=before, most=STEP))
+        rows = context.store.read(lambda snapshot: q.operations_to_rotate(snapshot, before=before, most=STEP))
         if not rows:
             return {"moved": moved, "files": made}
-        name = f"{rows[0]['seq']:012d}-{rows[-1]['seq']:012d}.jsonl.gz"
+        name = f"{rows[0].seq:012d}-{rows[-1].seq:012d}.jsonl.gz"
         context.world.files.publish(f"{paths.OPERATIONS}/{name}", _compressed(rows))
         made.append(name)
-        moved += context.commit(_forget(rows[0]["seq"], rows[-1]["seq"]))["forgotten"]
+        moved += context.commit(_forget(rows[0].seq, rows[-1].seq))["forgotten"]
 
 
 def archived(files: Files) -> Iterator[Row]:
@@ -58,20 +59,20 @@ def _rows_of(files: Files, name: str) -> Iterator[Row]:
 def _finish_interrupted(context: Context) -> int:
     """Forget what is in a file already. So no file is made that another has the name of."""
     store, files = context.store, context.world.files
-    oldest = store.read(lambda rows: rows.all(q.OPERATIONS_AFTER, after=0, until=FOREVER, most=1))
+    oldest = store.read(lambda rows: q.operations_after(rows, after=0, until=FOREVER, most=1))
     moved = 0
     for name in _archives(files):
         first, last = (int(part) for part in _NAME.fullmatch(name).groups())  # type: ignore[union-attr]
-        if oldest and last >= oldest[0]["seq"] and _is_kept(store, files, name, (first, last)):
+        if oldest and last >= oldest[0].seq and _is_kept(store, files, name, (first, last)):
             moved += context.commit(_forget(first, last))["forgotten"]
     return moved
 
 
 def _is_kept(store: Store, files: Files, name: str, span: tuple[int, int]) -> bool:
     """Whether there are operations with the numbers of this file. Others than in the file are not to be forgotten."""
-    there = store.read(lambda rows: rows.all(q.OPERATION_KEYS, first=span[0], last=span[1]))
+    there = store.read(lambda rows: q.operation_keys(rows, first=span[0], last=span[1]))
     kept = {row["key"] for row in _rows_of(files, name)} if there else set()
-    if any(row["key"] not in kept for row in there):
+    if any(row.key not in kept for row in there):
         why = (
             "was written before an older backup was restored, and has the numbers of other operations than the database"
         )
@@ -87,14 +88,14 @@ def _archives(files: Files) -> list[str]:
 
 def _forget(first: int, last: int) -> Change[Row]:
     def work(tx: Tx) -> Row:
-        count = tx.run(q.FORGET_OPERATIONS, first=first, last=last)
+        count = q.forget_operations(tx, first=first, last=last)
         tx.note(first=first, last=last, forgotten=count)
         return {"forgotten": count}
 
     return Change(f"archive operations {first} to {last}", work)
 
 
-def _compressed(rows: list[Row]) -> bytes:
+def _compressed(rows: list[WholeOperation]) -> bytes:
     lines = "".join(json.dumps({**row}, ensure_ascii=False) + "\n" for row in rows)
     buffer = io.BytesIO()
     with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as file:

@@ -14,7 +14,7 @@ from fleet.verbs.homes.ownership import is_own, why_foreign
 
 if TYPE_CHECKING:
     from fleet.model.identity import Identity
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Job
     from fleet.verbs.context import Context
 
 _MOST = 1_000
@@ -28,27 +28,25 @@ def has_runner(context: Context, ident: str) -> bool:
 
 def left_jobs(context: Context, project: str | None) -> list[dict[str, Any]]:
     """Jobs that could be resumed, as what could be resumed is shown."""
-    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=project, most=_MOST))
+    rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
     left = [
         row
         for row in rows
-        if row["state"] in {"running", "paused", "failed"}
-        and is_own(context, row)
-        and not has_runner(context, row["id"])
+        if row.state in {"running", "paused", "failed"} and is_own(context, row) and not has_runner(context, row.id)
     ]
     return [_shown(row) for row in left]
 
 
-def _shown(row: Row) -> dict[str, Any]:
-    lost = row["state"] == "running"
+def _shown(row: Job) -> dict[str, Any]:
+    lost = row.state == "running"
     return {
-        "id": row["id"],
-        "project": row["project"],
+        "id": row.id,
+        "project": row.project,
         "task": None,
         "kind": "job",
         "engine": None,
-        "ended_at": iso(row["changed_at"]),
-        "reason": INTERRUPTED if lost else f"{row['state']}: {row['reason']}",
+        "ended_at": iso(row.changed_at),
+        "reason": INTERRUPTED if lost else f"{row.state}: {row.reason}",
         "interrupted": lost,
         "conversation": False,
     }
@@ -92,7 +90,7 @@ def left_without_claim(context: Context) -> list[Left]:
 
 
 def _claims(context: Context) -> list[Claim]:
-    return [Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOBS))]
+    return [Claim.of(row) for row in context.store.read(lambda rows: q.open_claims_of_jobs(rows))]
 
 
 def _left(context: Context, claim: Claim) -> Left | None:
@@ -114,6 +112,6 @@ def _unclaimed(context: Context, job: str) -> Left | None:
     if has_runner(context, job):
         return None
     whom = tuple(context.world.processes.of_job(job))
-    known = context.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=job)) is not None
+    known = context.store.read(lambda rows: q.job_by_id(rows, id=job)) is not None
     hands_off = "" if known else "the job is not in the tables: was a backup restored?"
     return Left(job=job, runner="", whom=whom, hands_off=hands_off) if whom else None

@@ -19,7 +19,7 @@ from fleet.verbs.resume.work_lock import taken_to_resume
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Job
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.progress import Tell
     from fleet.verbs.jobs.run import Wish
@@ -98,13 +98,15 @@ def gate_of(context: Context, ident: str) -> Gate:
     return context.world.work_gate(f"job-{ident}", ident)
 
 
-def _refuse_other_hands(context: Context, job: Row, workflow: Workflow) -> None:
+def _refuse_other_hands(context: Context, job: Job, workflow: Workflow) -> None:
     """Items that are at work in worktrees are not looked for in one checkout, nor the other way round."""
-    was = read(job["source"], f"the document of job {job['id']}").map.isolation
+    was = read(job.source, f"the document of job {job.id}").map.isolation
     if was == workflow.map.isolation:
         return
-    if context.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=job["id"])):
-        what = f"items of job {job['id']} are at work with isolation {was}; `fleet job resume {job['id']}` first, then change it"
+    if context.store.read(lambda rows: q.items_at_work(rows, job=job.id)):
+        what = (
+            f"items of job {job.id} are at work with isolation {was}; `fleet job resume {job.id}` first, then change it"
+        )
         raise Refused(what=what)
 
 
@@ -114,7 +116,7 @@ def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell
     gate = gate_of(context, new.id)
     taken_to_resume(context, gate, new.id, force=False)
     try:
-        known = context.store.read(lambda rows: rows.one(q.JOB_BY_ID, id=new.id))
+        known = context.store.read(lambda rows: q.job_by_id(rows, id=new.id))
         if known is not None:
             refuse_foreign(context, f"job {new.id}", known)
             _refuse_other_hands(context, known, workflow)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.contested import GateHeld
 from fleet.errors.families import Refused
@@ -19,11 +19,12 @@ from fleet.verbs.jobs.report import write_report
 from fleet.verbs.jobs.run import release_all, summary
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Job
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
 
 
-def cancel(context: Context, ident: str, reason: str) -> dict[str, Any]:
+def cancel(context: Context, ident: str, reason: str) -> Job:
     """Cancel it; a runner that has it in hand ends it at its next turn."""
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
@@ -48,21 +49,21 @@ def cancel(context: Context, ident: str, reason: str) -> dict[str, Any]:
 def _cancelled(ident: str, reason: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         was = records.job_of(tx, ident)
-        tx.about(was["project"])
-        if was["state"] == "done":
+        tx.about(was.project)
+        if was.state == "done":
             raise Refused(
                 what=f"job {ident} is done; `fleet job dlq drop {ident} --all` lets go of what it could not do"
             )
-        tx.note(job=ident, was=was["state"], reason=reason)
+        tx.note(job=ident, was=was.state, reason=reason)
         return {
-            "cancelled": tx.run(q.CANCEL_JOB, id=ident, after=target(JOB_STEPS, "cancel"), reason=reason, at=tx.at) == 1
+            "cancelled": q.cancel_job(tx, id=ident, after=target(JOB_STEPS, "cancel"), reason=reason, at=tx.at) == 1
         }
 
     return Change(f"cancel job {ident}: {reason}", work)
 
 
-def _end_all(context: Context, job: Row) -> list[str]:
+def _end_all(context: Context, job: Job) -> list[str]:
     end_left(context, job)
-    for row in context.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=job["id"])):
+    for row in context.store.read(lambda rows: q.items_at_work(rows, job=job.id)):
         attempts.stop(context, job, row)
     return release_all(context, job)

@@ -46,9 +46,9 @@ class Holding:
                 self._context.commit(failed_turns.lift(row["engine"]))
 
     def _found(self) -> list[Row]:
-        held = self._context.store.read(lambda rows: rows.all(q.ALL_HOLDS)) if self._named else []
+        held = self._context.store.read(lambda rows: q.all_holds(rows)) if self._named else []
         if not held:
             return []
         default = self._context.setting("engine", self._project)
         used = {name or default for name in self._named}
-        return [row for row in held if row["engine"] in used]
+        return [row for row in held if row.engine in used]

@@ -24,7 +24,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Item, Job
     from fleet.verbs.context import Context
 
 _MOST = 1_000
@@ -34,12 +34,12 @@ _FEW = 5
 def find_job(context: Context, given: str) -> str:
     """The job that is meant: its id, the beginning of one, or @last."""
     if given == "@last":
-        newest = context.store.read(lambda rows: rows.all(q.LISTED_JOBS, project=None, most=1))
-        found = [row["id"] for row in newest]
+        newest = context.store.read(lambda rows: q.listed_jobs(rows, project=None, most=1))
+        found = [row.id for row in newest]
     else:
         plain = given if given.isalnum() else "-"
-        rows = context.store.read(lambda snapshot: snapshot.all(q.JOBS_LIKE, prefix=f"{plain}%", most=_FEW))
-        found = [row["id"] for row in rows]
+        rows = context.store.read(lambda snapshot: q.jobs_like(snapshot, prefix=f"{plain}%", most=_FEW))
+        found = [row.id for row in rows]
     if not found:
         raise NoSuchJob(job=given)
     if len(found) > 1:
@@ -47,23 +47,23 @@ def find_job(context: Context, given: str) -> str:
     return str(found[0])
 
 
-def find_item(context: Context, job: str, given: str) -> Row:
+def find_item(context: Context, job: str, given: str) -> Item:
     """The item that is meant: its id or the beginning of one."""
     plain = given if given.replace("-", "").isalnum() else "-"
-    exact = context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job, id=plain))
+    exact = context.store.read(lambda rows: q.item_by_id(rows, job=job, id=plain))
     if exact is not None:
         return exact
-    found = context.store.read(lambda rows: rows.all(q.ITEMS_LIKE, job=job, prefix=f"{plain}%", most=_FEW))
+    found = context.store.read(lambda rows: q.items_like(rows, job=job, prefix=f"{plain}%", most=_FEW))
     if not found:
         raise NoSuchItem(job=job, item=given)
     if len(found) > 1:
-        raise Ambiguous(given=given, candidates=", ".join(row["id"] for row in found))
-    return context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job, id=found[0]["id"])) or {}
+        raise Ambiguous(given=given, candidates=", ".join(row.id for row in found))
+    return context.store.read(lambda rows: q.item_by_id(rows, job=job, id=found[0].id)) or {}
 
 
 def jobs(context: Context, project: str | None) -> list[dict[str, Any]]:
     """Jobs, newest first."""
-    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_JOBS, project=project, most=_MOST))
+    rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
     return [_document(context, row) for row in rows]
 
 
@@ -74,7 +74,7 @@ def job(context: Context, ident: str) -> dict[str, Any]:
     reports = {kind: f"{folder}/report.{kind}" for kind in ("html", "md")}
     there = {kind: path if os.path.exists(path) else None for kind, path in reports.items()}
     more = {
-        "parameters": shown_parameters(row["source"], row["parameters"]),
+        "parameters": shown_parameters(row.source, row.parameters),
         "report": there,
         "processes": _processes(context, ident),
     }
@@ -100,16 +100,16 @@ def shown_parameters(source: str, parameters: str) -> dict[str, str]:
     return {name: value if written.get(name) == value else HIDDEN for name, value in told.items()}
 
 
-def _document(context: Context, row: Row) -> dict[str, Any]:
+def _document(context: Context, row: Job) -> dict[str, Any]:
     times = {
-        "added_at": iso(row["added_at"]),
-        "begun_at": iso(row["begun_at"]),
-        "ended_at": iso_or_none(row["ended_at"]),
+        "added_at": iso(row.added_at),
+        "begun_at": iso(row.begun_at),
+        "ended_at": iso_or_none(row.ended_at),
     }
     return (
         summary(context, row)
         | times
-        | {"actor": row["actor"], "runs": row["state"] == "running" and has_runner(context, row["id"])}
+        | {"actor": row.actor, "runs": row.state == "running" and has_runner(context, row.id)}
     )
 
 
@@ -118,27 +118,25 @@ def listed(context: Context, ident: str, state: str | None = None) -> Iterator[d
     return (item_document(row) for row in results.pages(context, ident, state))
 
 
-def item_document(row: Row) -> dict[str, Any]:
+def item_document(row: Item) -> dict[str, Any]:
     """An item as programs see it."""
     keep = ("id", "number", "state", "attempts", "dispatch", "reason", "signature")
     times = {name: iso_or_none(row[name]) for name in ("not_before", "started_at", "ended_at")}
-    data = json.loads(row["data"])
-    return (
-        {name: row[name] for name in keep} | times | {"label": items.label(data), "item": data, "commit": row["merged"]}
-    )
+    data = json.loads(row.data)
+    return {name: row[name] for name in keep} | times | {"label": items.label(data), "item": data, "commit": row.merged}
 
 
 def item(context: Context, ident: str, given: str) -> dict[str, Any]:
     """One item with its failures and its steps."""
     row = find_item(context, ident, given)
-    steps = context.store.read(lambda rows: rows.all(q.STEPS_OF_ITEM, job=ident, item=row["id"]))
-    history = [_with_times(each) for each in json.loads(row["history"])]
+    steps = context.store.read(lambda rows: q.steps_of_item(rows, job=ident, item=row.id))
+    history = [_with_times(each) for each in json.loads(row.history)]
     shown = [
         {name: step[name] for name in ("attempt", "number", "title", "status", "reason")}
         | {
-            "started_at": iso(step["started_at"]),
-            "ended_at": iso(step["ended_at"]),
-            "commits": json.loads(step["commits"]),
+            "started_at": iso(step.started_at),
+            "ended_at": iso(step.ended_at),
+            "commits": json.loads(step.commits),
         }
         for step in steps
     ]
@@ -151,7 +149,7 @@ def _with_times(each: dict[str, Any]) -> dict[str, Any]:
 
 def logs(context: Context, ident: str, given: str | None) -> Iterator[tuple[str, str]]:
     """What steps printed: of one item, or of all that were tried."""
-    wanted = find_item(context, ident, given)["id"] if given else None
+    wanted = find_item(context, ident, given).id if given else None
     for name in sorted(context.world.files.names(paths.job_step(ident)), key=_order):
         mine = name.partition(".")[0]
         if name.endswith((".log", ".out")) and wanted in {None, mine}:

@@ -63,5 +63,5 @@ class Telling:
 
 def count(context: Context, job: str) -> dict[str, int]:
     """How many items are in each state, and in all."""
-    found = {row["state"]: row["n"] for row in context.store.read(lambda rows: rows.all(q.COUNT_ITEMS, job=job))}
+    found = {row.state: row.n for row in context.store.read(lambda rows: q.count_items(rows, job=job))}
     return {state: found.get(state, 0) for state in items.STATES} | {"total": sum(found.values())}

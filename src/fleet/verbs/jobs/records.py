@@ -17,6 +17,7 @@ from fleet.store.transaction import Change
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fleet.store.queries import Job
     from fleet.store.transaction import Row, Rows, Tx
 
 GONE = "it is not in the input any more"
@@ -38,9 +39,9 @@ class NewJob:
     home: str
 
 
-def job_of(rows: Rows, ident: str) -> Row:
+def job_of(rows: Rows, ident: str) -> Job:
     """A job's row, or NoSuchJob."""
-    found = rows.one(q.JOB_BY_ID, id=ident)
+    found = q.job_by_id(rows, id=ident)
     if found is None:
         raise NoSuchJob(job=ident)
     return found
@@ -52,10 +53,10 @@ def create(new: NewJob, parts: Iterable[str]) -> Change[Row]:
 
     def work(tx: Tx) -> Row:
         tx.about(new.project)
-        if not tx.run(q.RESERVE_ID, id=new.id, at=tx.at):
+        if not q.reserve_id(tx, id=new.id, at=tx.at):
             raise Contested(what=f"the id {new.id} was given out before; try again")
         told = {"project": new.project, "name": new.name, "source": new.source, "folder": new.folder}
-        tx.run(q.ADD_JOB, id=new.id, **told, parameters=json.dumps(new.parameters), actor=tx.caller.actor,
+        q.add_job(tx, id=new.id, **told, parameters=json.dumps(new.parameters), actor=tx.caller.actor,
                home=new.home, at=tx.at)  # fmt: skip
         _add_parts(tx, new.id, given)
         tx.note(job=new.id, name=new.name)
@@ -70,13 +71,11 @@ def renew(new: NewJob, parts: Iterable[str]) -> Change[Row]:
 
     def work(tx: Tx) -> Row:
         was = job_of(tx, new.id)
-        tx.about(was["project"])
-        if (was["project"], was["name"]) != (new.project, new.name):
-            raise Refused(
-                what=f"job {new.id} is {was['name']} of project {was['project']}, not {new.name} of {new.project}"
-            )
+        tx.about(was.project)
+        if (was.project, was.name) != (new.project, new.name):
+            raise Refused(what=f"job {new.id} is {was.name} of project {was.project}, not {new.name} of {new.project}")
         told = {"source": new.source, "folder": new.folder, "parameters": json.dumps(new.parameters)}
-        if not tx.run(q.RENEW_JOB, id=new.id, **told, after=target(kinds.JOB_STEPS, "renew"), at=tx.at):
+        if not q.renew_job(tx, id=new.id, **told, after=target(kinds.JOB_STEPS, "renew"), at=tx.at):
             raise Refused(what=f"job {new.id} was cancelled; run it under another id")
         _add_parts(tx, new.id, given)
         for part in kinds.PARTS:
@@ -89,7 +88,7 @@ def renew(new: NewJob, parts: Iterable[str]) -> Change[Row]:
 
 def _add_parts(tx: Tx, job: str, parts: tuple[str, ...]) -> None:
     for part in parts:
-        tx.run(q.ADD_ITEM, job=job, id=part, part=part, number=0, data="null")
+        q.add_item(tx, job=job, id=part, part=part, number=0, data="null")
 
 
 def begin(ident: str) -> Change[Row]:
@@ -97,15 +96,15 @@ def begin(ident: str) -> Change[Row]:
 
     def work(tx: Tx) -> Row:
         was = job_of(tx, ident)
-        tx.about(was["project"])
-        if not tx.run(q.BEGIN_JOB, id=ident, after=target(kinds.JOB_STEPS, "begin"), at=tx.at):
-            raise Refused(what=f"job {ident} is {was['state']}; there is nothing to resume")
+        tx.about(was.project)
+        if not q.begin_job(tx, id=ident, after=target(kinds.JOB_STEPS, "begin"), at=tx.at):
+            raise Refused(what=f"job {ident} is {was.state}; there is nothing to resume")
         for part in kinds.PARTS:
-            row = tx.one(q.ITEM_BY_ID, job=ident, id=part)
-            if row is not None and row["state"] in {"dead", "parked"}:
+            row = q.item_by_id(tx, job=ident, id=part)
+            if row is not None and row.state in {"dead", "parked"}:
                 reset_part(tx, ident, part)
-        tx.note(job=ident, was=was["state"])
-        return {"was": was["state"], "at": tx.at}
+        tx.note(job=ident, was=was.state)
+        return {"was": was.state, "at": tx.at}
 
     return Change(f"resume job {ident}", work)
 
@@ -114,9 +113,9 @@ def end(ident: str, state: str, reason: str | None) -> Change[Row]:
     """The job is done, paused, or has failed."""
 
     def work(tx: Tx) -> Row:
-        tx.about(job_of(tx, ident)["project"])
-        ended = tx.run(q.END_JOB, id=ident, **change(kinds.JOB_STEPS, "running", _END[state]), reason=reason, at=tx.at)
-        tx.run(q.FORGET_RELEASED_OF_JOB, job=ident)
+        tx.about(job_of(tx, ident).project)
+        ended = q.end_job(tx, id=ident, **change(kinds.JOB_STEPS, "running", _END[state]), reason=reason, at=tx.at)
+        q.forget_released_of_job(tx, job=ident)
         tx.note(job=ident, state=state, reason=reason)
         return {"ended": ended == 1}
 
@@ -127,12 +126,12 @@ def phase(ident: str, before: str, after: str) -> Change[Row]:
     """The next part of the job begins."""
 
     def work(tx: Tx) -> Row:
-        tx.about(job_of(tx, ident)["project"])
-        waiting = tx.one(q.SOONEST_ITEM, job=ident, part="map") or {"n": 0}
-        if before == "map" and (waiting["n"] or tx.all(q.ITEMS_AT_WORK, job=ident)):
+        tx.about(job_of(tx, ident).project)
+        waiting = q.soonest_item(tx, job=ident, part="map") or {"n": 0}
+        if before == "map" and (waiting["n"] or q.items_at_work(tx, job=ident)):
             return {"moved": False}  # somebody took an item out of the dead-letter queue meanwhile
         tx.note(job=ident, phase=after)
-        return {"moved": tx.run(q.STEP_PHASE, id=ident, before=before, after=after, at=tx.at) == 1}
+        return {"moved": q.step_phase(tx, id=ident, before=before, after=after, at=tx.at) == 1}
 
     return Change(f"job {ident}: {after}", work)
 
@@ -141,8 +140,8 @@ def add_items(ident: str, found: list[Any]) -> Change[Row]:
     """The items of the input, and with them the end of setup. Those that are known stay as they are."""
 
     def work(tx: Tx) -> Row:
-        tx.about(job_of(tx, ident)["project"])
-        tx.run(q.NUMBER_AWAY, job=ident)
+        tx.about(job_of(tx, ident).project)
+        q.number_away(tx, job=ident)
         listed = [
             {"job": ident, "id": item, "part": "map", "number": number, "data": json.dumps(data)}
             for item, number, data in kinds.numbered(found)
@@ -150,9 +149,9 @@ def add_items(ident: str, found: list[Any]) -> Change[Row]:
         tx.many(q.ADD_ITEM, listed)
         tx.many(q.RENUMBER_ITEM, [{"job": ident, "id": row["id"], "number": row["number"]} for row in listed])
         missing = change(kinds.STEPS, "waiting", "go_missing")
-        gone = tx.run(q.SKIP_GONE_ITEMS, job=ident, **missing, reason=GONE, at=tx.at)
+        gone = q.skip_gone_items(tx, job=ident, **missing, reason=GONE, at=tx.at)
         bring_back(tx, ident)
-        tx.run(q.STEP_PHASE, id=ident, before="setup", after="map", at=tx.at)
+        q.step_phase(tx, id=ident, before="setup", after="map", at=tx.at)
         tx.note(job=ident, items=len(listed), gone=gone)
         return {"items": len(listed), "gone": gone}
 
@@ -161,7 +160,7 @@ def add_items(ident: str, found: list[Any]) -> Change[Row]:
 
 def bring_back(tx: Tx, job: str) -> int:
     """Items that were not in the input for a while, and are again. How many."""
-    return tx.run(q.BACK_ITEMS, job=job, **change(kinds.STEPS, "skipped", "come_back"), reason=GONE)
+    return q.back_items(tx, job=job, **change(kinds.STEPS, "skipped", "come_back"), reason=GONE)
 
 
 def start(job: Row, chosen: list[Row], *, tasks: bool) -> Change[Row]:
@@ -171,7 +170,7 @@ def start(job: Row, chosen: list[Row], *, tasks: bool) -> Change[Row]:
         tx.about(job["project"])
         started, stepped = [], change(kinds.STEPS, "waiting", "start")
         for item in chosen:
-            if tx.run(q.START_ITEM, job=job["id"], id=item["id"], **stepped, at=tx.at):
+            if q.start_item(tx, job=job["id"], id=item["id"], **stepped, at=tx.at):
                 started.append(item["id"])
                 if tasks:
                     open_task(tx, job, item)
@@ -187,8 +186,8 @@ def open_task(tx: Tx, job: Row, item: Row) -> None:
     place = {"project": job["project"], "slug": kinds.slug(job["id"], item["id"]), "job": job["id"]}
     title = f"{job['name']}: {item['part'] if item['part'] != 'map' else kinds.label(json.loads(item['data']))}"
     clean = " ".join("".join(char if char.isprintable() else " " for char in title).split())[:300]
-    tx.run(q.ADD_JOB_TASK, **place, title=clean, description="", at=tx.at)
-    tx.run(q.OPEN_JOB_TASK, **place, after=target(TASK_STEPS, "item_started"), at=tx.at)
+    q.add_job_task(tx, **place, title=clean, description="", at=tx.at)
+    q.open_job_task(tx, **place, after=target(TASK_STEPS, "item_started"), at=tx.at)
 
 
 def put_back(job: Row, which: list[str], *, began: bool, not_before: int | None = None) -> Change[Row]:
@@ -197,22 +196,22 @@ def put_back(job: Row, which: list[str], *, began: bool, not_before: int | None 
 
     def work(tx: Tx) -> Row:
         tx.about(job["project"])
-        moved = sum(tx.run(q.PUT_BACK_ITEM, job=job["id"], id=item, **how) for item in which)
+        moved = sum(q.put_back_item(tx, job=job["id"], id=item, **how) for item in which)
         tx.note(job=job["id"], items=which)
         return {"moved": moved}
 
     return Change(f"job {job['id']}: put back {', '.join(which[:5])}", work)
 
 
-def give(job: Row, item: str, dispatch: str) -> Change[Row]:
+def give(job: Job, item: str, dispatch: str) -> Change[Row]:
     """Which dispatch is the attempt."""
 
     def work(tx: Tx) -> Row:
-        tx.about(job["project"], kinds.slug(job["id"], item))
+        tx.about(job.project, kinds.slug(job.id, item))
         tx.dispatch = dispatch
-        return {"given": tx.run(q.GIVE_ITEM, job=job["id"], id=item, dispatch=dispatch) == 1}
+        return {"given": q.give_item(tx, job=job.id, id=item, dispatch=dispatch) == 1}
 
-    return Change(f"job {job['id']}: {item} is worked on by {dispatch}", work)
+    return Change(f"job {job.id}: {item} is worked on by {dispatch}", work)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +235,7 @@ def outcomes(job: Row, passed: list[Row], failed: list[Failure], steps: list[Row
             tx.many(q.ADD_STEP, steps)
         for item in passed:
             if merge:
-                tx.run(q.PASS_ITEM, job=job["id"], id=item["id"], **change(kinds.STEPS, "running", "pass"))
+                q.pass_item(tx, job=job["id"], id=item["id"], **change(kinds.STEPS, "running", "pass"))
             else:
                 _finish_item(tx, job["id"], item["id"], None)
         for failure in failed:
@@ -262,8 +261,8 @@ def _fail(tx: Tx, job: Row, failure: Failure) -> None:
         "reason": failure.reason,
         "signature": failure.signature,
     }
-    tx.run(
-        q.FAIL_ITEM,
+    q.fail_item(
+        tx,
         job=job["id"],
         id=item["id"],
         **change(kinds.STEPS, item["state"], _FAIL[failure.state]),
@@ -277,12 +276,12 @@ def _fail(tx: Tx, job: Row, failure: Failure) -> None:
 
 def _finish_item(tx: Tx, job: str, item: str, merged: str | None) -> bool:
     after = target(kinds.STEPS, "finish")
-    return tx.run(q.FINISH_ITEM, job=job, id=item, after=after, merged=merged, at=tx.at) == 1
+    return q.finish_item(tx, job=job, id=item, after=after, merged=merged, at=tx.at) == 1
 
 
 def reset_part(tx: Tx, job: str, part: str) -> bool:
     """Setup or reduce is to be done once more. False when it is being done, or waits."""
-    return tx.run(q.RESET_PART, job=job, id=part, after=target(kinds.STEPS, "reset")) == 1
+    return q.reset_part(tx, job=job, id=part, after=target(kinds.STEPS, "reset")) == 1
 
 
 def finish(job: Row, item: str, merged: str | None) -> Change[Row]:
@@ -296,16 +295,16 @@ def finish(job: Row, item: str, merged: str | None) -> Change[Row]:
     return Change(f"job {job['id']}: {item} is done", work)
 
 
-def close_task(job: Row, slug: str, status: str, reason: str | None) -> Change[Row]:
+def close_task(job: Job, slug: str, status: str, reason: str | None) -> Change[Row]:
     """The item is over: its task is archived, and its worktree may go."""
 
     def work(tx: Tx) -> Row:
-        tx.about(job["project"], slug)
-        place = {"project": job["project"], "slug": slug, "job": job["id"]}
+        tx.about(job.project, slug)
+        place = {"project": job.project, "slug": slug, "job": job.id}
         after = target(TASK_STEPS, f"item_{status}")
-        return {"closed": tx.run(q.CLOSE_JOB_TASK, **place, after=after, reason=reason, at=tx.at) == 1}
+        return {"closed": q.close_job_task(tx, **place, after=after, reason=reason, at=tx.at) == 1}
 
-    return Change(f"job {job['id']}: {slug} is over", work)
+    return Change(f"job {job.id}: {slug} is over", work)
 
 
 def again(job: Row, part: str) -> Change[Row]:

@@ -16,7 +16,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Job
     from fleet.verbs.context import Context
 
 _WIDTH, _HEIGHT, _EDGE = 720, 200, 30
@@ -30,26 +30,24 @@ _STYLE = (
 _HEADS = ("#", "item", "state", "attempts", "took", "commit", "reason")
 
 
-def write_report(context: Context, job: Row) -> dict[str, str]:
+def write_report(context: Context, job: Job) -> dict[str, str]:
     """Write both, and say where they are."""
-    counts = progress.count(context, job["id"])
+    counts = progress.count(context, job.id)
     made = {
         "html": escapes.text("".join(_page(context, job, counts))).encode(),
         "md": escapes.text("".join(_markdown(context, job, counts))).encode(),
     }
-    return {
-        kind: context.world.files.publish(paths.job(job["id"], f"report.{kind}"), text) for kind, text in made.items()
-    }
+    return {kind: context.world.files.publish(paths.job(job.id, f"report.{kind}"), text) for kind, text in made.items()}
 
 
-def _line(job: Row, counts: dict[str, int]) -> str:
-    ended = job["ended_at"] or job["changed_at"]
+def _line(job: Job, counts: dict[str, int]) -> str:
+    ended = job.ended_at or job.changed_at
     said = ", ".join(f"{counts[state]} {state}" for state in items.STATES if counts[state])
-    return f"{job['state']}; {counts['total']} items: {said or 'none'}; begun {iso(job['added_at'])}, {age(ended - job['added_at'])}"
+    return f"{job.state}; {counts['total']} items: {said or 'none'}; begun {iso(job.added_at)}, {age(ended - job.added_at)}"
 
 
-def _rows(context: Context, job: Row) -> Iterator[tuple[str, ...]]:
-    for row in results.pages(context, job["id"]):
+def _rows(context: Context, job: Job) -> Iterator[tuple[str, ...]]:
+    for row in results.pages(context, job.id):
         took = age(row["ended_at"] - row["started_at"]) if row["ended_at"] and row["started_at"] else ""
         reason = (row["reason"] or "").strip()
         label = items.label(json.loads(row["data"]))
@@ -57,12 +55,12 @@ def _rows(context: Context, job: Row) -> Iterator[tuple[str, ...]]:
         yield str(abs(row["number"])), label, row["state"], str(row["attempts"]), took, commit, reason
 
 
-def _page(context: Context, job: Row, counts: dict[str, int]) -> Iterator[str]:
-    title = html.escape(f"{job['name']} ({job['id']})")
+def _page(context: Context, job: Job, counts: dict[str, int]) -> Iterator[str]:
+    title = html.escape(f"{job.name} ({job.id})")
     yield f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>\n'
     yield f"<h1>{title}</h1>\n<p>{html.escape(_line(job, counts))}</p>\n"
-    if job["reason"]:
-        yield f"<pre>{html.escape(job['reason'])}</pre>\n"
+    if job.reason:
+        yield f"<pre>{html.escape(job.reason)}</pre>\n"
     yield from _chart(context, job)
     yield f"<table><tr>{''.join(f'<th>{head}</th>' for head in _HEADS)}</tr>\n"
     for cells in _rows(context, job):
@@ -72,17 +70,17 @@ def _page(context: Context, job: Row, counts: dict[str, int]) -> Iterator[str]:
     yield "</table></html>\n"
 
 
-def _chart(context: Context, job: Row) -> Iterator[str]:
+def _chart(context: Context, job: Job) -> Iterator[str]:
     """How many items had ended at each time, a line a state."""
-    ended = context.store.read(lambda rows: rows.all(q.ENDED_OVER_TIME, job=job["id"]))
+    ended = context.store.read(lambda rows: q.ended_over_time(rows, job=job.id))
     if not ended:
         return
-    first, last = job["added_at"], max(ended[-1]["ended_at"], job["added_at"] + 1)
+    first, last = job.added_at, max(ended[-1].ended_at, job.added_at + 1)
     tall = _HEIGHT - 2 * _EDGE
     yield f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="items over time">\n'
     yield f'<path d="M{_EDGE} {_EDGE}V{_HEIGHT - _EDGE}H{_WIDTH - _EDGE}" fill="none" stroke="#9ca3af"/>\n'
     for state, colour in _COLOURS.items():
-        times = [row["ended_at"] for row in ended if row["state"] == state]
+        times = [row.ended_at for row in ended if row.state == state]
         if times:
             line = " ".join(_points(times, len(ended), (first, last), tall))
             yield f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{line}"/>\n'
@@ -105,10 +103,10 @@ def _place(at: int, count: int, total: int, span: tuple[int, int], tall: int) ->
     return _EDGE + wide * (at - span[0]) / (span[1] - span[0]), _HEIGHT - _EDGE - tall * count / total
 
 
-def _markdown(context: Context, job: Row, counts: dict[str, int]) -> Iterator[str]:
-    yield f"# {job['name']} ({job['id']})\n\n{_line(job, counts)}\n\n"
-    if job["reason"]:
-        yield "".join(f"    {line}\n" for line in job["reason"].splitlines()) + "\n"
+def _markdown(context: Context, job: Job, counts: dict[str, int]) -> Iterator[str]:
+    yield f"# {job.name} ({job.id})\n\n{_line(job, counts)}\n\n"
+    if job.reason:
+        yield "".join(f"    {line}\n" for line in job.reason.splitlines()) + "\n"
     yield f"| {' | '.join(_HEADS)} |\n|{'---|' * len(_HEADS)}\n"
     for cells in _rows(context, job):
         plain = (" ".join(cell.replace("|", "\\|").replace("<", "&lt;").split()) for cell in cells)

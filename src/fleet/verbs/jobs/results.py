@@ -12,6 +12,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fleet.store.queries import Job
     from fleet.store.transaction import Row
     from fleet.verbs.context import Context
 
@@ -24,17 +25,17 @@ def pages(context: Context, job: str, state: str | None = None) -> Iterator[Row]
     after: tuple[int, str] = (-(1 << 60), "")
     while True:
         place = {"job": job, "state": state, "after": after[0], "after_id": after[1], "most": _PAGE}
-        found = context.store.read(lambda rows: rows.all(q.ITEMS_PAGE, **place))  # noqa: B023
+        found = context.store.read(lambda rows: q.items_page(rows, **place))  # noqa: B023
         yield from found
         if len(found) < _PAGE:
             return
-        after = found[-1]["number"], found[-1]["id"]
+        after = found[-1].number, found[-1].id
 
 
-def of_map(context: Context, job: Row) -> dict[str, Any]:
+def of_map(context: Context, job: Job) -> dict[str, Any]:
     """What {map.…} stands for: two files, and two counts."""
-    folder = f"{context.world.home}/{paths.job(job['id'])}"
-    counts = {row["state"]: row["n"] for row in context.store.read(lambda rows: rows.all(q.COUNT_ITEMS, job=job["id"]))}
+    folder = f"{context.world.home}/{paths.job(job.id)}"
+    counts = {row.state: row.n for row in context.store.read(lambda rows: q.count_items(rows, job=job.id))}
     files = {"results": f"{folder}/results.json", "failed": f"{folder}/failed.json"}
     return files | {"total": sum(counts.values()), "done": counts.get("done", 0)}
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.model.jobs.workflow import Workflow
+    from fleet.store.queries import Item, Job
     from fleet.store.transaction import Row
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.progress import Tell
@@ -51,36 +52,36 @@ def carry_on(context: Context, ident: str, tell: Tell, wanted: Wish) -> dict[str
     """Bring a job to its end, for whoever holds its gate; or as far as it gets."""
     context.commit(records.begin(ident))
     job = context.store.read(lambda rows: records.job_of(rows, ident))
-    runner = Runner(context, job, read(job["source"], f"the document of job {ident}"), tell, wanted)
+    runner = Runner(context, job, read(job.source, f"the document of job {ident}"), tell, wanted)
     state, reason = runner.outcome()
     left = runner.left + runner.tidy(over=state == "done")
     context.commit(records.end(ident, state, reason))
     job = context.store.read(lambda rows: records.job_of(rows, ident))
-    if job["state"] == "cancelled":
-        for row in context.store.read(lambda rows: rows.all(q.ITEMS_AT_WORK, job=ident)):
+    if job.state == "cancelled":
+        for row in context.store.read(lambda rows: q.items_at_work(rows, job=ident)):
             attempts.stop(context, job, row)
         left = runner.left + release_all(context, job)
     write_report(context, job)
     runner.telling.progress(now=True)
-    runner.telling.job(job["state"], phase=job["phase"], reason=job["reason"])
+    runner.telling.job(job.state, phase=job.phase, reason=job.reason)
     return summary(context, job) | {"left": left}
 
 
-def release_all(context: Context, job: Row) -> list[str]:
+def release_all(context: Context, job: Job) -> list[str]:
     """A job that nobody wants any more lets everything go; what is not committed goes into refs of its own."""
-    place = {"project": job["project"], "job": job["id"]}
+    place = {"project": job.project, "job": job.id}
     left = []
-    for row in context.store.read(lambda rows: rows.all(q.OPEN_TASKS_OF_JOB, **place)):
-        item = row["slug"].removeprefix(items.slug(job["id"], ""))
-        left += merge_item.let_go(context, job, item, status="abandoned", reason=f"job {job['id']} was cancelled")
+    for row in context.store.read(lambda rows: q.open_tasks_of_job(rows, **place)):
+        item = row.slug.removeprefix(items.slug(job.id, ""))
+        left += merge_item.let_go(context, job, item, status="abandoned", reason=f"job {job.id} was cancelled")
     return left
 
 
-def summary(context: Context, job: Row) -> dict[str, Any]:
+def summary(context: Context, job: Job) -> dict[str, Any]:
     """How a job stands, in few words."""
     counts = Telling(context, job, lambda _event: None).counted()
     head = {name: job[name] for name in ("id", "name", "project", "state", "phase", "reason")}
-    return head | {"items": {name: counts[name] for name in (*items.STATES, "total")}, "branch": job_branch(job["id"])}
+    return head | {"items": {name: counts[name] for name in (*items.STATES, "total")}, "branch": job_branch(job.id)}
 
 
 class Runner:
@@ -131,12 +132,12 @@ class Runner:
             self._work_off("reduce")
             self._step("reduce", "over")
 
-    def _step(self, before: str, after: str) -> None:
+    def _step(self, before: str, after: str) -> Job:
         self._context.commit(records.phase(self._job["id"], before, after))
         self._job = self._context.store.read(lambda rows: records.job_of(rows, self._job["id"]))
         self.telling.job("running", phase=self._job["phase"], reason=None)
 
-    def _take_in(self) -> None:
+    def _take_in(self) -> Job:
         where = run_step.Where(home=self._context.world.home, job=self._job["id"], project=self._job["project"], item="input",
                             attempt=1, cwd=self._tree(), folder=self._job["folder"], own=True)  # fmt: skip
         values = run_step.values_of(self._context, self._job, self._workflow, "input", None)
@@ -193,7 +194,7 @@ class Runner:
             self._merge(part)
             started = self._start(part)
             self.telling.progress()
-            rest = self._context.store.read(lambda rows: rows.one(q.SOONEST_ITEM, job=self._job["id"], part=part)) or {
+            rest = self._context.store.read(lambda rows: q.soonest_item(rows, job=self._job["id"], part=part)) or {
                 "n": 0
             }
             if not started and not self._at_work(part):
@@ -217,7 +218,7 @@ class Runner:
         if not self._wanted():
             raise _Halt(INTERRUPTED)
         now = self._context.store.read(lambda rows: records.job_of(rows, self._job["id"]))
-        if now["state"] == "cancelled":
+        if now.state == "cancelled":
             self._drop_hands()
             for row in self._at_work(None):
                 attempts.stop(self._context, self._job, row)
@@ -228,16 +229,16 @@ class Runner:
         if part == "map":
             return
         row = self._item(part)
-        if row is not None and row["state"] != "done":
-            why = f"{part} failed: {row['reason'] or row['state']}"
+        if row is not None and row.state != "done":
+            why = f"{part} failed: {row.reason or row.state}"
             raise JobFailed(job=self._job["id"], why=why, advice=f"`fleet resume {self._job['id']}` tries it again")
 
-    def _item(self, ident: str) -> Row | None:
-        return self._context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=self._job["id"], id=ident))
+    def _item(self, ident: str) -> Item | None:
+        return self._context.store.read(lambda rows: q.item_by_id(rows, job=self._job["id"], id=ident))
 
     def _at_work(self, part: str | None) -> list[Row]:
-        rows = self._context.store.read(lambda snapshot: snapshot.all(q.ITEMS_AT_WORK, job=self._job["id"]))
-        return [row for row in rows if part in {None, row["part"]}]
+        rows = self._context.store.read(lambda snapshot: q.items_at_work(snapshot, job=self._job["id"]))
+        return [row for row in rows if part in {None, row.part}]
 
     def _looked_at(self, part: str) -> Batch:
         """The attempts that have ended."""
@@ -301,19 +302,19 @@ class Runner:
         if room <= 0:
             return False
         place = {"job": self._job["id"], "part": part, "now": self._context.world.clock.now(), "most": room}
-        chosen = self._context.store.read(lambda rows: rows.all(q.NEXT_ITEMS, **place))
+        chosen = self._context.store.read(lambda rows: q.next_items(rows, **place))
         if not chosen:
             return False
         tasks = not self._uses_hands(part)
         begun = set(self._context.commit(records.start(self._job, chosen, tasks=tasks))["started"])
         for row in chosen:
-            if row["id"] in begun:
+            if row.id in begun:
                 self._begin(row, part)
         return bool(begun)
 
-    def _begin(self, row: Row, part: str) -> None:
+    def _begin(self, row: Item, part: str) -> None:
         item = row | {
-            "attempts": row["attempts"] + 1,
+            "attempts": row.attempts + 1,
             "state": "running",
             "started_at": self._context.world.clock.now(),
         }
@@ -323,7 +324,7 @@ class Runner:
             return
         outcome = attempts.start(self._context, self._job, item)
         if outcome is not None:
-            self._conclude([(self._item(row["id"]) or item, outcome, [])], part)
+            self._conclude([(self._item(row.id) or item, outcome, [])], part)
 
     def _merge(self, part: str) -> None:
         for row in self._at_work(part):
@@ -349,13 +350,13 @@ class Runner:
         """Worktrees of items that are over go. The one of setup stays for as long as its checkout is used."""
         job, left = self._job, []
         rows = self._context.store.read(
-            lambda snapshot: snapshot.all(q.OPEN_TASKS_OF_JOB, project=job["project"], job=job["id"])
+            lambda snapshot: q.open_tasks_of_job(snapshot, project=job["project"], job=job["id"])
         )
         uses = not over and (
             job["phase"] == "setup" or (job["phase"] == "map" and self._workflow.map.isolation == "none")
         )
         for row in rows:
-            item = self._item(row["slug"].removeprefix(items.slug(job["id"], "")))
-            if item is not None and item["state"] in {"done", "skipped"} and not (uses and item["id"] == "setup"):
-                left += merge_item.let_go(self._context, job, item["id"])
+            item = self._item(row.slug.removeprefix(items.slug(job["id"], "")))
+            if item is not None and item.state in {"done", "skipped"} and not (uses and item.id == "setup"):
+                left += merge_item.let_go(self._context, job, item.id)
         return left

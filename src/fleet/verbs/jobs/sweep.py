@@ -15,16 +15,16 @@ from fleet.verbs.sweep.finding import Finding, acted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.store.transaction import Row
+    from fleet.store.queries import JobLitter
     from fleet.verbs.context import Context
 
 
 def litter(context: Context, *, kill: bool) -> Iterator[Finding]:
     """One that has a runner is that runner's business."""
-    for row in context.store.read(lambda rows: rows.all(q.JOB_LITTER)):
+    for row in context.store.read(lambda rows: q.job_litter(rows)):
         if not is_own(context, row):
             continue  # the gate of another home's job is not here
-        gate = context.world.work_gate(f"job-{row['job']}", row["job"])
+        gate = context.world.work_gate(f"job-{row.job}", row.job)
         try:
             gate.take()
         except GateHeld:
@@ -36,12 +36,12 @@ def litter(context: Context, *, kill: bool) -> Iterator[Finding]:
         yield found
 
 
-def _let_go(context: Context, row: Row, *, kill: bool) -> Finding:
-    job = {"id": row["job"], "project": row["project"]}
-    status = "done" if row["state"] == "done" else "abandoned"
-    proof = f"the item is {row['state']}, the job is {row['job_state']}, and nobody runs it"
-    return acted(f"the bundle of {row['project']}/{row['slug']}", "its item is over", proof, "let it go", kill,
-                 lambda: merge_item.let_go(context, job, row["item"], status=status))  # fmt: skip
+def _let_go(context: Context, row: JobLitter, *, kill: bool) -> Finding:
+    job = {"id": row.job, "project": row.project}
+    status = "done" if row.state == "done" else "abandoned"
+    proof = f"the item is {row.state}, the job is {row.job_state}, and nobody runs it"
+    return acted(f"the bundle of {row.project}/{row.slug}", "its item is over", proof, "let it go", kill,
+                 lambda: merge_item.let_go(context, job, row.item, status=status))  # fmt: skip
 
 
 def left_running(context: Context, *, kill: bool) -> Iterator[Finding]:

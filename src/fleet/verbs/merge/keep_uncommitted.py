@@ -32,7 +32,7 @@ def dirty(context: Context) -> list[dict[str, Any]]:
 
 
 def _kept_claims(context: Context) -> list[tuple[Claim, Keep]]:
-    claims = [Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
+    claims = [Claim.of(row) for row in context.store.read(lambda rows: q.lone_claims(rows))]
     judged = [(claim, verdict(context, claim)) for claim in claims if is_own(context, claim)]
     return [(claim, found) for claim, found in judged if isinstance(found, Keep)]
 
@@ -50,7 +50,7 @@ def _kept(context: Context, project: str, slug: str, repository: str) -> str:
 
 def keep(context: Context, project: str, slug: str) -> dict[str, Any]:
     """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle. No agent can be started in it meanwhile."""
-    repository = context.project(project)["path"]
+    repository = context.project(project).path
     work, gate = gate_to_let_go(context, project, slug), context.world.git_gate(repository)
     work.take(wait=_WAIT)
     try:
@@ -60,7 +60,7 @@ def keep(context: Context, project: str, slug: str) -> dict[str, Any]:
         gate.give()
         work.give()
     left = release_bundle(context, project, slug)
-    last = context.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
+    last = context.store.read(lambda rows: q.last_of_task(rows, project=project, slug=slug))
     if last is not None:
-        reclaim(context, last["id"])
+        reclaim(context, last.id)
     return {"project": project, "task": slug, "ref": ref, "left": left, "aside": announced(context, project, slug)}

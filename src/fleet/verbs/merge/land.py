@@ -26,7 +26,7 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
     A target that somebody has in hand is moved only in the checkout that the person who asks is in (here), and only when git
     overwrites nothing of theirs. Else nothing is touched: why says why, and run is the command that lands it.
     """
-    repository, git = context.project(project)["path"], context.world.git
+    repository, git = context.project(project).path, context.world.git
     refuse_missing(context, project)
     integration, tip = integration_branch(context, project, repository)
     target = target_branch(context, project, repository)

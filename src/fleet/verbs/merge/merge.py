@@ -33,6 +33,7 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
+    from fleet.store.queries import Dispatch, TaskState
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
 
@@ -42,7 +43,7 @@ _LISTED = 5
 def merge(context: Context, project: str, slug: str) -> dict[str, Any]:
     """Merge the commit that a task's report and review speak of. A conflict or a red verify parks the task with the reason."""
     with context.world.project_gate(project, "merge"):
-        repository = context.project(project)["path"]
+        repository = context.project(project).path
         refuse_foreign_bundle(context, project, slug)
         refuse_missing(context, project)
         integration, _tip = integration_branch(context, project, repository)
@@ -50,8 +51,8 @@ def merge(context: Context, project: str, slug: str) -> dict[str, Any]:
         state = context.store.read(lambda rows: tasks.state(rows, project, slug))
         tip = context.world.git.resolve(repository, task_ref(slug))
         _refuse_unfinished(project, slug, state)
-        if state["merged"] and state["archived"]:
-            known = {"project": project, "task": slug, "commit": state["merged"]}
+        if state.merged and state.archived:
+            known = {"project": project, "task": slug, "commit": state.merged}
             return known | {"changed": False, "left": [], "aside": []}
         refuse_checked_out(context, repository, integration)
         park_moved(context, project, slug, state, tip)
@@ -60,7 +61,7 @@ def merge(context: Context, project: str, slug: str) -> dict[str, Any]:
             elsewhere = (
                 gone or astray(context, project, slug, repository, integration) or _unsaved(context, project, slug)
             )
-            if tip is None and (state["archived"] or (state["status"] == "done" and not elsewhere)):
+            if tip is None and (state.archived or (state.status == "done" and not elsewhere)):
                 raise _without_branch(project, slug)
             if elsewhere or tip is None:
                 why = elsewhere or f"there is no branch {task_branch(slug)}"
@@ -72,11 +73,11 @@ def merge(context: Context, project: str, slug: str) -> dict[str, Any]:
         return _finish(context, order, tip, state)
 
 
-def _branch_gone(slug: str, state: Row) -> str:
+def _branch_gone(slug: str, state: TaskState) -> str:
     """Say where the work of a task is whose branch somebody deleted; empty when no commit of it is known."""
-    if state["work"] is None or state["archived"]:
+    if state.work is None or state.archived:
         return ""
-    work = state["work"][:12]
+    work = state.work[:12]
     return f"{task_branch(slug)} is gone; its work is at {work}: `git branch {task_branch(slug)} {work}` puts it back"
 
 
@@ -86,7 +87,7 @@ def _found_merged(context: Context, order: Order, tip: str) -> dict[str, Any]:
     return _merged(context, order.project, order.slug or "", tip, order, made=order.work)
 
 
-def park_moved(context: Context, project: str, slug: str, state: Row, tip: str | None) -> None:
+def park_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
     """Send a task whose branch is not at its named commit back to review: nobody has looked at what is there now."""
     try:
         refuse_moved(context, project, slug, state, tip)
@@ -142,7 +143,7 @@ def _unmergeable(project: str, slug: str, why: str) -> NotMergeable:
     return NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
-def park_task(context: Context, project: str, slug: str, was: Row, why: str, *, stage: str = "finisher") -> None:
+def park_task(context: Context, project: str, slug: str, was: TaskState, why: str, *, stage: str = "finisher") -> None:
     """Block a task with the reason, at the stage that can go on with it, so that the next one can be merged."""
 
     def work(tx: Tx) -> Row:
@@ -150,27 +151,27 @@ def park_task(context: Context, project: str, slug: str, was: Row, why: str, *, 
         place = {"project": project, "slug": slug}
         same = is_as(tasks.state(tx, **place), was)
         if same:
-            tasks.park(tx, **place, was=was["status"], stage=stage, reason=why, message=f"not merged: {why}")
+            tasks.park(tx, **place, was=was.status, stage=stage, reason=why, message=f"not merged: {why}")
         tx.note(reason=why)
         return {"parked": same}
 
     context.commit(Change(f"{project}/{slug} cannot be merged", work))
 
 
-def _refuse_unfinished(project: str, slug: str, state: Row) -> None:
+def _refuse_unfinished(project: str, slug: str, state: TaskState) -> None:
     """Only work at its last stage is merged, or what a person called done."""
     if _is_finished(state):
         return
-    waits = state["status"] == "in_progress" and state["stage"] == "review"
+    waits = state.status == "in_progress" and state.stage == "review"
     advice = f"it waits for review: `fleet review {slug} -p {project}`" if waits else "only work that is done is merged"
-    raise IllegalStep(event="merge", project=project, slug=slug, status=state["status"], advice=advice)
+    raise IllegalStep(event="merge", project=project, slug=slug, status=state.status, advice=advice)
 
 
-def _is_finished(state: Row) -> bool:
-    return state["status"] == "done" or (state["status"] in {"in_progress", "open"} and state["stage"] == "finisher")
+def _is_finished(state: TaskState) -> bool:
+    return state.status == "done" or (state.status in {"in_progress", "open"} and state.stage == "finisher")
 
 
-def _finish(context: Context, order: Order, tip: str, was: Row) -> dict[str, Any]:
+def _finish(context: Context, order: Order, tip: str, was: TaskState) -> dict[str, Any]:
     project, slug = order.project, order.slug or ""
     claim = intent(context, KINDS["merge_tree"], order)
     context.commit(begin(context, order, claim))
@@ -195,14 +196,14 @@ def _finish(context: Context, order: Order, tip: str, was: Row) -> dict[str, Any
     return _merged(context, project, slug, made, order)
 
 
-def _refuse_changed(context: Context, project: str, slug: str, was: Row) -> None:
+def _refuse_changed(context: Context, project: str, slug: str, was: TaskState) -> None:
     """What somebody decided about the task while it was being merged counts."""
     now = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if not is_as(now, was):
-        raise Refused(what=f"{project}/{slug} was changed meanwhile, it is {now['status']} now; nothing was merged")
+        raise Refused(what=f"{project}/{slug} was changed meanwhile, it is {now.status} now; nothing was merged")
 
 
-def is_as(now: Row, was: Row) -> bool:
+def is_as(now: TaskState, was: TaskState) -> bool:
     """Whether nobody has decided about a task meanwhile."""
     return all(now[name] == was[name] for name in ("status", "stage", "assignee", "work"))
 
@@ -231,11 +232,11 @@ def begin(context: Context, order: Order, claim: Claim) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
-        if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
+        if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
             raise Contested(what=f"the id {order.dispatch} was given out before; try again")
         note_home(tx, context.world)
-        written = tx.run(
-            q.ADD_DISPATCH,
+        written = q.add_dispatch(
+            tx,
             id=order.dispatch,
             kind="finisher",
             project=order.project,
@@ -256,7 +257,7 @@ def begin(context: Context, order: Order, claim: Claim) -> Change[Row]:
         )
         if not written:
             raise Refused(what=f"{order.project}/{order.slug} has an agent at work; merge it when that has ended")
-        tx.run(q.LAUNCH_DISPATCH, id=order.dispatch, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
+        q.launch_dispatch(tx, id=order.dispatch, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
         bundles.add_claim(tx, claim)
         tx.note(kind="finisher", integration=order.integration, base=order.base)
         return {"id": order.dispatch}
@@ -287,7 +288,7 @@ def merge_and_verify(context: Context, order: Order, claim: Claim, work: str) ->
 
 def _verify(context: Context, order: Order, path: str) -> bool:
     """Run the verify command on the merged tree; a red one is NotMergeable. False when there is none."""
-    task = context.store.read(lambda rows: rows.one(q.TASK_WHOLE, project=order.project, slug=order.slug)) or {}
+    task = context.store.read(lambda rows: q.task_whole(rows, project=order.project, slug=order.slug)) or {}
     told = task.get("verify") or _verify_of_project(context, order)
     if not told:
         return False
@@ -316,7 +317,13 @@ def _verify_of_project(context: Context, order: Order) -> str | None:
 
 
 def end_finisher(
-    order: Order, state: str, reason: str | None, *, park: str | None = None, most: int = 0, was: Row | None = None
+    order: Order,
+    state: str,
+    reason: str | None,
+    *,
+    park: str | None = None,
+    most: int = 0,
+    was: TaskState | None = None,
 ) -> Change[Row]:
     """The finisher ends; parked, the task waits for the stage that can mend it, or for a person when it failed too often.
 
@@ -334,12 +341,12 @@ def end_finisher(
             "work": order.work or None,
             "at": tx.at,
         }
-        ended = tx.run(q.END_DISPATCH, **common, **change(EXEC_STEPS, "in_flight", f"settled_{state}"), reason=reason)
+        ended = q.end_dispatch(tx, **common, **change(EXEC_STEPS, "in_flight", f"settled_{state}"), reason=reason)
         place = {"project": order.project, "slug": order.slug or ""}
         same = was is not None and is_as(tasks.state(tx, **place), was)
         stage = (park or (_too_often(tx, order, reason or "", most) if most else None)) if same else None
         if stage and was is not None:
-            tasks.park(tx, **place, was=was["status"], stage=stage, reason=reason, message=f"not merged: {reason}")
+            tasks.park(tx, **place, was=was.status, stage=stage, reason=reason, message=f"not merged: {reason}")
         tx.note(exec_state=state, reason=reason, stage=stage)
         return {"ended": ended}
 
@@ -349,8 +356,8 @@ def end_finisher(
 def _too_often(tx: Tx, order: Order, why: str, most: int) -> str | None:
     """A merge that could not be tried is tried again, but not for ever."""
     place = {"project": order.project, "slug": order.slug}
-    tx.run(q.ADD_SPAWN_FAILURE, **place, dispatch=order.dispatch, at=tx.at, why=why)
-    count = tx.one(q.COUNT_SPAWN_FAILURES, **place, since=tx.at - HOUR) or {"n": 0}
+    q.add_spawn_failure(tx, **place, dispatch=order.dispatch, at=tx.at, why=why)
+    count = q.count_spawn_failures(tx, **place, since=tx.at - HOUR) or {"n": 0}
     return "finisher" if count["n"] >= most else None
 
 
@@ -368,15 +375,15 @@ def _merged(
         moved, freed = tasks.merge(tx, project, slug, commit)
         if moved and order is not None:
             _record(tx, project, slug, made or commit, order)
-        archived = tx.run(q.ARCHIVE_TASK, project=project, slug=slug, at=tx.at)
+        archived = q.archive_task(tx, project=project, slug=slug, at=tx.at)
         tx.note(merged=commit, archived=archived == 1, ready=freed)
         return {"archived": archived == 1}
 
     context.commit(Change(f"{project}/{slug} is merged as {commit[:12]}", work))
     left = release_bundle(context, project, slug)
-    last = context.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=project, slug=slug))
+    last = context.store.read(lambda rows: q.last_of_task(rows, project=project, slug=slug))
     if last is not None:
-        left = reclaim(context, last["id"]) or left
+        left = reclaim(context, last.id) or left
     aside = trash.announced(context, project, slug)
     return {"project": project, "task": slug, "commit": commit, "changed": True, "left": left, "aside": aside}
 
@@ -384,30 +391,30 @@ def _merged(
 def _record(tx: Tx, project: str, slug: str, made: str, order: Order) -> None:
     """Record the merge, so that whoever opens the project can see whether it is still there."""
     facts = {"integration": order.integration, "made": made, "work": order.work, "base": order.base or ""}
-    tx.run(q.ADD_MERGE, seq=tx.seq, project=project, slug=slug, at=tx.at, **facts)
+    q.add_merge(tx, seq=tx.seq, project=project, slug=slug, at=tx.at, **facts)
 
 
-def _is_merged_by_git(context: Context, row: Row, work: str | None) -> bool:
+def _is_merged_by_git(context: Context, row: Dispatch, work: str | None) -> bool:
     """Whether git says that a task's commit is in the integration branch."""
-    repository = context.project(row["project"])["path"]
-    integration = context.setting("integration", row["project"])
+    repository = context.project(row.project).path
+    integration = context.setting("integration", row.project)
     return work is not None and context.world.git.contains(repository, integration, work) is True
 
 
-def carry_on(context: Context, row: Row) -> None:
+def carry_on(context: Context, row: Dispatch) -> None:
     """A finisher has died: if it had moved the branch before, its work is merged."""
-    if row["kind"] != "finisher":
+    if row.kind != "finisher":
         return
-    project, slug = row["project"], row["slug"]
+    project, slug = row.project, row.slug
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    repository, integration = context.project(project)["path"], context.setting("integration", project)
-    work = state["work"] or context.world.git.resolve(repository, task_ref(slug))
+    repository, integration = context.project(project).path, context.setting("integration", project)
+    work = state.work or context.world.git.resolve(repository, task_ref(slug))
     if not (_is_finished(state) and _is_merged_by_git(context, row, work)):
         return
     if astray(context, project, slug, repository, integration):
         return
     _name, tip = integration_branch(context, project, repository)
-    order = order_for(context, project, slug, repository, (integration, row["base"] or "", work or tip))
+    order = order_for(context, project, slug, repository, (integration, row.base or "", work or tip))
     _found_merged(context, order, tip)
 
 

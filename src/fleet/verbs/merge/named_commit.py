@@ -13,20 +13,18 @@ from fleet.store import tasks
 from fleet.verbs.merge.branches import integration_branch
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row
+    from fleet.store.queries import TaskState
     from fleet.verbs.context import Context
 
 
-def refuse_moved(context: Context, project: str, slug: str, state: Row, tip: str | None) -> None:
+def refuse_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
     """Raise WorkMoved when a task's branch is not at the commit that was reported, or accepted since."""
-    if tip is None or state["work"] in {None, tip} or state["archived"]:
+    if tip is None or state.work in {None, tip} or state.archived:
         return
-    accepted = context.store.read(
-        lambda rows: rows.one(q.ACCEPTED_WORK, project=project, slug=slug, work=state["work"])
-    )
+    accepted = context.store.read(lambda rows: q.accepted_work(rows, project=project, slug=slug, work=state.work))
     named = "reported" if accepted is None else "reviewed"
     raise WorkMoved(
-        project=project, slug=slug, branch=task_branch(slug), named=named, then=state["work"][:12], now=tip[:12]
+        project=project, slug=slug, branch=task_branch(slug), named=named, then=state.work[:12], now=tip[:12]
     )
 
 
@@ -35,7 +33,7 @@ def judged_commit(context: Context, project: str, slug: str, *, accept: bool, se
 
     `seen` is what the reviewer says to have looked at; without it, what was reported. None when there is no branch.
     """
-    repository = context.project(project)["path"]
+    repository = context.project(project).path
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     tip = context.world.git.resolve(repository, task_ref(slug))
     if seen is not None:
@@ -57,18 +55,18 @@ def reviewed_work(context: Context, project: str, slug: str) -> dict[str, Any]:
 
     `since` is the difference to the commit of the last verdict, or to the reported one when the branch moved.
     """
-    repository = context.project(project)["path"]
+    repository = context.project(project).path
     integration, onto = integration_branch(context, project, repository)
     tip = context.world.git.resolve(repository, task_ref(slug))
     state, said = context.store.read(
-        lambda rows: (tasks.state(rows, project, slug), rows.all(q.VERDICTS_OF, project=project, slug=slug))
+        lambda rows: (tasks.state(rows, project, slug), q.verdicts_of(rows, project=project, slug=slug))
     )
-    moved = tip is not None and state["work"] not in {None, tip}
-    before = state["work"] if moved else next((row["work"] for row in reversed(said) if row["work"]), None)
+    moved = tip is not None and state.work not in {None, tip}
+    before = state.work if moved else next((row.work for row in reversed(said) if row.work), None)
     proofs, ref = context.world.proofs, head_ref(integration)
     return {
         "commit": tip,
-        "reported": state["work"],
+        "reported": state.work,
         "moved": moved,
         "commits": context.world.git.titles(repository, ref, tip) if tip else [],
         "stat": proofs.work_diff(repository, ref, tip, stat=True) if tip else "",

@@ -49,24 +49,24 @@ def pull(context: Context, project: str, slug: str) -> dict[str, Any]:
 
 def check(context: Context, project: str, slug: str) -> dict[str, Any]:
     """How far a task's pull request is. Merged, the task is done; closed, it waits for somebody to mend it."""
-    task = context.store.read(lambda rows: rows.one(q.PULL_REQUEST_OF, project=project, slug=slug))
+    task = context.store.read(lambda rows: q.pull_request_of(rows, project=project, slug=slug))
     if task is None:
         raise context.store.read(lambda rows: tasks.missing(rows, project, slug))
-    if task["merged"]:
-        return _told(project, slug, task["pull_request"], "merged", changed=False)
-    if not task["pull_request"]:
+    if task.merged:
+        return _told(project, slug, task.pull_request, "merged", changed=False)
+    if not task.pull_request:
         raise _refused(project, slug, "it was not opened yet", f"`fleet pr {slug} -p {project}` opens it")
     before = context.store.read(lambda rows: tasks.state(rows, project, slug))
     repository, remote, there = _ways(context, project, slug)
-    state = there.state(task["pull_request"])
+    state = there.state(task.pull_request)
     now = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    if now["attempted"] or not is_as(now, before):  # somebody works on it, or has decided about it meanwhile
-        return _told(project, slug, task["pull_request"], state, changed=False)
+    if now.attempted or not is_as(now, before):  # somebody works on it, or has decided about it meanwhile
+        return _told(project, slug, task.pull_request, state, changed=False)
     if state != "closed" and _follow(context, project, slug, repository, remote, merged=state == "merged"):
-        return _told(project, slug, task["pull_request"], "merged", changed=True)
+        return _told(project, slug, task.pull_request, "merged", changed=True)
     if state == "closed":
-        context.commit(_closed(project, slug, task["pull_request"]))
-    return _told(project, slug, task["pull_request"], state, changed=state == "closed")
+        context.commit(_closed(project, slug, task.pull_request))
+    return _told(project, slug, task.pull_request, state, changed=state == "closed")
 
 
 def nudge(context: Context, project: str) -> list[str]:
@@ -96,8 +96,8 @@ def tend(context: Context, project: str) -> list[dict[str, Any]]:
 def _due(context: Context, project: str, seen: dict[str, int]) -> list[Row]:
     """What has a pull request, or is to get one, and was not looked at just now."""
     wanted, now = context.setting("merge", project) == "pr", context.world.clock.now()
-    rows = context.store.read(lambda snapshot: snapshot.all(q.TASKS_TO_PULL, project=project))
-    return [row for row in rows if (wanted or row["pull_request"]) and now - seen.get(row["slug"], 0) >= AGAIN]
+    rows = context.store.read(lambda snapshot: q.tasks_to_pull(snapshot, project=project))
+    return [row for row in rows if (wanted or row.pull_request) and now - seen.get(row.slug, 0) >= AGAIN]
 
 
 def _tended(context: Context, project: str, slug: str, *, opened: bool) -> dict[str, Any]:
@@ -127,24 +127,24 @@ def _record_check_time(context: Context, project: str, seen: dict[str, int], slu
 def _ready(context: Context, project: str, slug: str) -> Row:
     """Only work at its last stage, or what a person called done, with nobody at it."""
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    last = state["status"] == "done" or (state["status"] in {"in_progress", "open"} and state["stage"] == "finisher")
-    if not last or state["archived"]:
-        waits = state["stage"] == "review"
+    last = state.status == "done" or (state.status in {"in_progress", "open"} and state.stage == "finisher")
+    if not last or state.archived:
+        waits = state.stage == "review"
         advice = (
             f"it waits for review: `fleet review {slug} -p {project}`" if waits else "only work that is done gets one"
         )
         raise IllegalStep(
-            event="open a pull request for", project=project, slug=slug, status=state["status"], advice=advice
+            event="open a pull request for", project=project, slug=slug, status=state.status, advice=advice
         )
-    if state["attempted"]:
+    if state.attempted:
         raise Contested(what=f"{project}/{slug} has an agent at work; wait for it to end")
-    found = context.store.read(lambda rows: rows.one(q.PULL_REQUEST_OF, project=project, slug=slug))
+    found = context.store.read(lambda rows: q.pull_request_of(rows, project=project, slug=slug))
     return found or {}
 
 
 def _ways(context: Context, project: str, slug: str) -> tuple[str, str, Own | GitHub | GitLab]:
     """The repository, the remote, and the program that knows its pull requests."""
-    repository = context.project(project)["path"]
+    repository = context.project(project).path
     remote = context.setting("pr.remote", project)
     address = context.world.remotes.address_of(repository, remote)
     if address is None:
@@ -191,7 +191,7 @@ def _follow(context: Context, project: str, slug: str, repository: str, remote: 
     target = target_branch(context, project, repository)
     there = context.world.remotes.fetch(repository, remote, target, limit=LIMIT)
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    work = state["work"] or git.resolve(repository, task_ref(slug))  # the branch may have been moved
+    work = state.work or git.resolve(repository, task_ref(slug))  # the branch may have been moved
     if not merged and (there is None or work is None or git.is_in(repository, work, there) is not True):
         return False
     if there is not None:
@@ -212,7 +212,7 @@ def _move_integration(context: Context, project: str, repository: str, there: st
 def _note(project: str, slug: str, address: str, *, was: str | None) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
-        noted = tx.run(q.SET_PULL_REQUEST, project=project, slug=slug, pull_request=address, was=was, at=tx.at)
+        noted = q.set_pull_request(tx, project=project, slug=slug, pull_request=address, was=was, at=tx.at)
         tx.note(pull_request=address)
         return {"noted": noted == 1}
 
@@ -226,8 +226,8 @@ def _closed(project: str, slug: str, address: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
         place = {"project": project, "slug": slug, "at": tx.at}
-        was = tasks.state(tx, project, slug)["status"]
-        if tx.run(q.SET_PULL_REQUEST, **place, pull_request=None, was=address):
+        was = tasks.state(tx, project, slug).status
+        if q.set_pull_request(tx, **place, pull_request=None, was=address):
             tasks.park(tx, project, slug, was, stage="fix", reason=reason, message=reason)
         tx.note(pull_request=None, reason=reason)
         return {"status": "blocked"}

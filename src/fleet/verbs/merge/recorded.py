@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from fleet.store.queries import Merge
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
     from fleet.verbs.views.doctor import Finding
@@ -27,20 +28,20 @@ if TYPE_CHECKING:
 
 def missing_merges(context: Context, project: str) -> list[Row]:
     """Return the recorded merges that neither the integration nor the target branch contains, newest first."""
-    repository = context.project(project)["path"]
+    repository = context.project(project).path
     integration = str(context.setting("integration", project))
-    newest = context.store.read(lambda rows: rows.one(q.NEWEST_MERGE, project=project, integration=integration))
+    newest = context.store.read(lambda rows: q.newest_merge(rows, project=project, integration=integration))
     if newest is None:
         return []
-    if context.world.git.branches(repository, integration).get(integration) == newest["made"]:
+    if context.world.git.branches(repository, integration).get(integration) == newest.made:
         return []  # the usual case: no process is started for it
     heads = _heads(context, project, repository, integration)
-    if any(context.world.git.contains(repository, name, newest["made"]) is True for name in heads):
+    if any(context.world.git.contains(repository, name, newest.made) is True for name in heads):
         return []
-    found = context.store.read(lambda rows: rows.all(q.RECORDED_MERGES, project=project, integration=integration))
+    found = context.store.read(lambda rows: q.recorded_merges(rows, project=project, integration=integration))
     refs = [head_ref(name) for name in heads]
-    gone = context.world.proofs.missing_from(repository, [row["made"] for row in found], refs)
-    return [row for row in found if row["made"] in gone]
+    gone = context.world.proofs.missing_from(repository, [row.made for row in found], refs)
+    return [row for row in found if row.made in gone]
 
 
 def _heads(context: Context, project: str, repository: str, integration: str) -> list[str]:
@@ -76,28 +77,28 @@ def examine(context: Context) -> Iterator[Finding]:
     """Yield what `fleet doctor` finds: one finding for each project that has lost merged work."""
     from fleet.verbs.views.doctor import Finding
 
-    for row in context.store.read(lambda rows: rows.all(q.ALL_PROJECTS)):
+    for row in context.store.read(lambda rows: q.all_projects(rows)):
         try:
-            refuse_missing(context, row["name"])
+            refuse_missing(context, row.name)
         except MergesMissing as error:
-            yield Finding(about=f"project {row['name']}", ok=False, says=str(error), advice=error.next_step)
+            yield Finding(about=f"project {row.name}", ok=False, says=str(error), advice=error.next_step)
         except FleetError as error:
             advice = "see that the repository is there and git can read it"
-            yield Finding(about=f"project {row['name']}", ok=False, says=str(error), advice=error.next_step or advice)
+            yield Finding(about=f"project {row.name}", ok=False, says=str(error), advice=error.next_step or advice)
 
 
 def list_merges(context: Context, project: str) -> list[dict[str, Any]]:
     """Return every recorded merge, newest first, and whether it is missing."""
     integration = str(context.setting("integration", project))
     gone = {row["seq"] for row in missing_merges(context, project)}
-    rows = context.store.read(lambda snapshot: snapshot.all(q.ALL_MERGES, project=project, integration=integration))
-    return [_document(row, missing=row["seq"] in gone) for row in rows]
+    rows = context.store.read(lambda snapshot: q.all_merges(snapshot, project=project, integration=integration))
+    return [_document(row, missing=row.seq in gone) for row in rows]
 
 
-def _document(row: Row, *, missing: bool) -> dict[str, Any]:
-    state = "missing" if missing else "contained" if row["acknowledged_at"] is None else "acknowledged"
+def _document(row: Merge, *, missing: bool) -> dict[str, Any]:
+    state = "missing" if missing else "contained" if row.acknowledged_at is None else "acknowledged"
     keep = {name: row[name] for name in ("project", "integration", "made", "work", "base", "reason")}
-    return {"task": row["slug"], "at": iso(row["at"]), "state": state, "by": row["acknowledged_by"], **keep}
+    return {"task": row.slug, "at": iso(row.at), "state": state, "by": row.acknowledged_by, **keep}
 
 
 def acknowledge_merges(context: Context, project: str, reason: str) -> dict[str, Any]:
@@ -108,7 +109,7 @@ def acknowledge_merges(context: Context, project: str, reason: str) -> dict[str,
     def work(tx: Tx) -> Row:
         tx.about(project)
         by = tx.caller.actor
-        count = sum(tx.run(q.ACKNOWLEDGE_MERGE, seq=row["seq"], by=by, reason=why, at=tx.at) for row in gone)
+        count = sum(q.acknowledge_merge(tx, seq=row["seq"], by=by, reason=why, at=tx.at) for row in gone)
         slugs = list(dict.fromkeys(row["slug"] for row in reversed(gone)))
         tx.note(acknowledged=slugs, reason=why)
         return {"project": project, "acknowledged": slugs, "changed": count > 0}

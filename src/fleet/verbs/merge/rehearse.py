@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def rehearse(context: Context, project: str, slug: str) -> dict[str, Any]:
     """Merge and verify, as a finisher would, and let all of it go again."""
     with context.world.project_gate(project, "merge"):
-        repository = context.project(project)["path"]
+        repository = context.project(project).path
         integration, base = integration_branch(context, project, repository)
         tip = context.world.git.resolve(repository, task_ref(slug))
         if tip is None:

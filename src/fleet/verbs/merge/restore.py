@@ -20,7 +20,7 @@ def restore_merges(context: Context, project: str) -> dict[str, Any]:
         gone = missing_merges(context, project)
         if not gone:
             return {"project": project, "restored": [], "commit": None, "changed": False}
-        repository, integration = context.project(project)["path"], gone[0]["integration"]
+        repository, integration = context.project(project).path, gone[0]["integration"]
         refuse_checked_out(context, repository, integration)
         tip = _restore_branch(context, repository, integration, [row["made"] for row in gone])
         slugs = list(dict.fromkeys(row["slug"] for row in reversed(gone)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def configure(context: Context, project: str, wanted: dict[str, str]) -> list[str]:
     """Set these. The names of those that were not so before."""
-    path = f"{context.project(project)['path']}/{PROJECT_FILE}"
+    path = f"{context.project(project).path}/{PROJECT_FILE}"
     before = text_of(path) if os.path.lexists(path) else ""
     known = {name: value.value for name, value in document.read(path, before, PROJECT_FILE).items()}
     changed = [name for name, value in wanted.items() if known.get(name) != value]

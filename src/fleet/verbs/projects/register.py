@@ -38,7 +38,7 @@ def register(*, name: str, path: str) -> Change[Row]:
 
     def work(tx: Tx) -> Row:
         tx.about(name)
-        new = tx.run(q.ADD_PROJECT, name=name, path=path, at=tx.at)
+        new = q.add_project(tx, name=name, path=path, at=tx.at)
         if not new:
             _refuse_another(tx, name, path)
         tx.note(path=path)
@@ -48,12 +48,12 @@ def register(*, name: str, path: str) -> Change[Row]:
 
 
 def _refuse_another(tx: Tx, name: str, path: str) -> None:
-    named = tx.one(q.PROJECT_BY_NAME, name=name)
-    if named is not None and named["path"] != path:
-        raise ProjectTaken(what=named["path"], project=name)
-    there = tx.one(q.PROJECT_BY_PATH, path=path)
-    if there is not None and there["name"] != name:
-        raise ProjectTaken(what=path, project=there["name"])
+    named = q.project_by_name(tx, name=name)
+    if named is not None and named.path != path:
+        raise ProjectTaken(what=named.path, project=name)
+    there = q.project_by_path(tx, path=path)
+    if there is not None and there.name != name:
+        raise ProjectTaken(what=path, project=there.name)
 
 
 def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | None = None) -> Change[Row]:
@@ -65,21 +65,21 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
 
     def work(tx: Tx) -> Row:
         tx.about(name)
-        found = tx.one(q.PROJECT_BY_NAME, name=name)
+        found = q.project_by_name(tx, name=name)
         if found is None:
             raise NoSuchProject(project=name)
-        count = tx.one(q.COUNT_TASKS, project=name) or {"n": 0, "working": 0}
-        journals = tx.one(q.COUNT_DISPATCHES, project=name) or {"n": 0}
-        _refuse_job_claims(name, (tx.one(q.COUNT_JOB_CLAIMS, project=name) or {"n": 0})["n"])
+        count = q.count_tasks(tx, project=name) or {"n": 0, "working": 0}
+        journals = q.count_dispatches(tx, project=name) or {"n": 0}
+        _refuse_job_claims(name, (q.count_job_claims(tx, project=name) or {"n": 0})["n"])
         _refuse_in_use(name, tasks=count["n"], working=count["working"], journals=journals["n"], with_tasks=with_tasks)
-        if count["n"] and (seen is None or tx.one(q.OPERATION_SINCE, project=name, after=seen)):
+        if count["n"] and (seen is None or q.operation_since(tx, project=name, after=seen)):
             raise Contested(
                 what=f"project {name!r} was changed while its tasks were copied; nothing was removed, try again"
             )
         for query in _REMOVALS:
             tx.run(query, project=name)
-        tx.note(path=found["path"], tasks=count["n"], kept=kept)
-        return {"name": name, "path": found["path"], "tasks": count["n"], "kept": kept}
+        tx.note(path=found.path, tasks=count["n"], kept=kept)
+        return {"name": name, "path": found.path, "tasks": count["n"], "kept": kept}
 
     return Change(f"remove project {name}", work)
 

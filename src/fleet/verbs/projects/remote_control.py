@@ -22,7 +22,7 @@ def set_remote_control(*, project: str, to: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project)
         look(tx, project)
-        changed = tx.run(q.SET_REMOTE_CONTROL, project=project, to=to)
+        changed = q.set_remote_control(tx, project=project, to=to)
         tx.note(remote_control=to)
         return {"project": project, "remote_control": to, "changed": changed == 1}
 
@@ -31,10 +31,10 @@ def set_remote_control(*, project: str, to: str) -> Change[Row]:
 
 def look(rows: Rows, project: str) -> Row:
     """What was said: up, down, or nothing."""
-    found = rows.one(q.REMOTE_CONTROL_OF, project=names.project(project))
+    found = q.remote_control_of(rows, project=names.project(project))
     if found is None:
         raise NoSuchProject(project=project)
-    return {"project": project, "remote_control": found["remote_control"]}
+    return {"project": project, "remote_control": found.remote_control}
 
 
 def mark(context: Context, project: str) -> list[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def pending(context: Context, project: str) -> dict[str, Any]:
     """What waits for a person's trust. The values are those that `trust` takes: what was seen is what is trusted."""
-    path = context.project(project)["path"]
+    path = context.project(project).path
     written = settings_of(context.world.home, path)
     said = rules.said(written)
     known = trusted_values(context.world.home, project, path)
@@ -31,7 +31,7 @@ def pending(context: Context, project: str) -> dict[str, Any]:
 
 def trust(context: Context, project: str, values: dict[str, Any]) -> dict[str, Any]:
     """Write down that these values are trusted. The operation names the settings and the hash, not the values."""
-    path = context.project(project)["path"]
+    path = context.project(project).path
     before = trusted_values(context.world.home, project, path)
     mark = rules.fingerprint(values)
     if before == values:
@@ -46,7 +46,7 @@ def trust(context: Context, project: str, values: dict[str, Any]) -> dict[str, A
 
 def trust_written(context: Context, project: str, wanted: dict[str, str]) -> dict[str, Any]:
     """Trust what a person has just chosen, beside what was trusted before."""
-    path = context.project(project)["path"]
+    path = context.project(project).path
     return trust(context, project, trusted_values(context.world.home, project, path) | wanted)
 
 

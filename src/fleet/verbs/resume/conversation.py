@@ -13,7 +13,7 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Dispatch
     from fleet.verbs.context import Context
 
 _PLACEHOLDER = re.compile(r"\{conversation(?::(\d+))?\}")
@@ -21,16 +21,16 @@ _PLACEHOLDER = re.compile(r"\{conversation(?::(\d+))?\}")
 
 def known(context: Context, ident: str) -> str | None:
     """The engine's name of an agent's conversation: given at its start, or told by its hooks."""
-    agent = context.store.read(lambda rows: rows.one(q.AGENT_BY_ID, id=ident))
-    return agent["conversation"] if agent else None
+    agent = context.store.read(lambda rows: q.agent_by_id(rows, id=ident))
+    return agent.conversation if agent else None
 
 
-def found(context: Context, engine: Engine, row: Row) -> str | None:
+def found(context: Context, engine: Engine, row: Dispatch) -> str | None:
     """Where the engine keeps it: the one that was begun in the worktree while the attempt was at work, if that is clear."""
-    since, until = row["launched_at"], row["ended_at"]
+    since, until = row.launched_at, row.ended_at
     if engine.kept is None or since is None or until is None:
         return None
-    tree = f"{context.world.home}/{paths.worktree(row['project'], row['slug'])}"
+    tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
     return conversations.the_one(engine.kept, tree, since=since, until=until)
 
 

@@ -35,6 +35,7 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row
     from fleet.verbs.context import Context
 
@@ -77,7 +78,7 @@ def named(context: Context, given: str, project: str | None) -> str:
 
 def journal(context: Context, ident: str) -> Row:
     """A journal from the tables or the archive."""
-    row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident)) or find.archived(context, ident)
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or find.archived(context, ident)
     if row is None:
         raise NoSuchDispatch(dispatch=ident)
     return row
@@ -89,38 +90,38 @@ def _task(context: Context, row: Row) -> dict[str, Any]:
     _refuse_foreign(context, last)
     last = settled(context, last)
     _refuse(context, last)
-    engine = read_engine(context.world.home, last["engine"])
+    engine = read_engine(context.world.home, last.engine)
     talk = _conversation(context, engine, last)
     goes_on = conversation.can_go_on(engine, talk)
     wanted = Wanted(
         **_how(last),
-        slug=last["slug"],
-        kind=last["kind"],
-        predecessor=last["id"],
+        slug=last.slug,
+        kind=last.kind,
+        predecessor=last.id,
         resumes="conversation" if goes_on else "again",
         conversation=talk if goes_on else None,
         handoff=_told(context, last, goes_on=goes_on),
     )
-    return start(context, wanted) | {"predecessor": last["id"], "conversation": goes_on}
+    return start(context, wanted) | {"predecessor": last.id, "conversation": goes_on}
 
 
-def _conversation(context: Context, engine: Engine, row: Row) -> str | None:
+def _conversation(context: Context, engine: Engine, row: Dispatch) -> str | None:
     """Known to fleet, or found where the engine keeps it; one that was never launched has only what it was given."""
-    if not row["launched_at"] and row["resumes"] != "conversation":
+    if not row.launched_at and row.resumes != "conversation":
         return None
-    return conversation.known(context, row["id"]) or conversation.found(context, engine, row)
+    return conversation.known(context, row.id) or conversation.found(context, engine, row)
 
 
-def _how(row: Row) -> dict[str, Any]:
+def _how(row: Dispatch) -> dict[str, Any]:
     """As it was started before."""
-    command = tuple(json.loads(row["command"] or "[]"))
+    command = tuple(json.loads(row.command or "[]"))
     return {name: row[name] for name in ("project", "engine", "autonomy", "model")} | {"command": command}
 
 
-def _newest(context: Context, row: Row) -> Row:
+def _newest(context: Context, row: Row) -> Dispatch:
     """The newest attempt at the same work: the one that is named, or one that was started to resume it."""
     place = {"project": row["project"], "slug": row["slug"]}
-    last = context.store.read(lambda rows: rows.one(q.LAST_OF_TASK, **place))
+    last = context.store.read(lambda rows: q.last_of_task(rows, **place))
     if last is None:
         raise _refused(row["id"], resumption.why_finished(row) or "its task is archived", row)
     before: Row | None = last
@@ -129,73 +130,69 @@ def _newest(context: Context, row: Row) -> Row:
     if before is None:
         raise NotResumable(
             dispatch=row["id"],
-            why=f"{last['id']} has followed it on {row['project']}/{row['slug']}",
-            advice=f"`fleet resume {last['id']}` if that one is to go on",
+            why=f"{last.id} has followed it on {row['project']}/{row['slug']}",
+            advice=f"`fleet resume {last.id}` if that one is to go on",
         )
     return last
 
 
-def settled(context: Context, row: Row) -> Row:
+def settled(context: Context, row: Dispatch) -> Dispatch:
     """The journal of an attempt that has ended; one that died is settled first. Alive or unknown: refused."""
     for _ in range(_TRIES):
         if not is_unfinished(row):
             return row
         done = treat(context, row, "resume")
         if not done.ended and done.why != CHANGED:
-            advice = f"attach to it with `fleet attach {row['id']}`"
+            advice = f"attach to it with `fleet attach {row.id}`"
             if done.strangers:
                 advice = "then resume again"
             elif "fleet dispatches disown" in done.why:
                 advice = "it is not started again beside one that may live"
-            raise NotResumable(dispatch=row["id"], why=done.why, advice=advice)
-        row = journal(context, row["id"])
-    raise NotResumable(dispatch=row["id"], why="it keeps changing", advice="try again")
+            raise NotResumable(dispatch=row.id, why=done.why, advice=advice)
+        row = journal(context, row.id)
+    raise NotResumable(dispatch=row.id, why="it keeps changing", advice="try again")
 
 
-def _refuse_foreign(context: Context, row: Row) -> None:
+def _refuse_foreign(context: Context, row: Dispatch) -> None:
     """Only the home that started an agent knows whether it lives, and has its worktree."""
     why = why_foreign(context, row)
     if why:
-        raise NotResumable(dispatch=row["id"], why=why, advice=f"resume it there; {offer(row['id'])}")
+        raise NotResumable(dispatch=row.id, why=why, advice=f"resume it there; {offer(row.id)}")
 
 
-def _refuse(context: Context, row: Row) -> None:
-    job = (context.store.read(lambda rows: rows.one(q.TASK_JOB, project=row["project"], slug=row["slug"])) or {}).get(
-        "job"
-    )
+def _refuse(context: Context, row: Dispatch) -> None:
+    job = (context.store.read(lambda rows: q.task_job(rows, project=row.project, slug=row.slug)) or {}).get("job")
     if job:
         raise NotResumable(
-            dispatch=row["id"], why=f"it worked for job {job}", advice=f"`fleet resume {job}` goes on with that"
+            dispatch=row.id, why=f"it worked for job {job}", advice=f"`fleet resume {job}` goes on with that"
         )
-    place = {"project": row["project"], "slug": row["slug"]}
-    item = context.store.read(lambda rows: rows.one(q.JOB_OF_TASK, **place))
+    place = {"project": row.project, "slug": row.slug}
+    item = context.store.read(lambda rows: q.job_of_task(rows, **place))
     if item is not None:
-        advice = f"`fleet resume {item['job']}` goes on with what is unfinished"
-        raise NotResumable(dispatch=row["id"], why=f"it works on an item of job {item['job']}", advice=advice)
+        advice = f"`fleet resume {item.job}` goes on with what is unfinished"
+        raise NotResumable(dispatch=row.id, why=f"it works on an item of job {item.job}", advice=advice)
     state = context.store.read(lambda rows: tasks.state(rows, **place))
     why = resumption.why_finished(row) or resumption.why_taken(row, state)
     if why:
-        raise _refused(row["id"], why, row)
+        raise _refused(row.id, why, row)
 
 
-def _refused(ident: str, why: str, row: Row) -> NotResumable:
-    advice = (
-        f"`fleet task show {row['slug']} -p {row['project']}` says how it stands; `fleet task retry` opens it again"
-    )
-    return NotResumable(dispatch=ident, why=why, advice=advice if row["slug"] else "start one with `fleet coord start`")
+def _refused(ident: str, why: str, row: Dispatch) -> NotResumable:
+    advice = f"`fleet task show {row.slug} -p {row.project}` says how it stands; `fleet task retry` opens it again"
+    return NotResumable(dispatch=ident, why=why, advice=advice if row.slug else "start one with `fleet coord start`")
 
 
-def _told(context: Context, row: Row, *, goes_on: bool) -> str:
+def _told(context: Context, row: Dispatch, *, goes_on: bool) -> str:
     """What the successor has to know of the one before."""
-    repository = context.project(row["project"])["path"]
-    branch = task_branch(row["slug"])
-    base = row["base"] or integration_branch(context, row["project"], repository)[1]
-    tree = f"{context.world.home}/{paths.worktree(row['project'], row['slug'])}"
-    log = f"{context.world.home}/{paths.log(row['id'])}"
+    repository = context.project(row.project).path
+    branch = task_branch(row.slug)
+    base = row.base or integration_branch(context, row.project, repository)[1]
+    tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
+    log = f"{context.world.home}/{paths.log(row.id)}"
     facts = {
-        "predecessor": row["id"],
-        "ended": when(row["ended_at"]) or "an unknown time",
-        "reason": row["blocked_reason"] or row["exec_state"],
+        "predecessor": row.id,
+        "ended": when(row.ended_at) or "an unknown time",
+        "reason": row.blocked_reason or row.exec_state,
         "memory": "This is its own conversation: you remember what was done."
         if goes_on
         else "Its conversation is not to be had: you begin anew, with what it left.",
@@ -229,7 +226,7 @@ def _coordinator(context: Context, row: Row) -> dict[str, Any]:
 
 
 def _refuse_unseated(context: Context, row: Row) -> None:
-    seat = context.store.read(lambda rows: rows.one(q.SEAT_OF, project=row["project"])) or {"holder": None}
+    seat = context.store.read(lambda rows: q.seat_of(rows, project=row["project"])) or {"holder": None}
     if seat["holder"] != row["id"]:
         why = f"{seat['holder'] or 'nobody'} has the seat of {row['project']} now"
         raise _refused(row["id"], why, row)

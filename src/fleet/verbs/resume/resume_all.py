@@ -17,6 +17,7 @@ from fleet.verbs.resume import conversation
 from fleet.verbs.resume.resume import resume, settled, when
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Row
     from fleet.verbs.context import Context
 
@@ -25,7 +26,7 @@ def resumable(context: Context, project: str | None = None) -> list[dict[str, An
     """What could be resumed, oldest first. What died unnoticed, as all does with the machine, is settled before; nothing is killed."""
     for row in _unfinished(context, project):
         treat(context, row, "resumable")
-    rows = context.store.read(lambda snapshot: snapshot.all(q.LEFT_ATTEMPTS, project=project))
+    rows = context.store.read(lambda snapshot: q.left_attempts(snapshot, project=project))
     left = [row for row in rows if is_own(context, row) and not resumption.why_finished(row)]
     return [_shown(context, row) for row in [*left, *_coordinators(context, project)]] + left_jobs(context, project)
 
@@ -59,18 +60,18 @@ def _settle_dead(context: Context, project: str | None) -> None:
 
 def _unfinished(context: Context, project: str | None) -> list[Row]:
     """Of this home, but for finishers: what became of a merge is git's to say."""
-    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=project, ended=0))
-    return [row for row in rows if row["kind"] != "finisher" and is_own(context, row)]
+    rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
+    return [row for row in rows if row.kind != "finisher" and is_own(context, row)]
 
 
-def _coordinators(context: Context, project: str | None) -> list[Row]:
+def _coordinators(context: Context, project: str | None) -> list[Dispatch]:
     """Coordinators that were lost and whose seat nobody has taken since. A seat that was left on purpose stays empty."""
     found = []
-    for seat in context.store.read(lambda rows: rows.all(q.ALL_SEATS)):
-        if not seat["holder"] or project not in {None, seat["project"]}:
+    for seat in context.store.read(lambda rows: q.all_seats(rows)):
+        if not seat.holder or project not in {None, seat.project}:
             continue
-        row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=seat["holder"]))  # noqa: B023
-        row = row or find.archived(context, seat["holder"])
+        row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.holder))  # noqa: B023
+        row = row or find.archived(context, seat.holder)
         if row is not None and is_own(context, row) and not is_unfinished(row) and resumption.was_interrupted(row):
             found.append(row)
     return found

@@ -55,9 +55,9 @@ def taken(context: Context, project: str, slug: str) -> Gate:
 
 
 def _refuse_attempted(context: Context, project: str, slug: str) -> None:
-    row = context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=project, slug=slug))
+    row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if row is not None:
-        raise TaskHeld(project=project, slug=slug, holder=row["id"], since=iso(row["created_at"]))
+        raise TaskHeld(project=project, slug=slug, holder=row.id, since=iso(row.created_at))
 
 
 def taken_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) -> Holder | None:

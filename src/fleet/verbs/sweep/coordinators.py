@@ -26,19 +26,19 @@ _MESSAGES_DAYS = 7
 
 def withdrawals(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Candidates for a seat that will not prove themselves any more."""
-    for project in [row["name"] for row in context.store.read(lambda rows: rows.all(q.ALL_PROJECTS))]:
+    for project in [row.name for row in context.store.read(lambda rows: q.all_projects(rows))]:
         seat, why = replace.hopeless(context, project)
         if why:
-            what = f"candidate {seat['candidate']} for the seat of {project}"
+            what = f"candidate {seat.candidate} for the seat of {project}"
             yield acted(what, "it will not prove itself any more", why, "withdraw it", kill,
                         lambda: [] if replace.tend(context, project) else ["it was faster"])  # fmt: skip # noqa: B023
 
 
 def findings(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Proofs that were never presented; then what is old enough to be forgotten."""
-    for row in context.store.read(lambda rows: rows.all(q.STALE_NONCES)):
-        why = f"this new coordinator of {row['project']} never proved itself"
-        yield Finding(what=f"dispatch {row['dispatch']}", why=why, proof=f"its proof of {iso(row['minted_at'])} is not spent",
+    for row in context.store.read(lambda rows: q.stale_nonces(rows)):
+        why = f"this new coordinator of {row.project} never proved itself"
+        yield Finding(what=f"dispatch {row.dispatch}", why=why, proof=f"its proof of {iso(row.minted_at)} is not spent",
                       action="kept as evidence", standing=True)  # fmt: skip
     yield from _old(context, kill=kill)
 

@@ -28,13 +28,13 @@ def reconcile(context: Context, *, write: bool) -> dict[str, bool]:
 
 
 def _projections(rows: Rows) -> dict[str, dict[str, Any]]:
-    seats = {row["project"]: row["holder"] for row in rows.all(q.ALL_SEATS)}
+    seats = {row.project: row.holder for row in q.all_seats(rows)}
     states: dict[str, dict[str, Any]] = {
-        row["name"]: {"supervisor": seats.get(row["name"]), "worker_agent_ids": {}} for row in rows.all(q.ALL_PROJECTS)
+        row.name: {"supervisor": seats.get(row.name), "worker_agent_ids": {}} for row in q.all_projects(rows)
     }
-    for row in rows.all(q.LISTED_DISPATCHES, project=None, ended=0):
-        if row["slug"] is not None:
-            states[row["project"]]["worker_agent_ids"][row["slug"]] = row["id"]
+    for row in q.listed_dispatches(rows, project=None, ended=0):
+        if row.slug is not None:
+            states[row.project]["worker_agent_ids"][row.slug] = row.id
     return states
 
 

@@ -34,7 +34,7 @@ _LATE = 168 * HOUR
 
 def sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Finding]:
     """Panes on our server: agents' whose dispatch has ended. Sessions that have our name and no pane of ours are listed."""
-    held = {row["name"] for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    held = {row.name for row in context.store.read(lambda rows: q.open_claims(rows))}
     ours = {pane.session for pane in listing.panes if pane.home == context.world.tmux.home_id}
     for pane in listing.panes:
         what = f"tmux session {pane.session}"
@@ -43,7 +43,7 @@ def sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Find
                 yield Finding(what=what, why="it has our name but not our mark", proof=f"its mark is {pane.home or 'missing'}",
                               action="listed only", standing=True)  # fmt: skip
             continue
-        row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=pane.dispatch))  # noqa: B023
+        row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=pane.dispatch))  # noqa: B023
         what = f"the pane of dispatch {pane.dispatch} in tmux session {pane.session}" if pane.stamped else what
         if row is not None and (is_unfinished(row) or f"fleet-{pane.dispatch}" in held):
             continue  # its dispatch releases it by its claim
@@ -51,7 +51,7 @@ def sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Find
             yield Finding(what=what, why="it bears our mark, but its dispatch is in neither tables nor archive",
                           proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip
             continue
-        proof = f"dispatch {pane.dispatch} is {'in the archive' if row is None else row['exec_state']}"
+        proof = f"dispatch {pane.dispatch} is {'in the archive' if row is None else row.exec_state}"
         yield acted(what, "its dispatch has ended", proof, "kill it", kill,
                     lambda: _killed(context, pane, listing))  # fmt: skip # noqa: B023
 
@@ -69,7 +69,7 @@ def _killed(context: Context, pane: Pane, seen: Listing) -> bool:
 def processes(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Processes that carry the id of a dispatch that has ended."""
     for ident, whom in context.world.processes.marks().items():
-        row = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=ident))  # noqa: B023
+        row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))  # noqa: B023
         ended = not is_unfinished(row) if row is not None else archived(context, ident) is not None
         if not ended:
             continue
@@ -83,7 +83,7 @@ def cgroups(context: Context, *, kill: bool) -> Iterator[Finding]:
     there = context.world.cgroups.all_of_home(
         context.world.processes.me().pid
     )  # before the claims: whoever makes one has its claim first
-    held = {row["name"] for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    held = {row.name for row in context.store.read(lambda rows: q.open_claims(rows))}
     for path in (each for each in there if each not in held):
         inside = context.world.cgroups.members(path)
         if inside:
@@ -98,7 +98,7 @@ def files(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Prompts and worktrees that no claim speaks of. Listed, never touched."""
     if kill:
         _forget_litter(context)
-    held = {row["name"] for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    held = {row.name for row in context.store.read(lambda rows: q.open_claims(rows))}
     for name in context.world.files.names(paths.INBOX):
         if _INBOX.fullmatch(name) and f"{paths.INBOX}/{name}" not in held:
             yield Finding(what=f"{paths.INBOX}/{name}", why="no claim speaks of it", proof="looked up in the store",
@@ -119,7 +119,7 @@ def _forget_litter(context: Context) -> None:
     """Remove locks of claims that are history, and files that somebody who is dead was writing. First what is there, then whose it is."""
     files = context.world.files
     locks = files.names(paths.EFFECT_LOCKS)
-    known = {row["id"] for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))}
+    known = {row.id for row in context.store.read(lambda rows: q.open_claims(rows))}
     for ident in (name.removesuffix(".lock") for name in locks):
         if ident not in known and context.world.effect_lock(ident).is_free():
             context.world.forget_effect_lock(ident)
@@ -145,7 +145,7 @@ def _forget_links(context: Context) -> None:
 
 def rewrites(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Inboxes that were handed over by someone who died before the file said so."""
-    for row in context.store.read(lambda rows: rows.all(q.UNFINISHED_REWRITES)):
+    for row in context.store.read(lambda rows: q.unfinished_rewrites(rows)):
         claim = Claim.of(row)
         if not is_own(context, claim):
             continue
@@ -156,7 +156,7 @@ def rewrites(context: Context, *, kill: bool) -> Iterator[Finding]:
 def late_inboxes(context: Context, *, kill: bool) -> Iterator[Finding]:
     """A backstop: prompts that are still ours long after their dispatch ended."""
     before = context.world.clock.now() - _LATE
-    for row in context.store.read(lambda rows: rows.all(q.LATE_INBOXES, before=before)):
+    for row in context.store.read(lambda rows: q.late_inboxes(rows, before=before)):
         claim = Claim.of(row)
         if is_own(context, claim) and KINDS[claim.kind].look(claim, context.world) == "ours":
             why = f"it is still ours {_LATE // HOUR} h after its dispatch {claim.dispatch} ended"

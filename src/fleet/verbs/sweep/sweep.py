@@ -94,7 +94,7 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Findi
 
 
 def _rows(context: Context, *, ended: bool) -> list[Row]:
-    rows = context.store.read(lambda snapshot: snapshot.all(q.LISTED_DISPATCHES, project=None, ended=int(ended)))
+    rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=int(ended)))
     return [row for row in rows if is_unfinished(row) != ended]
 
 
@@ -172,17 +172,15 @@ class _Known:
     def of(cls, context: Context) -> _Known:
         claims: dict[str, list[Claim]] = {}
         bundled, unmade = set(), set()
-        for claim in (Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS))):
+        for claim in (Claim.of(row) for row in context.store.read(lambda rows: q.open_claims(rows))):
             if claim.dispatch is not None:
                 claims.setdefault(claim.dispatch, []).append(claim)
             elif claim.slug is not None:
                 bundled.add((claim.project, claim.slug))
             if claim.slug is not None and claim.state == "failed_alloc":
                 unmade.add((claim.project, claim.slug))
-        bundles = context.store.read(lambda rows: rows.all(q.ALL_BUNDLES))
-        owners = {
-            (row["project"], row["slug"], row["owner"]) for row in bundles if (row["project"], row["slug"]) in bundled
-        }
+        bundles = context.store.read(lambda rows: q.all_bundles(rows))
+        owners = {(row.project, row.slug, row.owner) for row in bundles if (row.project, row.slug) in bundled}
         return cls(claims, frozenset(owners), frozenset(unmade), context.world.tmux.listing())
 
 
@@ -249,22 +247,22 @@ def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
 def _long_ended(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Tasks that failed or were abandoned long ago. One that is done waits for its merge."""
     now = context.world.clock.now()
-    for project in [row["name"] for row in context.store.read(lambda rows: rows.all(q.ALL_PROJECTS))]:
+    for project in [row.name for row in context.store.read(lambda rows: q.all_projects(rows))]:
         try:
             before = now - duration(context.setting("task.archive_after", project))
         except FleetError as error:
             yield Finding(what=f"the ended tasks of {project}", why="their age cannot be judged", proof=str(error),
                           action="left alone", standing=True)  # fmt: skip
             continue
-        for row in context.store.read(lambda rows: rows.all(q.LONG_ENDED_TASKS, project=project, before=before)):  # noqa: B023
-            why = f"{row['status']} {age(now - row['ended_at'])} ago"
-            yield acted(f"task {project}/{row['slug']}", why, "its task.archive_after is over", "archive it", kill,
-                        lambda: context.commit(archive_long_ended(project=project, slug=row["slug"], before=before)))  # fmt: skip # noqa: B023
+        for row in context.store.read(lambda rows: q.long_ended_tasks(rows, project=project, before=before)):  # noqa: B023
+            why = f"{row.status} {age(now - row.ended_at)} ago"
+            yield acted(f"task {project}/{row.slug}", why, "its task.archive_after is over", "archive it", kill,
+                        lambda: context.commit(archive_long_ended(project=project, slug=row.slug, before=before)))  # fmt: skip # noqa: B023
 
 
 def _bundles(context: Context, *, kill: bool) -> Iterator[Finding]:
     """Worktrees of tasks that are terminal and archived."""
-    lone = [Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.LONE_CLAIMS))]
+    lone = [Claim.of(row) for row in context.store.read(lambda rows: q.lone_claims(rows))]
     tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
     listing = context.world.tmux.listing()
     for project, slug in tasks:
@@ -293,7 +291,7 @@ def _release(context: Context, project: str, slug: str) -> dict[str, list[str]]:
 
 def _gone_bundles(context: Context, *, kill: bool) -> Iterator[Finding]:
     """A worktree or directory whose claim is live, and that is not there any more."""
-    for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS)):
+    for row in context.store.read(lambda rows: q.open_claims(rows)):
         claim = Claim.of(row)
         gone = claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name)
         if gone and is_own(context, claim):

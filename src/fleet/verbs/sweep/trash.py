@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.model.dispatch.worktree_verdict import Aside
+    from fleet.store.queries import KeptTrash, Trash
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
 
@@ -34,7 +35,7 @@ _WHY = "ignored files that no setting calls disposable"
 
 def has_room(context: Context, size: int, limit: int) -> bool:
     """Whether the trash may take so many bytes more."""
-    used = context.store.read(lambda rows: rows.one(q.TRASH_SIZE, home=home_of(context))) or {"n": 0}
+    used = context.store.read(lambda rows: q.trash_size(rows, home=home_of(context))) or {"n": 0}
     return int(used["n"]) + size <= limit
 
 
@@ -73,14 +74,14 @@ def _intend(row: Row) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.note(trash=row["name"], files=row["files"], bytes=row["bytes"])
-        return {"added": tx.run(q.ADD_TRASH, **row, at=tx.at) == 1}
+        return {"added": q.add_trash(tx, **row, at=tx.at) == 1}
 
     return Change(f"put {counted(row)} of {row['project']}/{row['slug']} aside", work)
 
 
-def _recounted(context: Context, row: Row) -> Row:
+def _recounted(context: Context, row: Trash) -> Row:
     """The row with what is in its folder now: whoever moved it may have been killed half-way, or some of it went back."""
-    files, size = trash.count(context.world, row["name"])
+    files, size = trash.count(context.world, row.name)
     return {**row, "files": files, "bytes": size}
 
 
@@ -88,17 +89,17 @@ def _count(row: Row) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
         tx.note(trash=row["name"], files=row["files"], bytes=row["bytes"])
-        return {"counted": tx.run(q.COUNT_TRASH, id=row["id"], files=row["files"], bytes=row["bytes"]) == 1}
+        return {"counted": q.count_trash(tx, id=row["id"], files=row["files"], bytes=row["bytes"]) == 1}
 
     return Change(f"{counted(row)} are left in {row['name']}", work)
 
 
-def _note_moved(context: Context, intended: Row) -> Change[Row]:
+def _note_moved(context: Context, intended: KeptTrash) -> Change[Row]:
     row = _recounted(context, intended)
 
     def work(tx: Tx) -> Row:
         tx.about(row["project"], row["slug"])
-        moved = tx.run(q.NOTE_TRASH_MOVED, id=row["id"], files=row["files"], bytes=row["bytes"], at=tx.at)
+        moved = q.note_trash_moved(tx, id=row["id"], files=row["files"], bytes=row["bytes"], at=tx.at)
         if moved:
             tasks.say(tx, row["project"], row["slug"], _announced(context, row))
         tx.note(trash=row["name"])
@@ -107,13 +108,13 @@ def _note_moved(context: Context, intended: Row) -> Change[Row]:
     return Change(f"{row['name']} is put aside", work)
 
 
-def _end(row: Row, why: str) -> Change[Row]:
+def _end(row: Trash, why: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
-        tx.note(trash=row["name"], why=why)
-        return {"ended": tx.run(q.END_TRASH, id=row["id"], at=tx.at) == 1}
+        tx.about(row.project, row.slug)
+        tx.note(trash=row.name, why=why)
+        return {"ended": q.end_trash(tx, id=row.id, at=tx.at) == 1}
 
-    return Change(f"{row['name']}: {why}", work)
+    return Change(f"{row.name}: {why}", work)
 
 
 def bring_back(context: Context, claim: Claim) -> list[str]:
@@ -121,38 +122,38 @@ def bring_back(context: Context, claim: Claim) -> list[str]:
 
     For whoever holds the gate of the task's work. While a git may still be removing the tree nothing is put back.
     """
-    rows = context.store.read(lambda snapshot: snapshot.all(q.TRASH_OF_CLAIM, claim=claim.id, home=home_of(context)))
+    rows = context.store.read(lambda snapshot: q.trash_of_claim(snapshot, claim=claim.id, home=home_of(context)))
     if not rows:
         return []
-    now = context.store.read(lambda snapshot: snapshot.one(q.CLAIM_BY_ID, id=claim.id))
-    if now is None or (now["state"] in LEAVING and not is_free(context, Claim.of(now))):
-        return [f"{row['name']}: its worktree is being removed" for row in rows]
+    now = context.store.read(lambda snapshot: q.claim_by_id(snapshot, id=claim.id))
+    if now is None or (now.state in LEAVING and not is_free(context, Claim.of(now))):
+        return [f"{row.name}: its worktree is being removed" for row in rows]
     left = []
     for row in rows:
-        if trash.put_back(context.world, claim.name, row["name"]):
+        if trash.put_back(context.world, claim.name, row.name):
             context.commit(_end(row, "back in its worktree"))
         else:
             context.commit(_count(_recounted(context, row)))
-            left.append(f"{row['name']}: {claim.name} has newer files of the same names")
+            left.append(f"{row.name}: {claim.name} has newer files of the same names")
     return left
 
 
 def announced(context: Context, project: str, slug: str) -> list[str]:
     """What was put aside of a task's worktrees, where it is, and until when."""
     place = {"project": project, "slug": slug, "home": home_of(context)}
-    return [_announced(context, row) for row in context.store.read(lambda rows: rows.all(q.TRASH_OF_TASK, **place))]
+    return [_announced(context, row) for row in context.store.read(lambda rows: q.trash_of_task(rows, **place))]
 
 
-def _announced(context: Context, row: Row) -> str:
-    where = f"{context.world.home}/{row['name']}"
-    verb = "was" if row["files"] == 1 else "were"
-    return f"{counted(row)} of {row['slug']} {verb} put aside in {where}, kept until {utc(iso(row['until']))}"
+def _announced(context: Context, row: Trash) -> str:
+    where = f"{context.world.home}/{row.name}"
+    verb = "was" if row.files == 1 else "were"
+    return f"{counted(row)} of {row.slug} {verb} put aside in {where}, kept until {utc(iso(row.until))}"
 
 
 def findings(context: Context, *, kill: bool) -> Iterator[Finding]:
     """The trash: what was half moved, what has to go back, what has expired; the rest is listed."""
-    for row in context.store.read(lambda rows: rows.all(q.KEPT_TRASH, home=home_of(context))):
-        gate = gate_to_let_go(context, row["project"], row["slug"])
+    for row in context.store.read(lambda rows: q.kept_trash(rows, home=home_of(context))):
+        gate = gate_to_let_go(context, row.project, row.slug)
         try:
             gate.take()
         except GateHeld:
@@ -163,31 +164,31 @@ def findings(context: Context, *, kill: bool) -> Iterator[Finding]:
             gate.give()
 
 
-def _finding_about(context: Context, row: Row, *, kill: bool) -> Finding:
+def _finding_about(context: Context, row: KeptTrash, *, kill: bool) -> Finding:
     """Restore what has its worktree still, forget what is gone, delete what has expired, keep the rest. Without `kill` the act is only named."""
-    now, what = context.world.clock.now(), f"{row['name']} ({counted(row)} of {row['project']}/{row['slug']})"
-    if row["held"]:
+    now, what = context.world.clock.now(), f"{row.name} ({counted(row)} of {row.project}/{row.slug})"
+    if row.held:
         why = "its worktree is still there"
-        return acted(what, why, row["path"], "put them back", kill, lambda: _bring_back_row(context, row))
-    if not trash.is_there(context.world, row["name"]):
+        return acted(what, why, row.path, "put them back", kill, lambda: _bring_back_row(context, row))
+    if not trash.is_there(context.world, row.name):
         return acted(what, "it is gone", "nothing is at its path", "write that down", kill,
                      lambda: context.commit(_end(row, "nothing is left of it")))  # fmt: skip
-    if row["moved_at"] is None:
+    if row.moved_at is None:
         why, proof = "whoever moved it did not write that down", "its worktree is gone"
         return acted(what, why, proof, "write that down", kill, lambda: context.commit(_note_moved(context, row)))
-    if row["until"] <= now:
-        proof = f"it was kept until {utc(iso(row['until']))}"
+    if row.until <= now:
+        proof = f"it was kept until {utc(iso(row.until))}"
         return acted(what, "it has expired", proof, "delete it", kill, lambda: _delete(context, row))
-    soon = f", {expiry(row, now)}" if row["until"] - now <= DAY else ""
-    proof = f"kept until {utc(iso(row['until']))}{soon}"
-    return Finding(what=what, why=f"{shown_size(row['bytes'])} in the trash", proof=proof, action="kept", standing=True)
+    soon = f", {expiry(row, now)}" if row.until - now <= DAY else ""
+    proof = f"kept until {utc(iso(row.until))}{soon}"
+    return Finding(what=what, why=f"{shown_size(row.bytes)} in the trash", proof=proof, action="kept", standing=True)
 
 
-def _bring_back_row(context: Context, row: Row) -> list[str]:
-    claim = context.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=row["claim"]))
+def _bring_back_row(context: Context, row: KeptTrash) -> list[str]:
+    claim = context.store.read(lambda rows: q.claim_by_id(rows, id=row.claim))
     return bring_back(context, Claim.of(claim)) if claim is not None else []
 
 
-def _delete(context: Context, row: Row) -> dict[str, Any]:
-    trash.delete(context.world, row["name"])
+def _delete(context: Context, row: KeptTrash) -> dict[str, Any]:
+    trash.delete(context.world, row.name)
     return context.commit(_end(row, "deleted, it had expired"))

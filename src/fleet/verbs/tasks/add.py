@@ -44,15 +44,15 @@ def add(new: NewTask) -> Change[Row]:
     tags = sorted({names.tag(each) for each in new.tags})
 
     def work(tx: Tx) -> Row:
-        if tx.one(q.PROJECT_BY_NAME, name=new.project) is None:
+        if q.project_by_name(tx, name=new.project) is None:
             raise NoSuchProject(project=new.project)
         slug = _insert(tx, new, row)
         tx.about(new.project, slug)
         for needs in after:
             add_edge(tx, new.project, slug, needs)
         for tag in tags:
-            tx.run(q.ADD_TAG, project=new.project, slug=slug, tag=tag)
-        tx.run(q.COUNT_BLOCKERS, project=new.project, slug=slug, at=tx.at)
+            q.add_tag(tx, project=new.project, slug=slug, tag=tag)
+        q.count_blockers(tx, project=new.project, slug=slug, at=tx.at)
         tx.note(title=row["title"], after=after, tags=tags)
         head = {"project": new.project, "task": slug, "slug": slug, "title": row["title"]}
         return head | {"after": after, "status": "open"}
@@ -64,9 +64,9 @@ def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
     """Let one task wait for another, which has to be there."""
     if needs == slug:
         raise DependencyCycle(cycle=graph.told([slug, slug]))
-    if tx.one(q.TASK_EXISTS, project=project, slug=needs) is None:
+    if q.task_exists(tx, project=project, slug=needs) is None:
         raise NoSuchTask(project=project, slug=needs)
-    return tx.run(q.ADD_EDGE, project=project, slug=slug, needs=needs)
+    return q.add_edge(tx, project=project, slug=slug, needs=needs)
 
 
 def row_of(new: NewTask) -> dict[str, Any]:
@@ -91,10 +91,10 @@ def row_of(new: NewTask) -> dict[str, Any]:
 def _insert(tx: Tx, new: NewTask, row: dict[str, Any]) -> str:
     times = {"added_at": tx.at, "changed_at": tx.at}
     if new.slug is not None:
-        if not tx.run(q.ADD_TASK, **row, **times, slug=new.slug):
+        if not q.add_task(tx, **row, **times, slug=new.slug):
             raise SlugTaken(project=new.project, slug=new.slug)
         return new.slug
     stem, number = slugs.slug_from(row["title"]), 1
-    while not tx.run(q.ADD_TASK, **row, **times, slug=slugs.numbered(stem, number)):
+    while not q.add_task(tx, **row, **times, slug=slugs.numbered(stem, number)):
         number += 1
     return slugs.numbered(stem, number)

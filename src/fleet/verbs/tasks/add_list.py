@@ -29,13 +29,13 @@ def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[Row]:
         tx.about(like.project, made[0]["slug"] if len(made) == 1 else None)
         for number, (draft, task) in enumerate(zip(drafts, made, strict=True)):
             at = tx.at + number  # of the same priority the first of a list is the first to be done
-            tx.run(q.ADD_TASK, **row_of(draft), added_at=at, changed_at=tx.at, slug=task["slug"])
+            q.add_task(tx, **row_of(draft), added_at=at, changed_at=tx.at, slug=task["slug"])
             for tag in sorted({names.tag(each) for each in like.tags}):
-                tx.run(q.ADD_TAG, project=like.project, slug=task["slug"], tag=tag)
+                q.add_tag(tx, project=like.project, slug=task["slug"], tag=tag)
         for task in made:
             for needs in task["after"]:
                 add_edge(tx, like.project, task["slug"], needs)
-            tx.run(q.COUNT_BLOCKERS, project=like.project, slug=task["slug"], at=tx.at)
+            q.count_blockers(tx, project=like.project, slug=task["slug"], at=tx.at)
         tx.note(tasks=[task["slug"] for task in made], file=name)
         return {"project": like.project, "tasks": made}
 
@@ -47,7 +47,7 @@ def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[Row]:
 
 def planned(rows: Rows, items: list[Item], like: NewTask) -> list[Row]:
     """The tasks that a list would become, each with a slug that is free."""
-    if rows.one(q.PROJECT_BY_NAME, name=like.project) is None:
+    if q.project_by_name(rows, name=like.project) is None:
         raise NoSuchProject(project=like.project)
     for needs in like.after:
         tasks.state(rows, like.project, names.slug(needs))
@@ -78,6 +78,6 @@ def _drafts(items: list[Item], like: NewTask) -> list[NewTask]:
 
 def _free_slug(rows: Rows, project: str, stem: str, taken: set[str]) -> str:
     number = 1
-    while (slug := slugs.numbered(stem, number)) in taken or rows.one(q.TASK_EXISTS, project=project, slug=slug):
+    while (slug := slugs.numbered(stem, number)) in taken or q.task_exists(rows, project=project, slug=slug):
         number += 1
     return slug

@@ -13,6 +13,7 @@ from fleet.store.transaction import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fleet.store.queries import TaskState
     from fleet.store.transaction import Row, Tx
 
 
@@ -26,14 +27,14 @@ def claim(*, project: str, slug: str, override: bool = False) -> Change[Row]:
         _refuse_another(tx, project, slug)
         if not tasks.claim(tx, project, slug, override=override):
             was = tasks.state(tx, project, slug)
-            if was["status"] == "in_progress" and was["assignee"] == tx.caller.actor:
-                return _taken(project, slug, tx, changed=False, attempts=was["attempts"])
+            if was.status == "in_progress" and was.assignee == tx.caller.actor:
+                return _taken(project, slug, tx, changed=False, attempts=was.attempts)
             _refuse(project, slug, was, now=tx.at, override=override)
             tasks.reopen(tx, project, slug, was)
             tasks.claim(tx, project, slug, override=True)
-            tx.note(superseded=was["assignee"])
+            tx.note(superseded=was.assignee)
         tx.note(status="in_progress", assignee=tx.caller.actor)
-        return _taken(project, slug, tx, changed=True, attempts=tasks.state(tx, project, slug)["attempts"])
+        return _taken(project, slug, tx, changed=True, attempts=tasks.state(tx, project, slug).attempts)
 
     return Change(f"claim {project}/{slug}", work, override)
 
@@ -41,11 +42,11 @@ def claim(*, project: str, slug: str, override: bool = False) -> Change[Row]:
 def _refuse_another(tx: Tx, project: str, slug: str) -> None:
     """An agent that was started on a task takes no other one; nor does a coordinator take any."""
     ident = tx.caller.dispatch
-    row = None if ident is None else tx.one(q.DISPATCH_BY_ID, id=ident)
-    if row is not None and (row["project"], row["slug"]) != (project, slug):
+    row = None if ident is None else q.dispatch_by_id(tx, id=ident)
+    if row is not None and (row.project, row.slug) != (project, slug):
         rule, instead = "an agent works on the task that it was started on", "report on that one"
-        facts = {"role": row["kind"], "act": "claim", "what": f"claim {project}/{slug}"}
-        raise NotAllowed(who=f"{row['kind']} {ident}", rule=rule, instead=instead, **facts)
+        facts = {"role": row.kind, "act": "claim", "what": f"claim {project}/{slug}"}
+        raise NotAllowed(who=f"{row.kind} {ident}", rule=rule, instead=instead, **facts)
 
 
 def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Row]:
@@ -60,22 +61,22 @@ def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Row]:
         fence.step(project, slug, was, "unclaim")
         fence.check_person(project, slug, was, tx.caller, override=override)
         tasks.reopen(tx, project, slug, was)
-        tx.note(status="open", was=was["status"], assignee=None, superseded=was["assignee"])
+        tx.note(status="open", was=was.status, assignee=None, superseded=was.assignee)
         return {"project": project, "task": slug, "status": "open", "changed": True}
 
     return Change(f"unclaim {project}/{slug}", work, override)
 
 
-def _refuse(project: str, slug: str, was: Row, *, now: int, override: bool) -> None:
-    if was["status"] != "in_progress":
+def _refuse(project: str, slug: str, was: TaskState, *, now: int, override: bool) -> None:
+    if was.status != "in_progress":
         fence.step(project, slug, was, "claim")
         raise NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))
     if not override:
         raise TaskHeld(
             project=project,
             slug=slug,
-            holder=was["assignee"],
-            since=times.iso_or_none(was["started_at"]) or "an unknown time",
+            holder=was.assignee,
+            since=times.iso_or_none(was.started_at) or "an unknown time",
         )
 
 

@@ -86,39 +86,39 @@ def _fields(wanted: Edit) -> dict[str, Any]:
 
 
 def _take_away(tx: Tx, project: str, slug: str, was: TaskState, *, override: bool) -> None:
-    if was["status"] != "in_progress":
+    if was.status != "in_progress":
         return
     fence.check_person(project, slug, was, tx.caller, override=override)
-    if was["assignee"] != tx.caller.actor and not fence.is_waiting(was):
+    if was.assignee != tx.caller.actor and not fence.is_waiting(was):
         tasks.reopen(tx, project, slug, was)
-        tx.note(superseded=was["assignee"])
+        tx.note(superseded=was.assignee)
 
 
 def _write_fields(tx: Tx, project: str, slug: str, fields: dict[str, Any]) -> int:
     if not fields:
         return 0
-    whole = tx.one(q.TASK_WHOLE, project=project, slug=slug) or {}
+    whole = q.task_whole(tx, project=project, slug=slug) or {}
     row = {name: whole.get(name) for name in ("title", "description", "priority", "not_before", "verify", "engine")}
     if row | fields == row:
         return 0
-    return tx.run(q.EDIT_TASK, project=project, slug=slug, at=tx.at, **(row | fields))
+    return q.edit_task(tx, project=project, slug=slug, at=tx.at, **(row | fields))
 
 
 def _write_edges(tx: Tx, wanted: Edit) -> int:
     project, slug = wanted.project, wanted.slug
     changed = 0
     for needs in wanted.drop_after:
-        changed += tx.run(q.DROP_EDGE, project=project, slug=slug, needs=needs)
+        changed += q.drop_edge(tx, project=project, slug=slug, needs=needs)
     for needs in wanted.add_after:
         _refuse_cycle(tx, project, slug, needs)
         changed += add_edge(tx, project, slug, needs)
     if changed:
-        tx.run(q.COUNT_BLOCKERS, project=project, slug=slug, at=tx.at)
+        q.count_blockers(tx, project=project, slug=slug, at=tx.at)
     return changed
 
 
 def _refuse_cycle(tx: Tx, project: str, slug: str, needs: str) -> None:
-    above = graph.needs_of((row["slug"], row["needs"]) for row in tx.all(q.ANCESTORS, project=project, slug=needs))
+    above = graph.needs_of((row.slug, row.needs) for row in q.ancestors(tx, project=project, slug=needs))
     way_back = graph.path_between(above, needs, slug)
     if way_back:
         raise DependencyCycle(cycle=graph.told([slug, *way_back]))
@@ -126,5 +126,5 @@ def _refuse_cycle(tx: Tx, project: str, slug: str, needs: str) -> None:
 
 def _write_tags(tx: Tx, wanted: Edit) -> int:
     project, slug = wanted.project, wanted.slug
-    dropped = sum(tx.run(q.DROP_TAG, project=project, slug=slug, tag=tag) for tag in wanted.drop_tags)
-    return dropped + sum(tx.run(q.ADD_TAG, project=project, slug=slug, tag=tag) for tag in wanted.add_tags)
+    dropped = sum(q.drop_tag(tx, project=project, slug=slug, tag=tag) for tag in wanted.drop_tags)
+    return dropped + sum(q.add_tag(tx, project=project, slug=slug, tag=tag) for tag in wanted.add_tags)

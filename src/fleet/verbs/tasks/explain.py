@@ -13,7 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from fleet.store.transaction import Row, Rows
+    from fleet.store.queries import WholeTask
+    from fleet.store.transaction import Rows
 
 MOST = 200
 
@@ -21,7 +22,7 @@ MOST = 200
 def why(rows: Rows, project: str, slug: str, now: int) -> dict[str, Any]:
     """The task's own state first, then whatever it waits for, near and far."""
     names.project(project)
-    row = rows.one(q.TASK_WHOLE, project=project, slug=names.slug(slug))
+    row = q.task_whole(rows, project=project, slug=names.slug(slug))
     if row is None:
         raise tasks.missing(rows, project, slug)
     chain: list[dict[str, Any]] = []
@@ -30,7 +31,7 @@ def why(rows: Rows, project: str, slug: str, now: int) -> dict[str, Any]:
     return {
         "project": project,
         "slug": slug,
-        "status": row["status"],
+        "status": row.status,
         "ready": clause == "is ready",
         "sentences": [f"{slug} {clause}", *(each["sentence"] for each in chain)],
         "chain": chain,
@@ -41,47 +42,47 @@ def _walk(rows: Rows, project: str, slug: str, now: int, chain: list[dict[str, A
     """Breadth first, each blocker once, so that a wide graph stays readable."""
     queue, seen = [(slug, 0)], {slug}
     for here, depth in queue:
-        for need in rows.all(q.TASK_NEEDS, project=project, slug=here):
-            if need["status"] in SATISFIED or len(chain) >= MOST:
+        for need in q.task_needs(rows, project=project, slug=here):
+            if need.status in SATISFIED or len(chain) >= MOST:
                 continue
             clause = _waiting_work(rows, project, need) or _clause(need, now)
-            sentence = f"{here} waits for {need['slug']}, which {clause}"
-            chain.append({"slug": here, "needs": need["slug"], "depth": depth, "sentence": sentence})
-            if need["slug"] not in seen:
-                seen.add(need["slug"])
-                queue.append((need["slug"], depth + 1))
+            sentence = f"{here} waits for {need.slug}, which {clause}"
+            chain.append({"slug": here, "needs": need.slug, "depth": depth, "sentence": sentence})
+            if need.slug not in seen:
+                seen.add(need.slug)
+                queue.append((need.slug, depth + 1))
 
 
-def _waiting_work(rows: Rows, project: str, row: Row) -> str:
+def _waiting_work(rows: Rows, project: str, row: WholeTask) -> str:
     """What work waits for that is in nobody's hands any more; empty when it is in somebody's."""
-    slug = row["slug"]
+    slug = row.slug
     state = tasks.state(rows, project, slug)
-    if row["status"] != "in_progress" or not fence.is_waiting(state):
+    if row.status != "in_progress" or not fence.is_waiting(state):
         return ""
-    if state["stage"] == "review":
+    if state.stage == "review":
         return f"waits for a review: `fleet review {slug} -p {project}`"
     return f"is finished and waits to be merged: `fleet merge {slug} -p {project}`"
 
 
-def _clause(row: Row, now: int) -> str:
+def _clause(row: WholeTask, now: int) -> str:
     """What a task does, to be read behind its name."""
-    status = row["status"]
-    because = f": {' '.join(row['reason'].split())}" if row["reason"] else ""
+    status = row.status
+    because = f": {' '.join(row.reason.split())}" if row.reason else ""
     if status == "in_progress":
-        return f"is being worked on by {row['assignee']}"
+        return f"is being worked on by {row.assignee}"
     if status == "failed":
         return f"failed{because}"
     if status != "open":
         return f"is {status}{because}"
-    if row["paused"]:
+    if row.paused:
         return "is paused"
     return _waiting(row, now)
 
 
-def _waiting(row: Row, now: int) -> str:
-    if row["open_blockers"]:
-        n = row["open_blockers"]
+def _waiting(row: WholeTask, now: int) -> str:
+    if row.open_blockers:
+        n = row.open_blockers
         return f"waits for {n} other task{'' if n == 1 else 's'}"
-    if row["not_before"] is not None and row["not_before"] > now:
-        return f"waits until {iso(row['not_before'])}"
+    if row.not_before is not None and row.not_before > now:
+        return f"waits until {iso(row.not_before)}"
     return "is ready"

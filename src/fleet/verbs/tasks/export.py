@@ -11,6 +11,7 @@ from fleet.verbs.tasks.show import PAGE, check_project
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fleet.store.queries import TaskTag, WholeTask
     from fleet.store.transaction import Row, Rows, Store
 
 _MARKS = {"open": "[ ]", "in_progress": "[~]", "blocked": "[!]", "failed": "[!]", "done": "[x]", "abandoned": "[-]"}
@@ -39,23 +40,23 @@ def _all(rows: Rows, project: str, *, archived: bool) -> list[dict[str, Any]]:
 
 
 def _page(rows: Rows, project: str, last: str, *, archived: bool) -> list[dict[str, Any]]:
-    found = rows.all(q.PAGE_OF_TASKS, project=project, after_slug=last, archived=int(archived), most=PAGE)
+    found = q.page_of_tasks(rows, project=project, after_slug=last, archived=int(archived), most=PAGE)
     if not found:
         return []
-    span = {"project": project, "after_slug": last, "until_slug": found[-1]["slug"]}
+    span = {"project": project, "after_slug": last, "until_slug": found[-1].slug}
     parts = {
-        "after": _grouped(rows.all(q.EDGES_FROM, **span), lambda row: row["needs"]),
-        "tags": _grouped(rows.all(q.TAGS_FROM, **span), lambda row: row["tag"]),
-        "log": _grouped(rows.all(q.LOG_FROM, **span), _said),
-        "artifacts": _grouped(rows.all(q.ARTIFACTS_FROM, **span), _made),
+        "after": _grouped(q.edges_from(rows, **span), lambda row: row["needs"]),
+        "tags": _grouped(q.tags_from(rows, **span), lambda row: row["tag"]),
+        "log": _grouped(q.log_from(rows, **span), _said),
+        "artifacts": _grouped(q.artifacts_from(rows, **span), _made),
     }
-    return [_node(row) | {name: by[row["slug"]] for name, by in parts.items() if row["slug"] in by} for row in found]
+    return [_node(row) | {name: by[row.slug] for name, by in parts.items() if row.slug in by} for row in found]
 
 
-def _grouped(rows: list[Row], value: Any) -> dict[str, list[Any]]:  # noqa: ANN401 - a function of a row
+def _grouped(rows: list[TaskTag], value: Any) -> dict[str, list[Any]]:  # noqa: ANN401 - a function of a row
     found: dict[str, list[Any]] = {}
     for row in rows:
-        found.setdefault(row["slug"], []).append(value(row))
+        found.setdefault(row.slug, []).append(value(row))
     return found
 
 
@@ -67,26 +68,26 @@ def _made(row: Row) -> dict[str, Any]:
     return {"path": row["path"], "at": iso(row["at"]), "actor": row["actor"]}
 
 
-def _node(row: Row) -> dict[str, Any]:
+def _node(row: WholeTask) -> dict[str, Any]:
     """The fields that say something, in a fixed order."""
     whole = {
-        "slug": row["slug"],
-        "title": row["title"],
-        "description": row["description"] or None,
-        "status": row["status"],
-        "priority": row["priority"] or None,
-        "not_before": iso_or_none(row["not_before"]),
-        "verify": row["verify"],
-        "engine": row["engine"],
-        "assignee": row["assignee"],
-        "attempts": row["attempts"] or None,
-        "reason": row["reason"],
-        "paused": bool(row["paused"]) or None,
-        "archived": bool(row["archived"]) or None,
-        "added_at": iso(row["added_at"]),
-        "changed_at": iso(row["changed_at"]),
-        "started_at": iso_or_none(row["started_at"]),
-        "ended_at": iso_or_none(row["ended_at"]),
+        "slug": row.slug,
+        "title": row.title,
+        "description": row.description or None,
+        "status": row.status,
+        "priority": row.priority or None,
+        "not_before": iso_or_none(row.not_before),
+        "verify": row.verify,
+        "engine": row.engine,
+        "assignee": row.assignee,
+        "attempts": row.attempts or None,
+        "reason": row.reason,
+        "paused": bool(row.paused) or None,
+        "archived": bool(row.archived) or None,
+        "added_at": iso(row.added_at),
+        "changed_at": iso(row.changed_at),
+        "started_at": iso_or_none(row.started_at),
+        "ended_at": iso_or_none(row.ended_at),
     }
     return {name: value for name, value in whole.items() if value is not None}
 

@@ -45,7 +45,7 @@ def ingest(*, project: str, lines: Iterable[bytes], name: str, progress: Progres
     def work(tx: Tx) -> Row:
         tx.about(project)
         check_project(tx, project)
-        known = {row["slug"] for row in tx.all(q.SLUGS_LIKE, project=project, prefix="", beyond="~", most=1 << 60)}
+        known = {row.slug for row in q.slugs_like(tx, project=project, prefix="", beyond="~", most=1 << 60)}
         interchange.check_graph(reading, known | _archived(tx, project))
         if reading.findings:
             findings = interchange.in_order(reading.findings)
@@ -66,8 +66,8 @@ def _digested(lines: Iterable[bytes], content: blake2s) -> Iterator[bytes]:
 
 
 def _archived(tx: Tx, project: str) -> set[str]:
-    rows = tx.all(
-        q.LISTED_TASKS,
+    rows = q.listed_tasks(
+        tx,
         project=project,
         after_slug="",
         archived=1,
@@ -77,7 +77,7 @@ def _archived(tx: Tx, project: str) -> set[str]:
         text=None,
         tag=None,
     )
-    return {row["slug"] for row in rows if row["archived"]}
+    return {row.slug for row in rows if row.archived}
 
 
 def _write(tx: Tx, project: str, reading: Reading, progress: Progress) -> None:
@@ -91,7 +91,7 @@ def _write(tx: Tx, project: str, reading: Reading, progress: Progress) -> None:
         progress(done)
     for batch in _batches(reading.nodes):
         tx.many(q.ADD_EDGE, [{"project": project, "slug": n.slug, "needs": each} for n in batch for each in n.after])
-    tx.run(q.COUNT_ALL_BLOCKERS, project=project)
+    q.count_all_blockers(tx, project=project)
 
 
 def _batches(nodes: list[Node]) -> Iterator[list[Node]]:

@@ -26,8 +26,8 @@ def retry(*, project: str, slug: str) -> Change[Row]:
         was = tasks.state(tx, project, slug)
         fence.step(project, slug, was, "retry")
         tasks.reopen(tx, project, slug, was)
-        tx.note(status="open", was=was["status"])
-        return {"project": project, "task": slug, "status": "open", "was": was["status"], "changed": True}
+        tx.note(status="open", was=was.status)
+        return {"project": project, "task": slug, "status": "open", "was": was.status, "changed": True}
 
     return Change(f"retry {project}/{slug}", work)
 
@@ -40,7 +40,7 @@ def pause(*, project: str, slug: str, paused: bool) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
         tasks.state(tx, project, slug)
-        changed = tx.run(q.PAUSE_TASK, project=project, slug=slug, paused=int(paused), at=tx.at)
+        changed = q.pause_task(tx, project=project, slug=slug, paused=int(paused), at=tx.at)
         tx.note(paused=paused)
         return {"project": project, "task": slug, "paused": paused, "changed": changed == 1}
 
@@ -55,10 +55,10 @@ def archive(*, project: str, slug: str) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
-        if was["status"] not in life.TERMINAL:
+        if was.status not in life.TERMINAL:
             advice = "end it first: done, fail or abandon"
-            raise IllegalStep(event="archive", project=project, slug=slug, status=was["status"], advice=advice)
-        changed = tx.run(q.ARCHIVE_TASK, project=project, slug=slug, at=tx.at)
+            raise IllegalStep(event="archive", project=project, slug=slug, status=was.status, advice=advice)
+        changed = q.archive_task(tx, project=project, slug=slug, at=tx.at)
         tx.note(archived=True)
         return {"project": project, "task": slug, "archived": True, "changed": changed == 1}
 
@@ -71,7 +71,7 @@ def archive_ended(*, project: str, age: int) -> Change[Row]:
 
     def work(tx: Tx) -> Row:
         tx.about(project)
-        count = tx.run(q.ARCHIVE_ENDED_TASKS, project=project, before=tx.at - age, at=tx.at)
+        count = q.archive_ended_tasks(tx, project=project, before=tx.at - age, at=tx.at)
         tx.note(archived=count)
         return {"project": project, "archived": count}
 
@@ -83,7 +83,7 @@ def archive_long_ended(*, project: str, slug: str, before: int) -> Change[Row]:
 
     def work(tx: Tx) -> Row:
         tx.about(project, slug)
-        changed = tx.run(q.ARCHIVE_LONG_ENDED_TASK, project=project, slug=slug, before=before, at=tx.at)
+        changed = q.archive_long_ended_task(tx, project=project, slug=slug, before=before, at=tx.at)
         tx.note(archived=changed == 1)
         return {"archived": changed == 1, "left": [] if changed else ["it was taken up again meanwhile"]}
 

@@ -14,6 +14,7 @@ from fleet.store.transaction import Change
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.agents.actors import Caller
+    from fleet.store.queries import Dispatch, TaskState
     from fleet.store.transaction import Row, Tx
 
 
@@ -72,35 +73,35 @@ def _end(
         after = fence.step(project, slug, was, event)
         freed = tasks.end(tx, project, slug, was, status=after, reason=why, work=commit if event == "done" else None)
         _said(tx, project, slug, said)
-        tx.note(status=after, was=was["status"], reason=why, message=said, ready=freed, superseded=_superseded(was, tx))
+        tx.note(status=after, was=was.status, reason=why, message=said, ready=freed, superseded=_superseded(was, tx))
         return _result(project, slug, after, changed=True, logged=said, ready=freed)
 
     return Change(f"{event} {project}/{slug}", work, why, said, override)
 
 
-def _attempt(tx: Tx, project: str, slug: str, was: Row, caller: Caller) -> Row | None:
+def _attempt(tx: Tx, project: str, slug: str, was: TaskState, caller: Caller) -> Dispatch | None:
     """The unfinished dispatch that is speaking, if it is one and the task is still its own."""
     if caller.dispatch is None:
         return None
     fence.check_agent(project, slug, was, caller)
-    row = tx.one(q.DISPATCH_BY_ID, id=caller.dispatch)
+    row = q.dispatch_by_id(tx, id=caller.dispatch)
     return row if row is not None and is_unfinished(row) else None
 
 
-def _report(tx: Tx, attempt: Row, told: tuple[str, str | None, str | None], said: str | None) -> Row:
+def _report(tx: Tx, attempt: Dispatch, told: tuple[str, str | None, str | None], said: str | None) -> Row:
     """Record the agent's word, its reason and the commit it speaks of. It ends nothing: the agent may still be writing.
 
     The first report counts.
     """
     word, reason, commit = told
-    project, slug = attempt["project"], attempt["slug"]
-    if attempt["report"] is not None:
-        if attempt["report"] != word:
-            now = f"it was reported {attempt['report']} before"
-            raise Superseded(who=f"dispatch {attempt['id']}", project=project, slug=slug, now=now)
+    project, slug = attempt.project, attempt.slug
+    if attempt.report is not None:
+        if attempt.report != word:
+            now = f"it was reported {attempt.report} before"
+            raise Superseded(who=f"dispatch {attempt.id}", project=project, slug=slug, now=now)
         tx.note(repeated=True, **_said(tx, project, slug, said))
         return _result(project, slug, f"reported {word}", changed=False, logged=said)
-    tx.run(q.REPORT_DISPATCH, id=attempt["id"], report=word, reason=reason, work=commit, at=tx.at)
+    q.report_dispatch(tx, id=attempt.id, report=word, reason=reason, work=commit, at=tx.at)
     tx.note(report=word, reason=reason, commit=commit, **_said(tx, project, slug, said))
     return _result(project, slug, f"reported {word}", changed=True, logged=said)
 
@@ -120,6 +121,6 @@ def _result(
     return head | {"logged": logged, "ready": ready or []}
 
 
-def _superseded(was: Row, tx: Tx) -> str | None:
-    taken = was["status"] == "in_progress" and was["assignee"] != tx.caller.actor
-    return was["assignee"] if taken else None
+def _superseded(was: TaskState, tx: Tx) -> str | None:
+    taken = was.status == "in_progress" and was.assignee != tx.caller.actor
+    return was.assignee if taken else None

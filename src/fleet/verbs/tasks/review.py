@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from fleet.store.queries import Dispatch, TaskState
     from fleet.store.transaction import Row, Rows, Tx
 
 ACCEPT, SEND_BACK = "accept", "send back"
@@ -25,12 +26,12 @@ _AFTER = {ACCEPT: ("in_progress", "finisher"), SEND_BACK: ("blocked", "fix")}
 
 def waiting(rows: Rows) -> list[dict[str, Any]]:
     """What waits for a verdict, in all projects, most urgent first."""
-    return [{**row, "changed_at": iso(row["changed_at"])} for row in rows.all(q.REVIEW_QUEUE)]
+    return [{**row, "changed_at": iso(row.changed_at)} for row in q.review_queue(rows)]
 
 
 def verdicts(rows: Rows, project: str, slug: str) -> list[dict[str, Any]]:
     """What was said of a task's work before."""
-    return [{**row, "at": iso(row["at"])} for row in rows.all(q.VERDICTS_OF, project=project, slug=slug)]
+    return [{**row, "at": iso(row.at)} for row in q.verdicts_of(rows, project=project, slug=slug)]
 
 
 def judge(*, project: str, slug: str, verdict: str, comments: str = "", work: str | None = None) -> Change[Row]:
@@ -46,26 +47,26 @@ def judge(*, project: str, slug: str, verdict: str, comments: str = "", work: st
         was = tasks.state(tx, project, slug)
         reviewer = _reviewer(tx, project, slug, was)
         status, stage = _AFTER[verdict]
-        if _is_repeated(tx, project, slug, verdict, said, stage=was["stage"]):
+        if _is_repeated(tx, project, slug, verdict, said, stage=was.stage):
             tx.note(repeated=True)
             return _result(project, slug, verdict, status, stage, changed=False)
         _refuse_elsewhere(project, slug, was, tx)
         _write(tx, (project, slug), was, (verdict, said, status, stage), work)
         if reviewer is not None:
-            tx.run(q.REPORT_DISPATCH, id=reviewer["id"], report="done", reason=None, work=work, at=tx.at)
+            q.report_dispatch(tx, id=reviewer.id, report="done", reason=None, work=work, at=tx.at)
         tx.note(verdict=verdict, comments=said, status=status, stage=stage, commit=work)
         return _result(project, slug, verdict, status, stage, changed=True)
 
     return Change(f"{verdict} {project}/{slug}", write, said)
 
 
-def _reviewer(tx: Tx, project: str, slug: str, was: Row) -> Row | None:
+def _reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | None:
     """The agent that is speaking; it has to be the task's reviewer. None for a person."""
     if tx.caller.dispatch is None:
         return None
     fence.check_agent(project, slug, was, tx.caller)
-    row = tx.one(q.DISPATCH_BY_ID, id=tx.caller.dispatch)
-    if row is None or not is_unfinished(row) or row["kind"] != "reviewer":
+    row = q.dispatch_by_id(tx, id=tx.caller.dispatch)
+    if row is None or not is_unfinished(row) or row.kind != "reviewer":
         now = "only its reviewer, or a person, says what becomes of it"
         raise Superseded(who=f"dispatch {tx.caller.dispatch}", project=project, slug=slug, now=now)
     return row
@@ -73,42 +74,42 @@ def _reviewer(tx: Tx, project: str, slug: str, was: Row) -> Row | None:
 
 def _is_repeated(tx: Tx, project: str, slug: str, verdict: str, said: str, *, stage: str) -> bool:
     """Whether the last word on it was this one, by the same, and nothing has happened since."""
-    before = tx.all(q.VERDICTS_OF, project=project, slug=slug)
+    before = q.verdicts_of(tx, project=project, slug=slug)
     if not before or stage != _AFTER[verdict][1]:
         return False
     last = before[-1]
-    return (last["actor"], last["verdict"], last["comments"]) == (tx.caller.actor, verdict, said)
+    return (last.actor, last.verdict, last.comments) == (tx.caller.actor, verdict, said)
 
 
-def _refuse_elsewhere(project: str, slug: str, was: Row, tx: Tx) -> None:
+def _refuse_elsewhere(project: str, slug: str, was: TaskState, tx: Tx) -> None:
     """Refuse a verdict on what is not under review, and a person's while an agent is at it."""
-    if was["stage"] != "review" or was["status"] not in {"in_progress", "blocked", "open"}:
-        at = f"{was['status']}, at the stage {was['stage']}"
+    if was.stage != "review" or was.status not in {"in_progress", "blocked", "open"}:
+        at = f"{was.status}, at the stage {was.stage}"
         advice = "`fleet review --list` shows what waits for a verdict"
         raise IllegalStep(event="review", project=project, slug=slug, status=at, advice=advice)
-    if was["attempted"] and tx.caller.dispatch is None:
-        who = was["assignee"]
+    if was.attempted and tx.caller.dispatch is None:
+        who = was.assignee
         raise Contested(what=f"{project}/{slug} is with agent {who}; wait for it, or end it with `fleet stop {who}`")
 
 
-def _write(tx: Tx, task: tuple[str, str], was: Row, judged: tuple[str, str, str, str], work: str | None) -> None:
+def _write(tx: Tx, task: tuple[str, str], was: TaskState, judged: tuple[str, str, str, str], work: str | None) -> None:
     project, slug = task
     verdict, said, status, stage = judged
     place = {"project": project, "slug": slug}
-    tx.run(
-        q.JUDGE_TASK,
+    q.judge_task(
+        tx,
         **place,
         status=status,
         stage=stage,
         reason=said if verdict == SEND_BACK else None,
-        was=was["status"],
-        assignee=was["assignee"],
+        was=was.status,
+        assignee=was.assignee,
         actor=tx.caller.actor,
         work=work,
         at=tx.at,
     )
     said_of = {"actor": tx.caller.actor, "verdict": verdict, "comments": said, "work": work}
-    tx.run(q.ADD_VERDICT, **place, seq=tx.seq, at=tx.at, **said_of)
+    q.add_verdict(tx, **place, seq=tx.seq, at=tx.at, **said_of)
     tasks.say(tx, project, slug, f"{_TOLD[verdict]}{f': {said}' if said else ''}")
 
 

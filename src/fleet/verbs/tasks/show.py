@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from fleet.store.transaction import Row, Rows, Store
+    from fleet.store.queries import ListedTask, WholeTask
+    from fleet.store.transaction import Rows, Store
 
     Document = dict[str, Any]
 
@@ -46,38 +47,38 @@ class Filters:
         self.limit = EVERYTHING if limit is None else limit
 
 
-def document(row: Row, now: int) -> Document:
+def document(row: WholeTask, now: int) -> Document:
     """A task's row as people and programs read it."""
     shown = {name: iso_or_none(value) if name in _TIMES else value for name, value in row.items()}
-    return shown | {"paused": bool(row["paused"]), "archived": bool(row["archived"]), "state": _state(row, now)}
+    return shown | {"paused": bool(row.paused), "archived": bool(row.archived), "state": _state(row, now)}
 
 
-def _state(row: Row, now: int) -> str:
+def _state(row: WholeTask, now: int) -> str:
     """A task's status; of an open one whether it is ready or waits."""
-    if row["status"] != "open":
-        return str(row["status"])
+    if row.status != "open":
+        return str(row.status)
     return "waiting" if fence.why_not_ready(row, now=now) else "ready"
 
 
 def show(rows: Rows, project: str, slug: str, now: int) -> Document:
     """Everything about one task."""
-    row = rows.one(q.TASK_WHOLE, project=names.project(project), slug=names.slug(slug))
+    row = q.task_whole(rows, project=names.project(project), slug=names.slug(slug))
     if row is None:
         raise tasks.missing(rows, project, slug)
     here = {"project": project, "slug": slug}
     return document(row, now) | {
-        "after": [need["slug"] for need in rows.all(q.TASK_NEEDS, **here)],
-        "dependents": [each["slug"] for each in rows.all(q.TASK_DEPENDENTS, **here)],
-        "tags": [each["tag"] for each in rows.all(q.TASK_TAGS, **here)],
-        "log": [{**each, "at": iso(each["at"])} for each in rows.all(q.TASK_LOG, **here)],
-        "artifacts": [{**each, "at": iso(each["at"])} for each in rows.all(q.TASK_ARTIFACTS, **here)],
+        "after": [need.slug for need in q.task_needs(rows, **here)],
+        "dependents": [each.slug for each in q.task_dependents(rows, **here)],
+        "tags": [each.tag for each in q.task_tags(rows, **here)],
+        "log": [{**each, "at": iso(each.at)} for each in q.task_log(rows, **here)],
+        "artifacts": [{**each, "at": iso(each.at)} for each in q.task_artifacts(rows, **here)],
     }
 
 
 def ready(rows: Rows, project: str, now: int, limit: int | None = None) -> list[Document]:
     """What could be started now, most urgent first."""
     check_project(rows, project)
-    return [document(row, now) for row in rows.all(q.READY_TASKS, project=project, now=now, most=limit or EVERYTHING)]
+    return [document(row, now) for row in q.ready_tasks(rows, project=project, now=now, most=limit or EVERYTHING)]
 
 
 def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[Document]:
@@ -92,7 +93,9 @@ def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[D
         left -= len(page)
 
 
-def _page(rows: Rows, project: str, filters: Filters, place: tuple[str | None, int]) -> tuple[list[Row], str | None]:
+def _page(
+    rows: Rows, project: str, filters: Filters, place: tuple[str | None, int]
+) -> tuple[list[ListedTask], str | None]:
     """The tasks of a page that fit, and the slug behind which the next page begins; None when this was the last."""
     last, left = place
     exact = filters.text is None or filters.text.isascii()
@@ -103,11 +106,9 @@ def _page(rows: Rows, project: str, filters: Filters, place: tuple[str | None, i
         "tag": filters.tag,
         "text": _pattern(filters.text),
     }
-    found = rows.all(
-        q.LISTED_TASKS, project=project, archived=int(filters.archived), after_slug=last, most=most, **wanted
-    )
+    found = q.listed_tasks(rows, project=project, archived=int(filters.archived), after_slug=last, most=most, **wanted)
     fitting = found if exact else [row for row in found if _has(rows, row, filters.text or "")]
-    return fitting, found[-1]["slug"] if len(found) == most else None
+    return fitting, found[-1].slug if len(found) == most else None
 
 
 def _pattern(text: str | None) -> str | None:
@@ -118,26 +119,26 @@ def _pattern(text: str | None) -> str | None:
     return f"%{''.join(letters)}%"
 
 
-def _has(rows: Rows, row: Row, text: str) -> bool:
-    whole = rows.one(q.TASK_WHOLE, project=row["project"], slug=row["slug"]) or row
+def _has(rows: Rows, row: ListedTask, text: str) -> bool:
+    whole = q.task_whole(rows, project=row.project, slug=row.slug) or row
     return any(text.lower() in str(whole.get(name, "")).lower() for name in ("slug", "title", "description"))
 
 
 def check_project(rows: Rows, project: str) -> None:
     """Refuse a project that is not registered."""
-    if rows.one(q.PROJECT_BY_NAME, name=names.project(project)) is None:
+    if q.project_by_name(rows, name=names.project(project)) is None:
         raise NoSuchProject(project=project)
 
 
 def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Document:
     """All nodes and edges of a project."""
     check_project(rows, project)
-    found = rows.all(q.PAGE_OF_TASKS, project=project, after_slug="", archived=int(archived), most=EVERYTHING)
+    found = q.page_of_tasks(rows, project=project, after_slug="", archived=int(archived), most=EVERYTHING)
     before, behind = ("slug", "title", "status"), ("priority", "assignee")
     nodes = [
         {name: row[name] for name in before} | {"state": _state(row, now)} | {name: row[name] for name in behind}
         for row in found
     ]
-    known = {node["slug"] for node in nodes}
-    edges = [row for row in rows.all(q.PROJECT_EDGES, project=project) if {row["slug"], row["needs"]} <= known]
+    known = {node.slug for node in nodes}
+    edges = [row for row in q.project_edges(rows, project=project) if {row.slug, row.needs} <= known]
     return {"project": project, "nodes": nodes, "edges": edges}

@@ -15,7 +15,8 @@ from fleet.world.home.settings import trusted_settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.store.transaction import Row, Store
+    from fleet.store.queries import Project
+    from fleet.store.transaction import Store
     from fleet.world.machine import Machine
 
 _PYTHON = (3, 11)
@@ -71,10 +72,10 @@ def _space(machine: Machine, home: str) -> Finding:
 
 
 def _counts(store: Store) -> Finding:
-    wrong = store.read(lambda rows: rows.all(q.MISCOUNTED))
+    wrong = store.read(lambda rows: q.miscounted(rows))
     if not wrong:
         return Finding(about="store", ok=True, says="readable, and every count of open blockers is right")
-    first = f"{wrong[0]['project']}/{wrong[0]['slug']}"
+    first = f"{wrong[0].project}/{wrong[0].slug}"
     advice = "this is a defect of fleet; please report it with `fleet ops --json`"
     return Finding(
         about="store", ok=False, says=f"{len(wrong)} counts of open blockers are wrong, {first} first", advice=advice
@@ -89,29 +90,29 @@ def _hooks(store: Store, home: str) -> Finding:
             return Finding(about="hooks", ok=False, says=f"one failed: {file.read().strip()}", advice=advice)
     except FileNotFoundError:
         pass
-    agents = store.read(lambda rows: rows.all(q.LIVING_AGENTS, project=None))
-    heard = sum(row["heartbeat_at"] is not None for row in agents)
+    agents = store.read(lambda rows: q.living_agents(rows, project=None))
+    heard = sum(row.heartbeat_at is not None for row in agents)
     return Finding(about="hooks", ok=True, says=f"{heard} of {len(agents)} agents at work were heard of")
 
 
 def _projects(store: Store, home: str) -> Iterator[Finding]:
-    for row in store.read(lambda rows: rows.all(q.ALL_PROJECTS)):
-        about, path = f"project {row['name']}", row["path"]
+    for row in store.read(lambda rows: q.all_projects(rows)):
+        about, path = f"project {row.name}", row.path
         if os.path.isdir(path):
             yield _trusted(home, row) or Finding(about=about, ok=True, says=path)
         else:
-            advice = f"put it back, or `fleet project remove {row['name']}`"
+            advice = f"put it back, or `fleet project remove {row.name}`"
             yield Finding(about=about, ok=False, says=f"{path} is gone", advice=advice)
 
 
-def _trusted(home: str, row: Row) -> Finding | None:
+def _trusted(home: str, row: Project) -> Finding | None:
     """What waits for a person's trust in a project's settings."""
     try:
-        found = trusted_settings(home, row["name"], row["path"])
+        found = trusted_settings(home, row.name, row.path)
     except BadSetting as error:
-        return Finding(about=f"project {row['name']}", ok=False, says=str(error), advice=error.next_step)
+        return Finding(about=f"project {row.name}", ok=False, says=str(error), advice=error.next_step)
     waiting = [each.name for each in found.values() if each.untrusted]
     if not waiting:
         return None
-    why = NotTrusted(project=row["name"], settings=", ".join(waiting))
-    return Finding(about=f"project {row['name']}", ok=False, says=str(why), advice=why.next_step)
+    why = NotTrusted(project=row.name, settings=", ".join(waiting))
+    return Finding(about=f"project {row.name}", ok=False, says=str(why), advice=why.next_step)

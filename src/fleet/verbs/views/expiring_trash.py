@@ -7,7 +7,7 @@ from fleet.store import queries as q
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row
+    from fleet.store.queries import KeptTrash
     from fleet.verbs.context import Context
 
 
@@ -19,15 +19,15 @@ def home_of(context: Context) -> str:
 def expiring(context: Context) -> list[str]:
     """What will be deleted from the trash within a day, in words."""
     now = context.world.clock.now()
-    rows = context.store.read(lambda snapshot: snapshot.all(q.KEPT_TRASH, home=home_of(context)))
-    return [f"{counted(row)} in {row['name']}: {expiry(row, now)}" for row in rows if row["until"] - now <= DAY]
+    rows = context.store.read(lambda snapshot: q.kept_trash(snapshot, home=home_of(context)))
+    return [f"{counted(row)} in {row.name}: {expiry(row, now)}" for row in rows if row.until - now <= DAY]
 
 
-def expiry(row: Row, now: int) -> str:
+def expiry(row: KeptTrash, now: int) -> str:
     """When it will be deleted."""
-    return f"expires in {age(row['until'] - now)}" if row["until"] > now else "expired, the next sweep deletes it"
+    return f"expires in {age(row.until - now)}" if row.until > now else "expired, the next sweep deletes it"
 
 
-def counted(row: Row) -> str:
+def counted(row: KeptTrash) -> str:
     """How many files it is."""
-    return f"{row['files']} ignored file{'' if row['files'] == 1 else 's'}"
+    return f"{row.files} ignored file{'' if row.files == 1 else 's'}"

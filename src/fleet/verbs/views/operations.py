@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from fleet.store.transaction import Row, Rows, Store
+    from fleet.store.queries import Operation
+    from fleet.store.transaction import Rows, Store
     from fleet.world.clock import Clock
 
 PAGE = 500
@@ -43,34 +44,34 @@ class Which:
         self.before = before
         self.until = until
 
-    def wants(self, row: Row) -> bool:
+    def wants(self, row: Operation) -> bool:
         """Whether an operation is one of them."""
         pairs = (("project", self.project), ("slug", self.slug), ("dispatch", self.dispatch), ("actor", self.actor))
         same = all(wanted is None or row[name] == wanted for name, wanted in pairs)
-        return same and self.since <= row["at"] <= self.before and row["seq"] <= self.until
+        return same and self.since <= row.at <= self.before and row.seq <= self.until
 
 
-def document(row: Row) -> dict[str, Any]:
+def document(row: Operation) -> dict[str, Any]:
     """An operation as people and programs read it."""
-    return {**row, "at": iso(row["at"]), "what": jsontext.loads(row["what"])}
+    return {**row, "at": iso(row.at), "what": jsontext.loads(row.what)}
 
 
 def recent(rows: Rows, which: Which, limit: int) -> list[dict[str, Any]]:
     """The newest operations that fit, oldest first."""
     common = {"until": which.until, "since": which.since, "before": which.before, "actor": which.actor, "most": limit}
     if which.dispatch is not None:
-        found = rows.all(q.OPERATIONS_OF_DISPATCH, dispatch=which.dispatch, **common)
+        found = q.operations_of_dispatch(rows, dispatch=which.dispatch, **common)
     elif which.slug is not None:
-        found = rows.all(q.OPERATIONS_OF_TASK, project=which.project, slug=which.slug, **common)
+        found = q.operations_of_task(rows, project=which.project, slug=which.slug, **common)
     else:
-        found = rows.all(q.OPERATIONS_MATCHING, project=which.project, **common)
+        found = q.operations_matching(rows, project=which.project, **common)
     return [document(row) for row in reversed(found) if which.wants(row)]
 
 
 def newest(rows: Rows) -> int:
     """The newest sequence number."""
-    found = rows.one(q.LAST_OPERATION)
-    return int(found["seq"]) if found else 0
+    found = q.last_operation(rows)
+    return int(found.seq) if found else 0
 
 
 def follow(
@@ -78,9 +79,9 @@ def follow(
 ) -> Iterator[dict[str, Any]]:
     """Operations as they are committed, for as long as they are wanted."""
     while wanted():
-        page = store.read(lambda rows: rows.all(q.OPERATIONS_AFTER, after=after, until=FOREVER, most=PAGE))  # noqa: B023
+        page = store.read(lambda rows: q.operations_after(rows, after=after, until=FOREVER, most=PAGE))  # noqa: B023
         for row in page:
-            after = row["seq"]
+            after = row.seq
             if which.wants(row):
                 yield document(row)
         if not page:

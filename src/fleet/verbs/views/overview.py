@@ -10,32 +10,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from fleet.store.transaction import Row, Rows
+    from fleet.store.queries import Project
+    from fleet.store.transaction import Rows
 
 
 def overview(rows: Rows, now: int) -> dict[str, Any]:
     """Each project with its counts, and reclaim trouble in words."""
-    projects = {row["name"]: _empty(row) for row in rows.all(q.ALL_PROJECTS)}
-    for row in rows.all(q.PROJECT_COUNTS):
-        shown = projects[row["project"]]
-        shown["finished"] += row["n"] if row["status"] == "done" else 0
-        if row["archived"]:
-            shown["archived"] += row["n"]
+    projects = {row.name: _empty(row) for row in q.all_projects(rows)}
+    for row in q.project_counts(rows):
+        shown = projects[row.project]
+        shown["finished"] += row.n if row.status == "done" else 0
+        if row.archived:
+            shown["archived"] += row.n
         else:
-            shown["tasks"][row["status"]] += row["n"]
-    for row in rows.all(q.READY_COUNTS, now=now):
-        projects[row["project"]]["ready"] = row["n"]
-    for row in rows.all(q.DISPATCH_COUNTS):
-        projects[row["project"]]["dispatches"] = {"active": int(row["active"]), "blocked_reclaim": int(row["blocked"])}
-    kept = [_in_words(row["kind"], row["n"]) for row in rows.all(q.RECLAIM_TROUBLE)]
+            shown["tasks"][row.status] += row.n
+    for row in q.ready_counts(rows, now=now):
+        projects[row.project]["ready"] = row.n
+    for row in q.dispatch_counts(rows):
+        projects[row.project]["dispatches"] = {"active": int(row.active), "blocked_reclaim": int(row.blocked)}
+    kept = [_in_words(row.kind, row.n) for row in q.reclaim_trouble(rows)]
     return {"projects": list(projects.values()), "reclaim": kept}
 
 
 def questions(rows: Rows) -> list[dict[str, Any]]:
     """What agents ask a person, oldest first."""
     keep = ("id", "dispatch", "project", "slug", "kind", "text", "command")
-    found = rows.all(q.WAITING_QUESTIONS)
-    return [{name: row[name] for name in keep} | {"asked_at": iso(row["asked_at"])} for row in found]
+    found = q.waiting_questions(rows)
+    return [{name: row[name] for name in keep} | {"asked_at": iso(row.asked_at)} for row in found]
 
 
 def _in_words(kind: str, count: int) -> str:
@@ -45,11 +46,11 @@ def _in_words(kind: str, count: int) -> str:
     return f"{count} {kind.replace('_', ' ')}{'' if count == 1 else 's'} not released yet"
 
 
-def _empty(row: Row) -> dict[str, Any]:
+def _empty(row: Project) -> dict[str, Any]:
     return {
-        "name": row["name"],
-        "path": row["path"],
-        "added_at": iso(row["added_at"]),
+        "name": row.name,
+        "path": row.path,
+        "added_at": iso(row.added_at),
         "ready": 0,
         "archived": 0,
         "finished": 0,

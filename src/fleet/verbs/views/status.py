@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from fleet.store.queries import ClaimsElsewhere, ParkedTask
     from fleet.store.transaction import Row, Rows
     from fleet.verbs.context import Context
 
@@ -57,7 +58,7 @@ def _kept_worktrees(context: Context, at_work: list[Document]) -> list[Document]
 
 def agents_at_work(context: Context, project: str | None = None) -> list[Document]:
     """Every unfinished dispatch as `agents` shows it. Where there is none, neither tmux nor an engine is asked."""
-    if not context.store.read(lambda rows: rows.all(q.LISTED_DISPATCHES, project=project, ended=0)):
+    if not context.store.read(lambda rows: q.listed_dispatches(rows, project=project, ended=0)):
         return []
     from fleet.verbs.agents.listing import agents
 
@@ -66,7 +67,7 @@ def agents_at_work(context: Context, project: str | None = None) -> list[Documen
 
 def _left_by_runners(context: Context) -> list[str]:
     """What dead runners of jobs left running, in words."""
-    if not context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOBS)):
+    if not context.store.read(lambda rows: q.open_claims_of_jobs(rows)):
         return []
     from fleet.verbs.jobs.abandoned import left_by_runners
 
@@ -75,22 +76,22 @@ def _left_by_runners(context: Context) -> list[str]:
 
 def _known(rows: Rows, now: int, here: dict[str, str]) -> Document:
     """What the store knows, in one snapshot."""
-    parked = rows.all(q.PARKED_TASKS, now=now, most=MOST)
-    held = rows.all(q.ALL_HOLDS)
+    parked = q.parked_tasks(rows, now=now, most=MOST)
+    held = q.all_holds(rows)
     return {
         "review": review.waiting(rows),
-        "failed": [_at(row, "changed_at") for row in rows.all(q.FAILED_TASKS, most=MOST)],
-        "parked": [_at(row, "changed_at") | {"not_before": iso_or_none(row["not_before"])} for row in parked],
-        "holds": [_at(row, "since") | {"until": iso_or_none(row["until"])} for row in held],
+        "failed": [_at(row, "changed_at") for row in q.failed_tasks(rows, most=MOST)],
+        "parked": [_at(row, "changed_at") | {"not_before": iso_or_none(row.not_before)} for row in parked],
+        "holds": [_at(row, "since") | {"until": iso_or_none(row.until)} for row in held],
         **overview(rows, now),
-        "elsewhere": [_in_words(row, here) for row in rows.all(q.CLAIMS_ELSEWHERE, **here)],
-        "on_hand": rows.all(q.TASKS_ON_HAND, most=MOST),
-        "unmerged": rows.all(q.UNMERGED_TASKS, most=MOST),
+        "elsewhere": [_in_words(row, here) for row in q.claims_elsewhere(rows, **here)],
+        "on_hand": q.tasks_on_hand(rows, most=MOST),
+        "unmerged": q.unmerged_tasks(rows, most=MOST),
         "asked": questions(rows),
     }
 
 
-def _at(row: Row, name: str) -> Document:
+def _at(row: ParkedTask, name: str) -> Document:
     return {**row, name: iso(row[name])}
 
 
@@ -159,16 +160,12 @@ def _agent(agent: Document, title: str | None) -> Document:
     }
 
 
-def _in_words(row: Row, here: dict[str, str]) -> str:
-    count = f"{row['n']} claim{'' if row['n'] == 1 else 's'}"
+def _in_words(row: ClaimsElsewhere, here: dict[str, str]) -> str:
+    count = f"{row.n} claim{'' if row.n == 1 else 's'}"
     ways = "if that is no more, `fleet dispatches disown` gives up what it had"
-    if row["home"] not in {None, here["home"]}:
-        whose = (
-            f"{row['path']} on {row['name']}, host {row['host']}"
-            if row["path"]
-            else f"{row['home']}, host {row['host']}"
-        )
+    if row.home not in {None, here["home"]}:
+        whose = f"{row.path} on {row.name}, host {row.host}" if row.path else f"{row.home}, host {row.host}"
         return f"{count} of another home ({whose}): only that home can release what it made; {ways}"
-    if row["host"] != here["host"]:
-        return f"{count} of another host ({row['host']}): only that host can release what it made; {ways}"
-    return f"{count} of another tmux socket ({row['tmux_socket']}): only its fleet home can look at them"
+    if row.host != here["host"]:
+        return f"{count} of another host ({row.host}): only that host can release what it made; {ways}"
+    return f"{count} of another tmux socket ({row.tmux_socket}): only its fleet home can look at them"

@@ -18,6 +18,7 @@ from fleet.verbs.jobs import records
 from fleet.verbs.jobs.items.item_outcome import Outcome
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch, Item, Job
     from fleet.store.transaction import Row
     from fleet.verbs.context import Context
 
@@ -60,26 +61,26 @@ def look(context: Context, job: Row, item: Row) -> Outcome | None:
 
 
 def _fresh(context: Context, job: Row, item: Row) -> Row:
-    found = context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id=item["id"]))
+    found = context.store.read(lambda rows: q.item_by_id(rows, job=job["id"], id=item["id"]))
     return item if found is None else found
 
 
-def _journal(context: Context, row: Row) -> Row:
+def _journal(context: Context, row: Dispatch) -> Dispatch:
     """As it is now; as it was, when it is archived already."""
-    found = context.store.read(lambda rows: rows.one(q.DISPATCH_BY_ID, id=row["id"]))
+    found = context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id))
     return row if found is None else found
 
 
-def _attempt(context: Context, job: Row, item: Row) -> Row | None:
+def _attempt(context: Context, job: Job, item: Item) -> Dispatch | None:
     """The dispatch that works on it now."""
-    place = {"project": job["project"], "slug": items.slug(job["id"], item["id"])}
-    return context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place))
+    place = {"project": job.project, "slug": items.slug(job.id, item.id)}
+    return context.store.read(lambda rows: q.unfinished_of_task(rows, **place))
 
 
-def _without_verdict(context: Context, job: Row, item: Row, row: Row | None) -> Outcome | None:
+def _without_verdict(context: Context, job: Row, item: Row, row: Dispatch | None) -> Outcome | None:
     """It ended before its steps did, or never began: its runner died over it, or the machine did."""
     place = {"project": job["project"], "slug": items.slug(job["id"], item["id"])}
-    task = context.store.read(lambda rows: rows.one(q.TASK_WHOLE, **place)) or {"status": "open", "reason": None}
+    task = context.store.read(lambda rows: q.task_whole(rows, **place)) or {"status": "open", "reason": None}
     reason = str((row or {}).get("blocked_reason") or task["reason"] or "it ended without a word")
     unbegun = task["status"] == "open"
     if unbegun or reason.startswith(INTERRUPTED):
@@ -88,8 +89,8 @@ def _without_verdict(context: Context, job: Row, item: Row, row: Row | None) -> 
     return Outcome(passed=False, where="attempt", reason=reason, parked=reason == STOPPED)
 
 
-def stop(context: Context, job: Row, item: Row) -> None:
+def stop(context: Context, job: Job, item: Item) -> None:
     """End the attempt, because nobody wants it any more."""
     row = _attempt(context, job, item)
     if row is not None:
-        end(context, row["id"], asked_for="kill", reason=f"job {job['id']} was cancelled")
+        end(context, row.id, asked_for="kill", reason=f"job {job.id} was cancelled")

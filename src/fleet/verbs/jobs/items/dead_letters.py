@@ -14,6 +14,7 @@ from fleet.verbs.jobs import listing, records, results
 from fleet.verbs.jobs.items import merge_item
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Item
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
 
@@ -26,15 +27,15 @@ def queue(context: Context, ident: str) -> list[dict[str, Any]]:
     return [listing.item_document(row) for state in QUEUED for row in results.pages(context, ident, state)]
 
 
-def _chosen(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> list[Row]:
+def _chosen(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> list[Item]:
     if everything == bool(given):
         raise Refused(what="name the items, or say --all")
     if everything:
         return [row for state in QUEUED for row in results.pages(context, ident, state)]
     found = [listing.find_item(context, ident, each) for each in given]
-    strange = next((row for row in found if row["state"] not in QUEUED), None)
+    strange = next((row for row in found if row.state not in QUEUED), None)
     if strange is not None:
-        raise Refused(what=f"item {strange['id']} is {strange['state']}, not in the dead-letter queue")
+        raise Refused(what=f"item {strange.id} is {strange.state}, not in the dead-letter queue")
     return found
 
 
@@ -42,24 +43,24 @@ def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: b
     """Put items back into the job, which is to be resumed then; a runner that has it in hand takes them up by itself."""
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
-    if job["state"] == "cancelled":
+    if job.state == "cancelled":
         raise Refused(what=f"job {ident} was cancelled; run it under another id")
-    which = [row["id"] for row in _chosen(context, ident, given, everything=everything)]
+    which = [row.id for row in _chosen(context, ident, given, everything=everything)]
 
     def work(tx: Tx) -> Row:
-        tx.about(job["project"])
+        tx.about(job.project)
         now = records.job_of(tx, ident)
-        if now["state"] == "running" and now["phase"] in {"reduce", "over"}:
+        if now.state == "running" and now.phase in {"reduce", "over"}:
             advice = f"say it again when it is over (`fleet job resume {ident}` if its runner is gone)"
             raise Refused(what=f"job {ident} is reducing already; {advice}")
         revived = target(items.STEPS, "revive")
-        moved = [item for item in which if tx.run(q.REVIVE_ITEM, job=ident, id=item, after=revived)]
-        if moved and now["state"] != "running":
+        moved = [item for item in which if q.revive_item(tx, job=ident, id=item, after=revived)]
+        if moved and now.state != "running":
             reason = f"{len(moved)} item(s) are to be tried again"
-            tx.run(q.REOPEN_JOB, id=ident, after=target(items.JOB_STEPS, "reopen"), reason=reason, at=tx.at)
+            q.reopen_job(tx, id=ident, after=target(items.JOB_STEPS, "reopen"), reason=reason, at=tx.at)
             records.reset_part(tx, ident, "reduce")
         tx.note(job=ident, items=moved)
-        return {"job": ident, "items": moved, "state": records.job_of(tx, ident)["state"]}
+        return {"job": ident, "items": moved, "state": records.job_of(tx, ident).state}
 
     return context.commit(Change(f"job {ident}: try {len(which)} item(s) again", work))
 
@@ -68,12 +69,12 @@ def drop(context: Context, ident: str, given: tuple[str, ...], *, everything: bo
     """Give items up: their worktrees go, with what is not committed kept in refs of their own."""
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
-    which = [row["id"] for row in _chosen(context, ident, given, everything=everything)]
+    which = [row.id for row in _chosen(context, ident, given, everything=everything)]
 
     def work(tx: Tx) -> Row:
-        tx.about(job["project"])
+        tx.about(job.project)
         dropped = target(items.STEPS, "drop")
-        moved = [item for item in which if tx.run(q.DROP_ITEM, job=ident, id=item, after=dropped, reason=_DROPPED)]
+        moved = [item for item in which if q.drop_item(tx, job=ident, id=item, after=dropped, reason=_DROPPED)]
         tx.note(job=ident, items=moved)
         return {"job": ident, "items": moved}
 

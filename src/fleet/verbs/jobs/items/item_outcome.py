@@ -54,12 +54,8 @@ def most_alike(context: Context, job: Row, workflow: Workflow) -> str | None:
     if not workflow.map.breaker:
         return None
     since = {"job": job["id"], "since": job["begun_at"]}
-    alike = context.store.read(lambda rows: rows.one(q.FAILURES_ALIKE, **since))
-    if alike is None or alike["n"] < workflow.map.breaker:
+    alike = context.store.read(lambda rows: q.failures_alike(rows, **since))
+    if alike is None or alike.n < workflow.map.breaker:
         return None
-    tried = context.store.read(lambda rows: rows.one(q.ITEMS_TRIED, **since)) or {"n": 0}
-    return (
-        f"{alike['n']} of {tried['n']} items failed alike: {alike['signature']}"
-        if alike["n"] * 2 > tried["n"]
-        else None
-    )
+    tried = context.store.read(lambda rows: q.items_tried(rows, **since)) or {"n": 0}
+    return f"{alike.n} of {tried['n']} items failed alike: {alike.signature}" if alike.n * 2 > tried["n"] else None

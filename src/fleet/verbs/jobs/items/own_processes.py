@@ -32,6 +32,7 @@ from fleet.world.process.children import Ended
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from fleet.store.queries import Job
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
 
@@ -115,7 +116,7 @@ class OwnProcesses:
         self._handle = -1
         if self._claim is None:
             return []
-        row = self._context.store.read(lambda rows: rows.one(q.CLAIM_BY_ID, id=self._claim.id if self._claim else ""))
+        row = self._context.store.read(lambda rows: q.claim_by_id(rows, id=self._claim.id if self._claim else ""))
         left = release(self._context, Claim.of(row)) if row is not None else ""
         if not left:
             self._claim = None
@@ -138,22 +139,22 @@ def _recorded(claim: Claim, processes: dict[str, str]) -> Change[Row]:
     def work(tx: Tx) -> Row:
         tx.about(claim.project or "")
         tx.note(job=claim.job, processes=processes)
-        return {"recorded": tx.run(q.SET_CLAIM_DATA, id=claim.id, data=data, at=tx.at)}
+        return {"recorded": q.set_claim_data(tx, id=claim.id, data=data, at=tx.at)}
 
     return Change(f"job {claim.job}: record {len(processes)} processes", work)
 
 
 def open_claims(context: Context, job: str) -> list[Claim]:
     """What runners of a job have claimed and not released."""
-    return [Claim.of(row) for row in context.store.read(lambda rows: rows.all(q.OPEN_CLAIMS_OF_JOB, job=job))]
+    return [Claim.of(row) for row in context.store.read(lambda rows: q.open_claims_of_job(rows, job=job))]
 
 
-def end_left(context: Context, job: Row) -> None:
+def end_left(context: Context, job: Job) -> None:
     """End what dead runners of the job started, and release their claims. For whoever holds the job's gate.
 
     Contested when something stays, OtherHost when another home or host has to do it.
     """
-    for claim in open_claims(context, job["id"]):
+    for claim in open_claims(context, job.id):
         _refuse_living_runner(context, claim)
         left = release(context, claim)
         if left:
@@ -170,6 +171,6 @@ def _refuse_living_runner(context: Context, claim: Claim) -> None:
         )
 
 
-def _unclaimed(context: Context, job: Row) -> Claim:
+def _unclaimed(context: Context, job: Job) -> Claim:
     """A claim that nobody wrote down, to look by."""
-    return Claim(id="", kind=JobProcess.name, name=paths.job_lock(job["id"]), host=context.world.host.id, job=job["id"])
+    return Claim(id="", kind=JobProcess.name, name=paths.job_lock(job.id), host=context.world.host.id, job=job.id)

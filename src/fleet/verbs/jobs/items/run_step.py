@@ -23,6 +23,7 @@ from fleet.world.process.children import Child, Ended
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.model.jobs.workflow import Step, Workflow
+    from fleet.store.queries import Job
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
 
@@ -186,7 +187,7 @@ class Turn:
     def _commits(self, after: str | None) -> tuple[str, ...]:
         if self._before is None or after is None or self._before == after:
             return ()
-        repository = self._context.project(self._where.project)["path"]
+        repository = self._context.project(self._where.project).path
         return tuple(reversed(self._context.world.git.commits(repository, self._before, after) or []))
 
     def record(self) -> Change[Row]:
@@ -195,7 +196,7 @@ class Turn:
         def work(tx: Tx) -> Row:
             tx.about(self._where.project)
             tx.note(job=self._where.job, item=self._where.item, step=self._number, status=self.row["status"])
-            return {"new": tx.run(q.ADD_STEP, **self.row)}
+            return {"new": q.add_step(tx, **self.row)}
 
         return Change(f"job {self._where.job}: step {self._number} of {self._where.item}", work)
 
@@ -218,7 +219,7 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
         raise EngineMissing(engine=name, program="(nothing that runs without a terminal)", advice=advice)
     autonomy = step.autonomy or context.setting("autonomy", project)
     readiness.program_of(engine, ())
-    readiness.check(engine, autonomy=autonomy, repository=context.project(project)["path"])
+    readiness.check(engine, autonomy=autonomy, repository=context.project(project).path)
     return engine, autonomy if engine.autonomy else None
 
 
@@ -239,9 +240,9 @@ def tail(path: str, most: int = TAIL) -> str:
         return ""
 
 
-def values_of(context: Context, job: Row, workflow: Workflow, part: str, data: object) -> dict[str, Any]:
+def values_of(context: Context, job: Job, workflow: Workflow, part: str, data: object) -> dict[str, Any]:
     """What the placeholders of a part stand for."""
-    values: dict[str, Any] = {"env": json.loads(job["parameters"])}
+    values: dict[str, Any] = {"env": json.loads(job.parameters)}
     if part == "map":
         values["item"] = data
     if part != "setup":
@@ -251,13 +252,13 @@ def values_of(context: Context, job: Row, workflow: Workflow, part: str, data: o
     return values
 
 
-def _outputs(context: Context, job: Row, workflow: Workflow) -> dict[str, str]:
+def _outputs(context: Context, job: Job, workflow: Workflow) -> dict[str, str]:
     """What the steps of setup printed, in the attempt that passed: by name, and the last one as output."""
-    setup = context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id="setup"))
-    attempt = setup["attempts"] if setup else 0
+    setup = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id="setup"))
+    attempt = setup.attempts if setup else 0
     found = {"output": ""}
     for number, step in enumerate(workflow.setup, 1):
-        path = f"{context.world.home}/{paths.job_step(job['id'], f'setup.{attempt}.{number}.out')}"
+        path = f"{context.world.home}/{paths.job_step(job.id, f'setup.{attempt}.{number}.out')}"
         found["output"] = tail(path, placeholders.LONGEST_VARIABLE).rstrip("\n")
         if step.name:
             found[step.name] = found["output"]

@@ -20,6 +20,7 @@ from fleet.world.process.children import Ended
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.store.queries import ItemOfTask, Job
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.items.run_step import Came, Where
@@ -33,12 +34,12 @@ _CHUNK = 65_536
 
 def perform(context: Context, dispatch: str, project: str, slug: str, show: Show) -> bool:
     """Do all steps of the item that this dispatch is for. Says whether it passed."""
-    found = context.store.read(lambda rows: rows.one(q.ITEM_OF_TASK, project=project, slug=slug))
+    found = context.store.read(lambda rows: q.item_of_task(rows, project=project, slug=slug))
     if found is None:
         raise NoSuchItem(job="(none)", item=slug)
-    job = context.store.read(lambda rows: records.job_of(rows, found["job"]))
+    job = context.store.read(lambda rows: records.job_of(rows, found.job))
     item = _taken(context, job, found, dispatch)
-    where = run_step.Where(home=context.world.home, job=job["id"], project=project, item=item["id"], attempt=item["attempts"],
+    where = run_step.Where(home=context.world.home, job=job.id, project=project, item=item["id"], attempt=item["attempts"],
                         cwd=os.getcwd(), folder=item["folder"])  # fmt: skip
     if item["attempts"] > 1:
         _start_over(context, job, slug, where, show)
@@ -47,22 +48,20 @@ def perform(context: Context, dispatch: str, project: str, slug: str, show: Show
     return result.ok
 
 
-def _taken(context: Context, job: Row, item: Row, dispatch: str) -> Row:
+def _taken(context: Context, job: Job, item: ItemOfTask, dispatch: str) -> Row:
     """The item, if this attempt is still ours."""
-    context.commit(records.give(job, item["id"], dispatch))
-    now = context.store.read(lambda rows: rows.one(q.ITEM_BY_ID, job=job["id"], id=item["id"]))
-    if now is None or now["state"] != "running" or now["dispatch"] != dispatch or now["verdict"] is not None:
-        told = f"item {item['id']} is {now['state'] if now else 'gone'}, with {(now or {}).get('dispatch') or 'nobody'}"
-        raise Superseded(
-            who=f"dispatch {dispatch}", project=job["project"], slug=items.slug(job["id"], item["id"]), now=told
-        )
+    context.commit(records.give(job, item.id, dispatch))
+    now = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id=item.id))
+    if now is None or now.state != "running" or now.dispatch != dispatch or now.verdict is not None:
+        told = f"item {item.id} is {now.state if now else 'gone'}, with {(now or {}).get('dispatch') or 'nobody'}"
+        raise Superseded(who=f"dispatch {dispatch}", project=job.project, slug=items.slug(job.id, item.id), now=told)
     return item | now
 
 
-def _start_over(context: Context, job: Row, slug: str, where: Where, show: Show) -> None:
+def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show) -> None:
     """Each attempt begins afresh, where the job is now. What the one before left is kept in a ref of its own."""
-    repository, git = context.project(job["project"])["path"], context.world.git
-    tip = git.resolve(repository, head_ref(job_branch(job["id"])))
+    repository, git = context.project(job.project).path, context.world.git
+    tip = git.resolve(repository, head_ref(job_branch(job.id)))
     if tip is None:
         return
     mine = git.commits(repository, tip, task_ref(slug))
@@ -71,8 +70,8 @@ def _start_over(context: Context, job: Row, slug: str, where: Where, show: Show)
     git.start_over(where.cwd, tip)
 
 
-def _all_steps(context: Context, job: Row, item: Row, where: Where, show: Show) -> tuple[str, Came]:
-    part, workflow = item["part"], read(job["source"], "the job's document")
+def _all_steps(context: Context, job: Job, item: Row, where: Where, show: Show) -> tuple[str, Came]:
+    part, workflow = item["part"], read(job.source, "the job's document")
     data = results.of_map(context, job) if part == "reduce" else json.loads(item["data"])
     values = run_step.values_of(context, job, workflow, part, data)
     steps = workflow.steps_of(part)
@@ -115,7 +114,7 @@ def _show_more(path: str, since: int, show: Show) -> int:
         return file.tell()
 
 
-def _report(job: Row, item: Row, dispatch: str, at: str, result: Came) -> Change[Row]:
+def _report(job: Job, item: Row, dispatch: str, at: str, result: Came) -> Change[Row]:
     """The verdict of the item and the report of the dispatch, in one."""
     verdict, report = ("passed", "done") if result.ok else ("failed", "failed")
     reason = None if result.ok else f"{at}: {result.reason}"
@@ -123,13 +122,13 @@ def _report(job: Row, item: Row, dispatch: str, at: str, result: Came) -> Change
     alike = items.LIMIT if result.limit else alike
 
     def work(tx: Tx) -> Row:
-        tx.about(job["project"], items.slug(job["id"], item["id"]))
+        tx.about(job.project, items.slug(job.id, item["id"]))
         tx.dispatch = dispatch
         told = {"verdict": verdict, "reason": reason, "signature": alike, "dispatch": dispatch}
-        judged = tx.run(q.JUDGE_ITEM, job=job["id"], id=item["id"], **told)
+        judged = q.judge_item(tx, job=job.id, id=item["id"], **told)
         first = reason.splitlines()[0] if reason else None
-        tx.run(q.REPORT_DISPATCH, id=dispatch, report=report, reason=first, work=None, at=tx.at)
-        tx.note(job=job["id"], item=item["id"], verdict=verdict, reason=reason)
+        q.report_dispatch(tx, id=dispatch, report=report, reason=first, work=None, at=tx.at)
+        tx.note(job=job.id, item=item["id"], verdict=verdict, reason=reason)
         return {"judged": judged == 1}
 
-    return Change(f"job {job['id']}: {item['id']} {verdict}", work)
+    return Change(f"job {job.id}: {item['id']} {verdict}", work)

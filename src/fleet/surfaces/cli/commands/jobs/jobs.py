@@ -18,6 +18,10 @@ from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.jobs.begin import Asked
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.store.queries import Job
+
 _FAILED = 1
 
 
@@ -108,10 +112,10 @@ def ended(fleet: Fleet, done: dict[str, Any], *, as_json: bool) -> int:
     return 0 if well else _FAILED
 
 
-def _sentence(done: dict[str, Any]) -> str:
-    said = ", ".join(f"{count} {state}" for state, count in done["items"].items() if count and state != "total")
-    reason = f": {done['reason']}" if done["reason"] else ""
-    return f"job {done['id']} ({done['name']}) is {done['state']}{reason}; of {done['items']['total']} items {said or 'none'}"
+def _sentence(done: Job) -> str:
+    said = ", ".join(f"{count} {state}" for state, count in done.items.items() if count and state != "total")
+    reason = f": {done.reason}" if done.reason else ""
+    return f"job {done.id} ({done.name}) is {done.state}{reason}; of {done.items['total']} items {said or 'none'}"
 
 
 @job.command("cancel")
@@ -132,9 +136,9 @@ def cancel(ident: str, reason: str, **given: Any) -> None:
         terminal.say_json(done)
         return
     terminal.say(_sentence(done))
-    if done["runner"]:
-        terminal.say(f"  its runner ({done['runner']}) is ending it")
-    for each in done["left"]:
+    if done.runner:
+        terminal.say(f"  its runner ({done.runner}) is ending it")
+    for each in done.left:
         terminal.say(f"  left: {each}")
 
 
