@@ -10,11 +10,13 @@ import re
 import sys
 from pathlib import Path
 
-from fleet.model import states
+from sqlcompiler.schema import literals
+
 from fleet.model.results.value import Value
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "json.md"
 RESULTS = Path(__file__).parent.parent / "src" / "fleet" / "model" / "results"
+STATES = literals(RESULTS.parent / "states.py")
 MADE = "<!-- From here on this page is made from src/fleet/model/results by `make api`. -->\n"
 ORDER = ["tasks", "reports", "projects", "agents", "engines", "dispatches", "merge", "coord", "views", "jobs", "home"]
 FIELD = re.compile(r"    (\w+): ([^=#]+?)(?: = [^#]+?)?(?:  # (.*))?")
@@ -25,14 +27,16 @@ OPEN = "dict[str, Any]"
 def page() -> str:
     """The whole page."""
     by_hand = PAGE.read_text(encoding="utf-8").partition(MADE)[0]
-    return f"{by_hand}{MADE}{''.join(_section(name) for name in ORDER)}"
+    meanings = _meanings("".join((RESULTS / f"{name}.py").read_text(encoding="utf-8") for name in ORDER))
+    return f"{by_hand}{MADE}{''.join(_section(name, meanings) for name in ORDER)}"
 
 
-def _section(name: str) -> str:
+def _section(name: str, meanings: dict[tuple[str, str], str]) -> str:
+    """The shapes of a module. A class whose name begins with _ is not one, but what others inherit from."""
     module = importlib.import_module(f"fleet.model.results.{name}")
-    meanings = _meanings((RESULTS / f"{name}.py").read_text(encoding="utf-8"))
     classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
-    shapes = "".join(_shape(each, meanings) for each in classes if issubclass(each, Value))
+    shown = (each for each in classes if issubclass(each, Value) and not each.__name__.startswith("_"))
+    shapes = "".join(_shape(each, meanings) for each in shown)
     return f"\n## {name.capitalize()}\n\n{module.__doc__}\n{shapes}"
 
 
@@ -71,7 +75,7 @@ def _kind(kind: str) -> str:
         return f"list of {_kind(kind[5:-1])}"
     if kind == OPEN:
         return "object"
-    return "text" if hasattr(states, kind) else WORDS.get(kind, kind)
+    return "text" if kind in STATES else WORDS.get(kind, kind)
 
 
 def main() -> int:
