@@ -1,4 +1,4 @@
-"""The closed sets of words that columns hold, one Literal each. `make sql` compares them with the CHECKs of the schema."""
+"""The closed sets of words that columns hold or results show, one Literal each. `make sql` compares them with the CHECKs of the schema."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from typing import Literal, Never, NoReturn
 
     TaskStatus = Literal["open", "in_progress", "blocked", "done", "failed", "abandoned"]
+    # What people see: an open task is ready or waiting.
+    ShownStatus = Literal["ready", "waiting", "open", "in_progress", "blocked", "done", "failed", "abandoned"]
     ReviewVerdict = Literal["accept", "send back"]
 
     DispatchKind = Literal["worker", "reviewer", "finisher", "fix", "rebase", "coord"]
@@ -32,5 +34,8 @@ if TYPE_CHECKING:
 
 
 def assert_never(word: Never) -> NoReturn:
-    """End a `match` over a Literal: mypy reports a word without a case. `typing` has one too, but takes long to import."""
+    """End a `match` over a Literal: mypy reports a word without a case. `typing` has one too, but takes long to import.
+
+    Where the cases return something, write `return assert_never(…)`.
+    """
     raise AssertionError(f"no case for {word!r}")

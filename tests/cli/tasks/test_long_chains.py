@@ -5,6 +5,7 @@ import resource
 
 import pytest
 
+from fleet.model.results.tasks import EdgeView, Graph, GraphNode
 from fleet.model.tasks import graph
 from fleet.surfaces.cli.ui import drawing
 
@@ -39,16 +40,17 @@ def test_a_long_chain_is_drawn_listed_and_explained_in_seconds(program):
 
 
 def test_a_deep_branch_goes_on_at_the_margin_and_every_task_is_drawn_once():
-    nodes = [{"slug": f"t{n}", "title": "T", "state": "open"} for n in range(500)]
-    edges = [{"slug": f"t{n}", "needs": f"t{n - 1}"} for n in range(1, 500)]
-    lines = list(drawing.tree({"nodes": nodes, "edges": edges}))
+    how = {"title": "T", "status": "open", "state": "open", "priority": 0, "assignee": None}
+    nodes = [GraphNode(slug=f"t{n}", **how) for n in range(500)]
+    edges = [EdgeView(slug=f"t{n}", needs=f"t{n - 1}") for n in range(1, 500)]
+    lines = list(drawing.tree(Graph(project="web", nodes=nodes, edges=edges)))
     assert max(map(len, lines)) < 150
     assert [f"t{n}" for n in range(500)] == [line.split()[-2] for line in lines if line.endswith("  T")]
     assert "… below t30:" in lines
 
 
 def test_a_long_cycle_is_told_by_its_ends():
-    told = graph.told([*(f"t{n}" for n in range(100)), "t0"])
+    told = graph.cycle_text([*(f"t{n}" for n in range(100)), "t0"])
     assert told.startswith("t0 → t1 → ")
     assert told.endswith(" → t99 → t0")
     assert "… 81 more …" in told

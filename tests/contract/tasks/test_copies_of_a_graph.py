@@ -1,11 +1,10 @@
 """What is copied out of a graph is all of one moment, and nothing is removed that is in no copy."""
 
-import json
-
 import pytest
 from contract.conftest import add_project, caller
 
 from fleet.errors.families import Contested
+from fleet.model.text import jsontext
 from fleet.store import queries as q
 from fleet.verbs.projects import register
 from fleet.verbs.tasks import export
@@ -17,7 +16,7 @@ def pages_of_one(monkeypatch):
 
 
 def lines_of(fleet) -> list[bytes]:
-    return [json.dumps(node).encode() for node in fleet.graph.export(project="p")]
+    return [jsontext.dumps(node).encode() for node in fleet.graph.export(project="p")]
 
 
 def before_the_second_page(monkeypatch, act) -> None:

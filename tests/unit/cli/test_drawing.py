@@ -6,46 +6,36 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleet.model.results.tasks import EdgeView, Graph, GraphNode
 from fleet.surfaces.cli.ui import drawing
 
 STATES = ["ready", "waiting", "in_progress", "blocked", "done", "failed", "abandoned"]
 
 
-def node(slug: str, title: str = "", state: str = "ready") -> dict:
-    return {
-        "slug": slug,
-        "title": title or f"The {slug}",
-        "state": state,
-        "status": "open",
-        "priority": 0,
-        "assignee": None,
-    }
+def node(slug: str, title: str = "", state: str = "ready") -> GraphNode:
+    return GraphNode(slug=slug, title=title or f"The {slug}", state=state, status="open", priority=0, assignee=None)
 
 
 @st.composite
-def graphs(draw) -> dict:
+def graphs(draw) -> Graph:
     slugs = [f"t{number}" for number in range(draw(st.integers(0, 8)))]
     nodes = [node(slug, state=draw(st.sampled_from(STATES))) for slug in slugs]
     pairs = [(slug, needs) for place, slug in enumerate(slugs) for needs in slugs[:place]]
     edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    return {
-        "project": "web",
-        "nodes": nodes,
-        "edges": [{"slug": slug, "needs": needs} for slug, needs in sorted(edges)],
-    }
+    return Graph(project="web", nodes=nodes, edges=[EdgeView(slug=slug, needs=needs) for slug, needs in sorted(edges)])
 
 
 @given(graph=graphs())
 def test_the_tree_names_every_task_once_below_one_it_waits_for_and_tells_the_others(graph):
     lines = list(drawing.tree(graph))
-    if not graph["nodes"]:
+    if not graph.nodes:
         assert lines == ["no tasks"]
         return
     drawn = [
         re.match(r"(?P<lead>[│├└─ ]*)\S (?P<slug>t\d)  The \S+(?:  \(also after (?P<more>.*)\))?$", line)
         for line in lines
     ]
-    assert sorted(found["slug"] for found in drawn) == sorted(each["slug"] for each in graph["nodes"])
+    assert sorted(found["slug"] for found in drawn) == sorted(each.slug for each in graph.nodes)
     above: list[tuple[int, str]] = []
     seen = set()
     for found in drawn:
@@ -54,21 +44,21 @@ def test_the_tree_names_every_task_once_below_one_it_waits_for_and_tells_the_oth
         needs = ([above[-1][1]] if above else []) + (found["more"].split(", ") if found["more"] else [])
         seen |= {(found["slug"], each) for each in needs}
         above.append((len(found["lead"]), found["slug"]))
-    assert seen == {(edge["slug"], edge["needs"]) for edge in graph["edges"]}
+    assert seen == {(edge.slug, edge.needs) for edge in graph.edges}
 
 
 @given(graph=graphs())
 def test_mermaid_and_dot_have_every_node_and_edge(graph):
     mermaid, dot = list(drawing.mermaid(graph)), list(drawing.dot(graph))
-    ids = {f"t{number}": each["slug"] for number, each in enumerate(graph["nodes"])}
+    ids = {f"t{number}": each.slug for number, each in enumerate(graph.nodes)}
     arrows = {tuple(ids[part] for part in line.split(" --> ")) for line in map(str.strip, mermaid) if "-->" in line}
-    assert arrows == {(edge["needs"], edge["slug"]) for edge in graph["edges"]}
+    assert arrows == {(edge.needs, edge.slug) for edge in graph.edges}
     assert {tuple(re.findall(r'"(\w+)"', line)) for line in dot if "->" in line} == arrows
-    assert sum(":::" in line for line in mermaid) == sum("[label=" in line for line in dot) == len(graph["nodes"])
+    assert sum(":::" in line for line in mermaid) == sum("[label=" in line for line in dot) == len(graph.nodes)
 
 
 def test_titles_cannot_break_out_of_their_box():
-    graph = {"project": "web", "nodes": [node("a", 'say "hi" \\ <b>')], "edges": []}
+    graph = Graph(project="web", nodes=[node("a", 'say "hi" \\ <b>')], edges=[])
     [box] = [line for line in drawing.mermaid(graph) if ":::" in line]
     assert box == '  t0["say #quot;hi#quot; \\ #lt;b>"]:::ready'
     [label] = [line for line in drawing.dot(graph) if "label=" in line and '"a"' in line]
@@ -77,13 +67,13 @@ def test_titles_cannot_break_out_of_their_box():
 
 def test_a_hash_in_a_title_is_a_hash_in_mermaid():
     """Mermaid reads #35; as a sign; a title like that has to come out as it was written."""
-    graph = {"project": "web", "nodes": [node("a", "issue #35; now")], "edges": []}
+    graph = Graph(project="web", nodes=[node("a", "issue #35; now")], edges=[])
     [box] = [line for line in drawing.mermaid(graph) if ":::" in line]
     assert box == '  t0["issue #35;35; now"]:::ready'
 
 
 def test_a_chain_of_many_does_not_end_the_recursion():
     slugs = [f"t{number}" for number in range(3_000)]
-    edges = [{"slug": after, "needs": before} for before, after in pairwise(slugs)]
-    lines = list(drawing.tree({"project": "web", "nodes": [node(slug) for slug in slugs], "edges": edges}))
+    edges = [EdgeView(slug=after, needs=before) for before, after in pairwise(slugs)]
+    lines = list(drawing.tree(Graph(project="web", nodes=[node(slug) for slug in slugs], edges=edges)))
     assert sum("The t" in line for line in lines) == 3_000

@@ -135,4 +135,4 @@ def test_progress_is_drawn_for_whoever_looks_and_wiped_at_the_end(monkeypatch):
 @pytest.mark.parametrize("hot", HOT, ids=lambda hot: hot.name)
 def test_what_a_hot_command_says_is_made_of_what_it_answers(hot):
     answer = {"project": "web", "task": "a", "status": "done", "assignee": "bob", "artifact": "x.md"}
-    assert "web/a" in hot.told.format(**answer)
+    assert "web/a" in hot.sentence.format(**answer)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.model.tasks.interchange import FIELDS, FINDINGS_SHOWN, Node, check_graph, read_lines, told
+from fleet.model.tasks.interchange import FIELDS, FINDINGS_SHOWN, Node, check_graph, findings_text, read_lines
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -124,6 +124,6 @@ def has_cycle(after: dict[str, list[str]]) -> bool:
 
 def test_many_findings_are_told_up_to_a_number():
     findings = [f"line {number}: no" for number in range(FINDINGS_SHOWN + 3)]
-    assert told(findings).endswith("; and 3 more")
-    assert told(findings[:2]) == "line 0: no; line 1: no"
-    assert told(findings).count("line ") == FINDINGS_SHOWN
+    assert findings_text(findings).endswith("; and 3 more")
+    assert findings_text(findings[:2]) == "line 0: no; line 1: no"
+    assert findings_text(findings).count("line ") == FINDINGS_SHOWN

@@ -14,6 +14,7 @@ from fleet.errors.given import BadSetting
 from fleet.errors.refused import BranchBlocked, CoordinatorLives, NotTrusted
 from fleet.model import names
 from fleet.model.branches import job_branch, task_branch
+from fleet.model.results.value import Value
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
 from fleet.verbs.dispatch.plan import Wanted
@@ -104,7 +105,10 @@ class Projects(Part):
         return busy == 0 and not self._by.store.read(lambda rows: q.listed_dispatches(rows, project=name, ended=1))
 
     def _keep_export(self, name: str) -> str | None:
-        lines = [json.dumps(node, ensure_ascii=False) + "\n" for node in export.nodes(self._by.store, name)]
+        lines = [
+            json.dumps(node, ensure_ascii=False, default=Value.as_json) + "\n"
+            for node in export.nodes(self._by.store, name)
+        ]
         if not lines:
             return None
         return self._by.files.publish(paths.removed(name, self._by.clock.now()), "".join(lines).encode())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleet.api.actor import Part
 from fleet.api.tasks.tasks import new_task
+from fleet.model.results.tasks import AddedMany
 from fleet.store import queries as q
 
 TYPE_CHECKING = False
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from fleet.api.actor import Document
+    from fleet.model.results import tasks as results
+    from fleet.model.results.tasks import ArchivedMany, Imported, Node
     from fleet.model.tasks.markdown_list import Item
     from fleet.store.queries import SlugWithTitle
 
@@ -21,7 +23,7 @@ class Graph(Part):
 
     __slots__ = ()
 
-    def show(self, *, project: str, archived: bool = False) -> Document:
+    def show(self, *, project: str, archived: bool = False) -> results.Graph:
         """All nodes and edges."""
         from fleet.verbs.tasks import show
 
@@ -29,8 +31,10 @@ class Graph(Part):
 
     def slugs(self, *, project: str, prefix: str, limit: int = 100) -> list[SlugWithTitle]:
         """Slugs that begin with a text."""
-        span = {"prefix": prefix, "beyond": f"{prefix}~", "most": limit}
-        return self._by.store.read(lambda rows: q.slugs_like(rows, project=project, **span))
+        beyond = f"{prefix}~"
+        return self._by.store.read(
+            lambda rows: q.slugs_like(rows, project=project, prefix=prefix, beyond=beyond, most=limit)
+        )
 
     def add_list(
         self,
@@ -41,7 +45,7 @@ class Graph(Part):
         dry: bool = False,
         key: str | None = None,
         **fields: Any,  # noqa: ANN401 - those of NewTask
-    ) -> Document:
+    ) -> AddedMany:
         """Add every item of a list, all or nothing; dry, only say what would be added."""
         from fleet.api.permits import refuse_running
         from fleet.verbs.tasks import add_list
@@ -50,10 +54,10 @@ class Graph(Part):
         like = new_task(self._by, project, "", fields)
         if dry:
             planned = self._by.store.read(lambda rows: add_list.planned(rows, items, like))
-            return {"project": project, "tasks": planned}
+            return AddedMany(project=project, tasks=planned, dry_run=True)
         return self._by.commit(add_list.add_list(items, like, name=name), key)
 
-    def archive_ended(self, *, project: str, older_than: str | None = None, key: str | None = None) -> Document:
+    def archive_ended(self, *, project: str, older_than: str | None = None, key: str | None = None) -> ArchivedMany:
         """Put every task that ended long enough ago out of sight."""
         from fleet.model.text.times import duration
         from fleet.verbs.tasks import reopen
@@ -70,14 +74,14 @@ class Graph(Part):
         name: str,
         progress: Callable[[int], None] = lambda _n: None,
         key: str | None = None,
-    ) -> Document:
+    ) -> Imported:
         """Take in a graph as JSON Lines (fleet's, workgraph's or beads'), all or nothing."""
         from fleet.verbs.tasks import ingest
 
         self._by.may("graph.ingest")
         return self._by.commit(ingest.ingest(project=project, lines=lines, name=name, progress=progress), key)
 
-    def export(self, *, project: str, archived: bool = True) -> list[Document]:
+    def export(self, *, project: str, archived: bool = True) -> list[Node]:
         """Every task as `ingest` reads it."""
         from fleet.verbs.tasks import export
 

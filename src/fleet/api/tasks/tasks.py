@@ -11,11 +11,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from fleet.api.actor import Actor, Document, Documents
-    from fleet.model.results.reports import Logged, Registered
+    from fleet.api.actor import Actor
+    from fleet.model.results.reports import Claimed, Logged, Registered, Report
+    from fleet.model.results.tasks import (
+        Added,
+        Archived,
+        Edited,
+        Explanation,
+        Paused,
+        Reopened,
+        TaskDetails,
+        TaskView,
+        Unclaimed,
+    )
     from fleet.verbs.tasks.add import NewTask
     from fleet.verbs.tasks.edit import Edit
     from fleet.verbs.tasks.show import Filters
+
+    # `list` is a method below.
+    TaskViews = list[TaskView]
 
 
 class Tasks(Part):
@@ -24,37 +38,37 @@ class Tasks(Part):
     __slots__ = ()
 
     # looking ----------------------------------------------------------------------------------------------------------
-    def show(self, *, project: str, slug: str) -> Document:
+    def show(self, *, project: str, slug: str) -> TaskDetails:
         """Everything about a task."""
         from fleet.verbs.tasks import show
 
         return self._by.store.read(lambda rows: show.show(rows, project, slug, self._by.clock.now()))
 
-    def list(self, *, project: str, filters: Filters | None = None) -> Iterator[Document]:
+    def list(self, *, project: str, filters: Filters | None = None) -> Iterator[TaskView]:
         """Tasks that fit the filters."""
         from fleet.verbs.tasks import show
 
         return show.listed(self._by.store, project, self._by.clock.now(), filters or show.Filters())
 
-    def ready(self, *, project: str, limit: int | None = None) -> Documents:
+    def ready(self, *, project: str, limit: int | None = None) -> TaskViews:
         """What could be started now, most urgent first."""
         from fleet.verbs.tasks import show
 
         return self._by.store.read(lambda rows: show.ready(rows, project, self._by.clock.now(), limit))
 
-    def why(self, *, project: str, slug: str) -> Document:
+    def why(self, *, project: str, slug: str) -> Explanation:
         """Why a task is not being worked on; of one whose agent is dead, who keeps its worktree."""
         from fleet.store import queries as q
         from fleet.verbs.dispatch import settle
         from fleet.verbs.tasks import explain
 
-        found = self._by.store.read(lambda rows: explain.why(rows, project, slug, self._by.clock.now()))
+        why = self._by.store.read(lambda rows: explain.why(rows, project, slug, self._by.clock.now()))
         attempt = self._by.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
         kept = settle.kept_worktree(self._by.view, attempt.id) if attempt is not None else None
-        return found | {"sentences": [kept.spoken, *found["sentences"]]} if kept is not None else found
+        return why if kept is None else why.replaced(sentences=[kept.spoken, *why.sentences])
 
     # planning ---------------------------------------------------------------------------------------------------------
-    def add(self, *, project: str, title: str, key: str | None = None, **fields: Any) -> Document:  # noqa: ANN401 - the fields of NewTask
+    def add(self, *, project: str, title: str, key: str | None = None, **fields: Any) -> Added:  # noqa: ANN401 - the fields of NewTask
         """Add a task. Its fields are those of `NewTask`; what is not said comes from the project's settings."""
         from fleet.api.permits import refuse_running
         from fleet.verbs.tasks import add
@@ -62,7 +76,7 @@ class Tasks(Part):
         refuse_running(self._by.may("tasks.add", project=project), "tasks.add", fields)
         return self._by.commit(add.add(new_task(self._by, project, title, fields)), key)
 
-    def edit(self, wanted: Edit, *, key: str | None = None) -> Document:
+    def edit(self, wanted: Edit, *, key: str | None = None) -> Edited:
         """Change what a task says, its tags or its dependencies."""
         from fleet.api.permits import refuse_running
         from fleet.verbs.tasks import edit
@@ -73,21 +87,21 @@ class Tasks(Part):
         refuse_running(speaker, "tasks.edit", given | dict.fromkeys(wanted.clear, ""))
         return self._by.commit(edit.edit(wanted), key)
 
-    def retry(self, *, project: str, slug: str, key: str | None = None) -> Document:
+    def retry(self, *, project: str, slug: str, key: str | None = None) -> Reopened:
         """Open a blocked or ended task again."""
         from fleet.verbs.tasks import reopen
 
         self._by.may("tasks.retry", project=project)
         return self._by.commit(reopen.retry(project=project, slug=slug), key)
 
-    def pause(self, *, project: str, slug: str, paused: bool = True, key: str | None = None) -> Document:
+    def pause(self, *, project: str, slug: str, paused: bool = True, key: str | None = None) -> Paused:
         """Hold a task back; with `paused=False`, let it go on."""
         from fleet.verbs.tasks import reopen
 
         self._by.may("tasks.pause", project=project)
         return self._by.commit(reopen.pause(project=project, slug=slug, paused=paused), key)
 
-    def archive(self, *, project: str, slug: str, key: str | None = None) -> Document:
+    def archive(self, *, project: str, slug: str, key: str | None = None) -> Archived:
         """Put an ended task out of sight."""
         from fleet.verbs.tasks import reopen
 
@@ -95,7 +109,7 @@ class Tasks(Part):
         return self._by.commit(reopen.archive(project=project, slug=slug), key)
 
     # working ----------------------------------------------------------------------------------------------------------
-    def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Document:
+    def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Claimed:
         """Take a ready task; of many who try, one gets it."""
         from fleet.verbs.tasks import claim
 
@@ -103,7 +117,7 @@ class Tasks(Part):
         self._by.refuse_override(override=override)
         return self._by.commit(claim.claim(project=project, slug=slug, override=override), key)
 
-    def unclaim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Document:
+    def unclaim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Unclaimed:
         """Give a task back."""
         from fleet.verbs.tasks import claim
 
@@ -127,7 +141,7 @@ class Tasks(Part):
 
     def done(
         self, *, project: str, slug: str, message: str | None = None, override: bool = False, key: str | None = None
-    ) -> Document:
+    ) -> Report:
         """Report a task as done, at the commit that its worktree is at."""
         from fleet.verbs.tasks import report
 
@@ -137,7 +151,7 @@ class Tasks(Part):
         change = report.done(project=project, slug=slug, message=message, work=work, override=override)
         return self._by.commit(change, key)
 
-    def fail(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Document:
+    def fail(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Report:
         """Report a task as failed."""
         from fleet.verbs.tasks import report
 
@@ -147,9 +161,7 @@ class Tasks(Part):
         change = report.fail(project=project, slug=slug, reason=reason, work=work, override=override)
         return self._by.commit(change, key)
 
-    def block(
-        self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None
-    ) -> Document:
+    def block(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Report:
         """Report a task as blocked: it cannot go on without somebody."""
         from fleet.verbs.tasks import report
 
@@ -161,7 +173,7 @@ class Tasks(Part):
 
     def abandon(
         self, *, project: str, slug: str, reason: str | None = None, override: bool = False, key: str | None = None
-    ) -> Document:
+    ) -> Report:
         """Say that a task is not wanted any more."""
         from fleet.model.agents import roles
         from fleet.verbs.tasks import report

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from fleet.model.results.value import Value
+from fleet.model.results.value import OfTask, Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import MessageKind, TaskStatus
 
 
-class Logged(Value):
-    project: str
-    task: str  # its slug
+class Logged(OfTask):
     logged: str  # the message
 
 
-class Registered(Value):
-    project: str
-    task: str  # its slug
+class Registered(OfTask):
     artifact: str  # the path
     new: bool  # false when it was registered before
 
 
-class Report(Value):
-    project: str
-    task: str  # its slug
+class Claimed(OfTask):
+    status: TaskStatus  # in_progress
+    assignee: str  # you
+    attempts: int  # how often it was claimed so far
+    changed: bool
+
+
+class Report(OfTask):
     status: (
-        str  # what it is now; of an agent that fleet started: `reported done`, `reported failed` or `reported blocked`
+        str  # what it is now; `reported done`, `reported failed` or `reported blocked` by an agent that fleet started
     )
     changed: bool
     logged: str | None  # the message that came with it, now in the log
@@ -31,6 +36,6 @@ class Report(Value):
 
 class Received(Value):
     id: str
-    kind: str  # message, reminder or resume
+    kind: MessageKind  # message, reminder or resume
     sender: str
     text: str

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from fleet.model.results.value import Value
+from fleet.model.results.value import OfTask, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Said, Time
+    from fleet.model.states import ShownStatus, TaskStatus
 
 
-class TaskView(Value):
-    project: str  # the project's name
+class GraphNode(Value):
     slug: str  # the task's name in its project
     title: str  # one line
-    status: str  # open, in_progress, blocked, done, failed or abandoned
-    stage: str  # how far it is in its pipeline: worker, review, finisher, fix or rebase
-    state: str  # the status; but of an open task: ready or waiting
+    status: TaskStatus  # open, in_progress, blocked, done, failed or abandoned
+    state: ShownStatus  # the status; but of an open task: ready or waiting
     priority: int  # higher goes first
+    assignee: str | None  # who works on it, or ended it
+
+
+class TaskView(GraphNode):
+    project: str  # the project's name
+    stage: str  # how far it is in its pipeline: worker, review, finisher, fix or rebase
     paused: bool  # held back by a person
     archived: bool  # out of sight
     not_before: Time | None  # it waits until then
     engine: str | None  # the engine that should do it
-    assignee: str | None  # who works on it, or ended it
     attempts: int  # how often it was claimed
     reason: str | None  # why it failed or is blocked
     open_blockers: int  # how many dependencies are neither done nor abandoned
@@ -56,7 +60,7 @@ class ArtifactView(Value):
 class Explanation(Value):
     project: str
     slug: str
-    status: str
+    status: TaskStatus
     ready: bool  # it could be started now
     sentences: list[str]  # the task's own state first, then one a blocker
     chain: list[Blocker]  # what it waits for, near first
@@ -75,15 +79,6 @@ class Graph(Value):
     edges: list[EdgeView]
 
 
-class GraphNode(Value):
-    slug: str
-    title: str
-    status: str
-    state: str
-    priority: int
-    assignee: str | None
-
-
 class EdgeView(Value):
     slug: str  # this one waits
     needs: str  # for this one
@@ -95,10 +90,8 @@ class Node(Value):
     slug: str
     title: str
     description: Said[str] = None
-    status: str  # open when it is missing
+    status: TaskStatus  # open when it is missing
     priority: Said[int] = None
-    after: Said[list[str]] = None  # slugs it waits for
-    tags: Said[list[str]] = None
     not_before: Said[Time] = None
     verify: Said[str] = None
     engine: Said[str] = None
@@ -107,72 +100,51 @@ class Node(Value):
     reason: Said[str] = None
     paused: Said[bool] = None
     archived: Said[bool] = None
-    log: Said[list[LogEntry]] = None
-    artifacts: Said[list[ArtifactView]] = None
     added_at: Time  # now when it is missing
     changed_at: Time  # now when it is missing
     started_at: Said[Time] = None
     ended_at: Said[Time] = None
+    after: Said[list[str]] = None  # slugs it waits for
+    tags: Said[list[str]] = None
+    log: Said[list[LogEntry]] = None
+    artifacts: Said[list[ArtifactView]] = None
 
 
-class Added(Value):
-    project: str
-    task: str  # its slug, made from the title when none was given
-    slug: str  # the same
+class Added(OfTask):
+    slug: str  # the same; made from the title when none was given
     title: str
     after: list[str]
-    status: str  # open
+    status: TaskStatus = "open"  # open
 
 
 class AddedMany(Value):
     project: str
     tasks: list[Added]  # in the order of the list
-    left_out: int  # lines of the list that are ticked, or no items
-    dry_run: bool  # nothing was added
+    left_out: int = 0  # lines of the list that are ticked, or no items
+    dry_run: bool = False  # nothing was added
 
 
-class Edited(Value):
-    project: str
-    task: str  # its slug
+class Edited(OfTask):
     slug: str  # the same
     changed: bool
     fields: list[str]  # the fields that were named
 
 
-class Claimed(Value):
-    project: str
-    task: str  # its slug
-    status: str  # in_progress
-    assignee: str  # you
-    attempts: int  # how often it was claimed so far
-    changed: bool
+class Unclaimed(OfTask):
+    status: TaskStatus = "open"  # open
+    changed: bool = True
 
 
-class Unclaimed(Value):
-    project: str
-    task: str  # its slug
-    status: str  # open
-    changed: bool
+class Reopened(Unclaimed):
+    was: TaskStatus  # what it was before
 
 
-class Reopened(Value):
-    project: str
-    task: str  # its slug
-    status: str  # open
-    was: str  # what it was before
-    changed: bool
-
-
-class Paused(Value):
-    project: str
-    task: str  # its slug
+class Paused(OfTask):
     paused: bool
     changed: bool
 
 
-class Archived(Value):
-    project: str
-    task: str  # its slug
+class Archived(OfTask):
     archived: bool
     changed: bool
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Optional, Self, TypeVar, dataclass_transform
 
     T = TypeVar("T")
+    V = TypeVar("V", bound="Value")
     # What JSON leaves out when it is None; any other None is null there.
     Said = Optional[T]  # noqa: UP045 - an alias with a parameter
     # A time as JSON has it: 2026-11-15T18:00:00.000Z.
@@ -106,6 +107,10 @@ class Value(_OldDict, metaclass=_Fields):
         """The same value with some fields changed."""
         return type(self)(**{**{name: getattr(self, name) for name in self._names}, **changes})
 
+    def extended(self, into: type[V], **more: object) -> V:
+        """A value of a class that has these fields and more."""
+        return into(**{**{name: getattr(self, name) for name in self._names}, **more})
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Value):
             return type(self) is type(other) and self.as_json() == other.as_json()
@@ -126,3 +131,10 @@ class Value(_OldDict, metaclass=_Fields):
         if not isinstance(inner, _Fields) or given is None:
             return given
         return [inner.from_json(each) for each in given] if isinstance(given, list) else inner.from_json(given)
+
+
+class OfTask(Value):
+    """What all answers about one task begin with."""
+
+    project: str
+    task: str  # its slug

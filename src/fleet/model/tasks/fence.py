@@ -13,10 +13,12 @@ from fleet.model.text import times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Literal, Protocol
 
     from fleet.model.agents.actors import Caller
     from fleet.model.states import TaskStatus
+
+    Ending = Literal["done", "fail", "block", "abandon"]
 
     class Waits(Protocol):
         """A row of a task, as far as readiness goes."""
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 
 # What a task is after each report.
-OUTCOME: dict[str, TaskStatus] = {"done": "done", "fail": "failed", "block": "blocked", "abandon": "abandoned"}
+OUTCOME: dict[Ending, TaskStatus] = {"done": "done", "fail": "failed", "block": "blocked", "abandon": "abandoned"}
 
 
 def check_agent(project: str, slug: str, state: State, caller: Caller) -> None:
@@ -51,7 +53,7 @@ def check_agent(project: str, slug: str, state: State, caller: Caller) -> None:
         raise _superseded(project, slug, state, caller)
 
 
-def is_repeated(project: str, slug: str, state: State, event: str, caller: Caller) -> bool:
+def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Caller) -> bool:
     """Whether this report was made before. Another one by the same agent is refused: the first counts."""
     check_agent(project, slug, state, caller)
     if state.status == OUTCOME[event]:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 Needs = dict[str, list[str]]
-_TOLD = 20
+_SHOWN = 20
 
 
 def needs_of(edges: Iterable[tuple[str, str]]) -> Needs:
@@ -74,9 +74,9 @@ def _stuck(needs: Mapping[str, list[str]]) -> set[str]:
     return set(waiting)
 
 
-def told(cycle: list[str]) -> str:
+def cycle_text(cycle: list[str]) -> str:
     """A → b → a; of a long cycle its beginning and its end, and how many are between."""
-    if len(cycle) <= _TOLD:
+    if len(cycle) <= _SHOWN:
         return " → ".join(cycle)
-    half = _TOLD // 2
+    half = _SHOWN // 2
     return " → ".join([*cycle[:half], f"… {len(cycle) - 2 * half:,} more …", *cycle[-half:]])

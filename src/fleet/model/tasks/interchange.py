@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8 as BOM
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fleet.errors.families import FleetError
 from fleet.model import names
@@ -20,29 +20,11 @@ from fleet.model.text.times import LAST, SECOND
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-FIELDS = [
-    "slug",
-    "title",
-    "description",
-    "status",
-    "priority",
-    "after",
-    "tags",
-    "not_before",
-    "verify",
-    "engine",
-    "assignee",
-    "attempts",
-    "reason",
-    "paused",
-    "archived",
-    "log",
-    "artifacts",
-    "added_at",
-    "changed_at",
-    "started_at",
-    "ended_at",
-]
+    from fleet.model.states import TaskStatus
+
+    # A line as some tool wrote it: anything may be in it.
+    Given = dict[str, Any]
+
 FINDINGS_SHOWN = 20
 _PRIORITIES = range(-1_000, 1_001)
 
@@ -69,6 +51,22 @@ _BEADS_MIDDLE = 2
 _BEADS_LINKS = {"blocks", "conditional-blocks", "waits-for"}
 
 
+class Message(NamedTuple):
+    """A message of a task's log; `at` is None when the file does not say it."""
+
+    at: int | None
+    actor: str
+    message: str
+
+
+class Artifact(NamedTuple):
+    """Something that a task made; `at` is None when the file does not say it."""
+
+    path: str
+    at: int | None
+    actor: str
+
+
 @dataclass(slots=True, kw_only=True)
 class Node:
     """One task, and the line it came from."""
@@ -77,7 +75,7 @@ class Node:
     slug: str
     title: str
     description: str = ""
-    status: str = "open"
+    status: TaskStatus = "open"
     priority: int = 0
     after: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
@@ -89,12 +87,15 @@ class Node:
     reason: str | None = None
     paused: bool = False
     archived: bool = False
-    log: list[dict[str, Any]] = field(default_factory=list)
-    artifacts: list[dict[str, Any]] = field(default_factory=list)
+    log: list[Message] = field(default_factory=list)
+    artifacts: list[Artifact] = field(default_factory=list)
     added_at: int | None = None
     changed_at: int | None = None
     started_at: int | None = None
     ended_at: int | None = None
+
+
+FIELDS = [each.name for each in fields(Node) if each.name != "line"]
 
 
 @dataclass(slots=True)
@@ -141,7 +142,7 @@ def _read_line(reading: Reading, number: int, raw: bytes) -> None:
         reading.nodes.append(node)
 
 
-def _object(raw: bytes) -> dict[str, Any]:
+def _object(raw: bytes) -> Given:
     try:
         found = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -156,7 +157,7 @@ def _object(raw: bytes) -> dict[str, Any]:
     return found
 
 
-def _node(line: int, found: dict[str, Any]) -> Node | None:
+def _node(line: int, found: Given) -> Node | None:
     if "slug" in found:
         return _checked(line, found)
     if "id" in found and "kind" in found:
@@ -167,7 +168,7 @@ def _node(line: int, found: dict[str, Any]) -> Node | None:
     raise _Unusable(msg)
 
 
-def _from_workgraph(found: dict[str, Any]) -> dict[str, Any]:
+def _from_workgraph(found: Given) -> Given:
     taken = {
         "slug": str(found["id"]).lower(),
         "title": found.get("title") or found["id"],
@@ -193,7 +194,7 @@ def _from_workgraph(found: dict[str, Any]) -> dict[str, Any]:
     return _with_assignee(taken)
 
 
-def _from_beads(found: dict[str, Any]) -> dict[str, Any]:
+def _from_beads(found: Given) -> Given:
     links = [each for each in found.get("dependencies") or [] if isinstance(each, dict)]
     sections = [
         ("", "description"),
@@ -222,12 +223,12 @@ def _from_beads(found: dict[str, Any]) -> dict[str, Any]:
     return _with_assignee(taken)
 
 
-def _said(each: dict[str, Any], *, at: str, actors: tuple[str, ...], text: str) -> dict[str, Any]:
+def _said(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> Given:
     actor = next((each[name] for name in actors if each.get(name)), "unknown")
     return {"at": each.get(at), "actor": actor, "message": each.get(text) or ""}
 
 
-def _with_assignee(taken: dict[str, Any]) -> dict[str, Any]:
+def _with_assignee(taken: Given) -> Given:
     """Work that another tool had in progress is open here: its agent is not ours."""
     if taken["status"] == "in_progress":
         taken["status"] = "open"
@@ -238,7 +239,7 @@ def _with_assignee(taken: dict[str, Any]) -> dict[str, Any]:
     return taken
 
 
-def _checked(line: int, found: dict[str, Any]) -> Node:
+def _checked(line: int, found: Given) -> Node:
     strange = sorted(set(found) - set(FIELDS))
     if strange:
         msg = f"unknown field {strange[0]!r}"
@@ -253,7 +254,7 @@ def _checked(line: int, found: dict[str, Any]) -> Node:
     return node
 
 
-def _built(line: int, found: dict[str, Any]) -> Node:
+def _built(line: int, found: Given) -> Node:
     return Node(
         line=line,
         slug=names.slug(_text(found, "slug")),
@@ -276,7 +277,7 @@ def _built(line: int, found: dict[str, Any]) -> Node:
     )
 
 
-def _text(found: dict[str, Any], name: str, missing: str | None = None) -> str:
+def _text(found: Given, name: str, missing: str | None = None) -> str:
     value = found.get(name, missing)
     if not isinstance(value, str):
         msg = f"{name} is missing" if value is None else f"{name} is not a text"
@@ -284,19 +285,20 @@ def _text(found: dict[str, Any], name: str, missing: str | None = None) -> str:
     return value
 
 
-def _line(found: dict[str, Any], name: str) -> str | None:
+def _line(found: Given, name: str) -> str | None:
     return None if found.get(name) is None else texts.line(name, _text(found, name))
 
 
-def _status(found: dict[str, Any]) -> str:
-    status = _text(found, "status", "open")
-    if status not in steps.STATUSES:
-        msg = f"status {status!r} is none of {', '.join(steps.STATUSES)}"
-        raise _Unusable(msg)
-    return status
+def _status(found: Given) -> TaskStatus:
+    given = _text(found, "status", "open")
+    for status in steps.STATUSES:
+        if status == given:
+            return status
+    msg = f"status {given!r} is none of {', '.join(steps.STATUSES)}"
+    raise _Unusable(msg)
 
 
-def _number(found: dict[str, Any], name: str, allowed: range) -> int:
+def _number(found: Given, name: str, allowed: range) -> int:
     value = found.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
         msg = f"{name} is not a number from {allowed.start} to {allowed.stop - 1}"
@@ -304,7 +306,7 @@ def _number(found: dict[str, Any], name: str, allowed: range) -> int:
     return value
 
 
-def _flag(found: dict[str, Any], name: str) -> bool:
+def _flag(found: Given, name: str) -> bool:
     value = found.get(name, False)
     if not isinstance(value, bool):
         msg = f"{name} is neither true nor false"
@@ -312,7 +314,7 @@ def _flag(found: dict[str, Any], name: str) -> bool:
     return value
 
 
-def _strings(found: dict[str, Any], name: str) -> list[str]:
+def _strings(found: Given, name: str) -> list[str]:
     value = found.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         msg = f"{name} is not a list of texts"
@@ -320,7 +322,7 @@ def _strings(found: dict[str, Any], name: str) -> list[str]:
     return list(dict.fromkeys(value))
 
 
-def _objects(found: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
+def _objects(found: Given, name: str) -> Iterator[Given]:
     value = found.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         msg = f"{name} is not a list of objects"
@@ -328,17 +330,17 @@ def _objects(found: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
     yield from value
 
 
-def _message(each: dict[str, Any]) -> dict[str, Any]:
-    said = texts.text("log message", _text(each, "message"))
-    return {"at": _time(each, "at"), "actor": texts.line("actor", _text(each, "actor")), "message": said}
+def _message(each: Given) -> Message:
+    message = texts.text("log message", _text(each, "message"))
+    return Message(at=_time(each, "at"), actor=texts.line("actor", _text(each, "actor")), message=message)
 
 
-def _artifact(each: dict[str, Any]) -> dict[str, Any]:
+def _artifact(each: Given) -> Artifact:
     actor = texts.line("actor", _text(each, "actor", "unknown"))
-    return {"path": texts.line("path", _text(each, "path")), "at": _time(each, "at"), "actor": actor}
+    return Artifact(path=texts.line("path", _text(each, "path")), at=_time(each, "at"), actor=actor)
 
 
-def _time(found: dict[str, Any], name: str) -> int | None:
+def _time(found: Given, name: str) -> int | None:
     value = found.get(name)
     if value is None:
         return None
@@ -371,10 +373,10 @@ def check_graph(reading: Reading, known: set[str]) -> None:
         )
     cycle = graph.find_cycle({node.slug: node.after for node in reading.nodes if node.after})
     if cycle:
-        reading.findings.append(f"line {lines[cycle[0]]}: a cycle: {graph.told(cycle)}")
+        reading.findings.append(f"line {lines[cycle[0]]}: a cycle: {graph.cycle_text(cycle)}")
 
 
-def told(findings: list[str]) -> str:
+def findings_text(findings: list[str]) -> str:
     """The findings in one text."""
     more = len(findings) - FINDINGS_SHOWN
     return "; ".join(findings[:FINDINGS_SHOWN]) + (f"; and {more} more" if more > 0 else "")

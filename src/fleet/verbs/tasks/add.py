@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.errors.absent import NoSuchProject, NoSuchTask
 from fleet.errors.refused import DependencyCycle, SlugTaken
 from fleet.model import names
+from fleet.model.results.tasks import Added
 from fleet.model.tasks import graph, slugs
 from fleet.model.text import texts
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
 
 
 class NewTask(NamedTuple):
@@ -37,64 +38,84 @@ class NewTask(NamedTuple):
         return self if self.not_before_said is None else self._replace(not_before=None)
 
 
-def add(new: NewTask) -> Change[Row]:
+def add(new: NewTask) -> Change[Added]:
     """A new open task; without a slug it gets one from its title."""
-    row = row_of(new)
+    task = checked(new)
     after = [names.slug(each) for each in dict.fromkeys(new.after)]
     tags = sorted({names.tag(each) for each in new.tags})
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Added:
         if q.project_by_name(tx, name=new.project) is None:
             raise NoSuchProject(project=new.project)
-        slug = _insert(tx, new, row)
+        slug = _insert_with_slug(tx, task)
         tx.about(new.project, slug)
         for needs in after:
             add_edge(tx, new.project, slug, needs)
         for tag in tags:
             q.add_tag(tx, project=new.project, slug=slug, tag=tag)
         q.count_blockers(tx, project=new.project, slug=slug, at=tx.at)
-        tx.note(title=row["title"], after=after, tags=tags)
-        head = {"project": new.project, "task": slug, "slug": slug, "title": row["title"]}
-        return head | {"after": after, "status": "open"}
+        tx.note(title=task.title, after=after, tags=tags)
+        return Added(project=new.project, task=slug, slug=slug, title=task.title, after=after)
 
-    return Change(f"add {new.project}/{new.slug or slugs.slug_from(row['title'])}", work, *new.asked)
+    return Change(f"add {new.project}/{new.slug or slugs.slug_from(task.title)}", work, *new.asked, returns=Added)
 
 
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
     """Let one task wait for another, which has to be there."""
     if needs == slug:
-        raise DependencyCycle(cycle=graph.told([slug, slug]))
+        raise DependencyCycle(cycle=graph.cycle_text([slug, slug]))
     if q.task_exists(tx, project=project, slug=needs) is None:
         raise NoSuchTask(project=project, slug=needs)
     return q.add_edge(tx, project=project, slug=slug, needs=needs)
 
 
-def row_of(new: NewTask) -> dict[str, Any]:
-    """What the store keeps of it, checked."""
+def checked(new: NewTask) -> NewTask:
+    """The task as the store keeps it; refuses names and texts that it cannot keep."""
     names.project(new.project)
     if new.slug is not None:
         names.slug(new.slug)
-    return {
-        "project": new.project,
-        "title": texts.title(new.title),
-        "description": texts.maybe("description", new.description),
-        "status": "open",
-        "priority": new.priority,
-        "not_before": new.not_before,
-        "verify": None if new.verify is None else texts.line("verify command", new.verify),
-        "engine": None if new.engine is None else names.engine(new.engine),
-        **dict.fromkeys(("assignee", "reason", "started_at", "ended_at")),
-        **dict.fromkeys(("paused", "archived", "attempts", "open_blockers"), 0),
-    }
+    return new._replace(
+        title=texts.title(new.title),
+        description=texts.maybe("description", new.description),
+        verify=None if new.verify is None else texts.line("verify command", new.verify),
+        engine=None if new.engine is None else names.engine(new.engine),
+    )
 
 
-def _insert(tx: Tx, new: NewTask, row: dict[str, Any]) -> str:
-    times = {"added_at": tx.at, "changed_at": tx.at}
-    if new.slug is not None:
-        if not q.add_task(tx, **row, **times, slug=new.slug):
-            raise SlugTaken(project=new.project, slug=new.slug)
-        return new.slug
-    stem, number = slugs.slug_from(row["title"]), 1
-    while not q.add_task(tx, **row, **times, slug=slugs.numbered(stem, number)):
+def insert(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
+    """Insert a checked task under a slug. False when the slug is taken."""
+    inserted = q.add_task(
+        tx,
+        project=task.project,
+        slug=slug,
+        title=task.title,
+        description=task.description,
+        status="open",
+        priority=task.priority,
+        not_before=task.not_before,
+        verify=task.verify,
+        engine=task.engine,
+        assignee=None,
+        reason=None,
+        paused=0,
+        archived=0,
+        attempts=0,
+        open_blockers=0,
+        added_at=added_at,
+        changed_at=tx.at,
+        started_at=None,
+        ended_at=None,
+    )
+    return inserted == 1
+
+
+def _insert_with_slug(tx: Tx, task: NewTask) -> str:
+    """Insert a task under its slug, or else the first free one that its title gives; returns the slug."""
+    if task.slug is not None:
+        if not insert(tx, task, task.slug, added_at=tx.at):
+            raise SlugTaken(project=task.project, slug=task.slug)
+        return task.slug
+    stem, number = slugs.slug_from(task.title), 1
+    while not insert(tx, task, slugs.numbered(stem, number), added_at=tx.at):
         number += 1
     return slugs.numbered(stem, number)

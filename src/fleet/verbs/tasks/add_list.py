@@ -8,71 +8,70 @@ from fleet.errors.absent import NoSuchProject
 from fleet.errors.families import FleetError
 from fleet.errors.refused import ImportRefused
 from fleet.model import names
+from fleet.model.results.tasks import Added, AddedMany
 from fleet.model.tasks import interchange, slugs
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
-from fleet.verbs.tasks.add import add_edge, row_of
+from fleet.verbs.tasks.add import add_edge, checked, insert
 
 if TYPE_CHECKING:
     from fleet.model.tasks.markdown_list import Item
-    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.store.transaction import Rows, Tx
     from fleet.verbs.tasks.add import NewTask
 
 
-def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[Row]:
+def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany]:
     """Every item of a list, all or nothing. What `like` says holds for each; its `after` for those that wait for no other item."""
     drafts = _drafts(items, like)
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> AddedMany:
         made = planned(tx, items, like)
-        tx.about(like.project, made[0]["slug"] if len(made) == 1 else None)
+        tx.about(like.project, made[0].slug if len(made) == 1 else None)
         for number, (draft, task) in enumerate(zip(drafts, made, strict=True)):
-            at = tx.at + number  # of the same priority the first of a list is the first to be done
-            q.add_task(tx, **row_of(draft), added_at=at, changed_at=tx.at, slug=task["slug"])
+            # Of the same priority the first of a list is the first to be done.
+            insert(tx, draft, task.slug, added_at=tx.at + number)
             for tag in sorted({names.tag(each) for each in like.tags}):
-                q.add_tag(tx, project=like.project, slug=task["slug"], tag=tag)
+                q.add_tag(tx, project=like.project, slug=task.slug, tag=tag)
         for task in made:
-            for needs in task["after"]:
-                add_edge(tx, like.project, task["slug"], needs)
-            q.count_blockers(tx, project=like.project, slug=task["slug"], at=tx.at)
-        tx.note(tasks=[task["slug"] for task in made], file=name)
-        return {"project": like.project, "tasks": made}
+            for needs in task.after:
+                add_edge(tx, like.project, task.slug, needs)
+            q.count_blockers(tx, project=like.project, slug=task.slug, at=tx.at)
+        tx.note(tasks=[task.slug for task in made], file=name)
+        return AddedMany(project=like.project, tasks=made)
 
-    told = [(item.title, item.description, item.parent) for item in items]
+    asked = [(item.title, item.description, item.parent) for item in items]
     one = f"add {like.project}/{slugs.slug_from(items[0].title)}"
     why = one if len(items) == 1 else f"add {len(items)} tasks from {name} to {like.project}"
-    return Change(why, work, told, *like.asked)
+    return Change(why, work, asked, *like.asked, returns=AddedMany)
 
 
-def planned(rows: Rows, items: list[Item], like: NewTask) -> list[Row]:
+def planned(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
     """The tasks that a list would become, each with a slug that is free."""
     if q.project_by_name(rows, name=like.project) is None:
         raise NoSuchProject(project=like.project)
     for needs in like.after:
         tasks.state(rows, like.project, names.slug(needs))
-    made: list[Row] = []
+    made: list[Added] = []
     taken: set[str] = set()
     for draft, item in zip(_drafts(items, like), items, strict=True):
         slug = _free_slug(rows, like.project, slugs.slug_from(draft.title), taken)
         taken.add(slug)
-        after = list(like.after) if item.parent is None else [made[item.parent]["slug"]]
-        head = {"project": like.project, "task": slug, "slug": slug, "title": draft.title}
-        made.append(head | {"after": after, "status": "open"})
+        after = list(like.after) if item.parent is None else [made[item.parent].slug]
+        made.append(Added(project=like.project, task=slug, slug=slug, title=draft.title, after=after))
     return made
 
 
 def _drafts(items: list[Item], like: NewTask) -> list[NewTask]:
-    """Each item as a task; what cannot be kept is told with its line, all of it at once."""
+    """Each item as a checked task. Refuses all items that the store cannot keep at once, each with its line."""
     drafts, findings = [], []
     for item in items:
-        draft = like._replace(title=item.title, description=item.description)
         try:
-            drafts.append(draft._replace(title=row_of(draft)["title"]))
+            drafts.append(checked(like._replace(title=item.title, description=item.description)))
         except FleetError as error:
             findings.append(f"line {item.line}: {error}")
     if findings:
-        raise ImportRefused(told=interchange.told(findings), findings=findings)
+        raise ImportRefused(told=interchange.findings_text(findings), findings=findings)
     return drafts
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fleet.errors.contested import TaskHeld
 from fleet.errors.refused import NotAllowed, NotReady
 from fleet.model import names
+from fleet.model.results.reports import Claimed
+from fleet.model.results.tasks import Unclaimed
 from fleet.model.tasks import fence
 from fleet.model.text import times
 from fleet.store import queries as q
@@ -14,29 +16,29 @@ from fleet.store.transaction import Change
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.queries import TaskState
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
 
 
-def claim(*, project: str, slug: str, override: bool = False) -> Change[Row]:
+def claim(*, project: str, slug: str, override: bool = False) -> Change[Claimed]:
     """Take a task. Of many who try at once one gets it; the others are told who."""
     names.project(project)
     names.slug(slug)
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Claimed:
         tx.about(project, slug)
         _refuse_another(tx, project, slug)
         if not tasks.claim(tx, project, slug, override=override):
             was = tasks.state(tx, project, slug)
             if was.status == "in_progress" and was.assignee == tx.caller.actor:
-                return _taken(project, slug, tx, changed=False, attempts=was.attempts)
+                return _claimed(project, slug, tx, changed=False)
             _refuse(project, slug, was, now=tx.at, override=override)
             tasks.reopen(tx, project, slug, was)
             tasks.claim(tx, project, slug, override=True)
             tx.note(superseded=was.assignee)
         tx.note(status="in_progress", assignee=tx.caller.actor)
-        return _taken(project, slug, tx, changed=True, attempts=tasks.state(tx, project, slug).attempts)
+        return _claimed(project, slug, tx, changed=True)
 
-    return Change(f"claim {project}/{slug}", work, override)
+    return Change(f"claim {project}/{slug}", work, override, returns=Claimed)
 
 
 def _refuse_another(tx: Tx, project: str, slug: str) -> None:
@@ -49,12 +51,12 @@ def _refuse_another(tx: Tx, project: str, slug: str) -> None:
         raise NotAllowed(who=f"{row.kind} {ident}", rule=rule, instead=instead, **facts)
 
 
-def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Row]:
+def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclaimed]:
     """Give a task back."""
     names.project(project)
     names.slug(slug)
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Unclaimed:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         fence.check_agent(project, slug, was, tx.caller)
@@ -62,9 +64,9 @@ def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Row]:
         fence.check_person(project, slug, was, tx.caller, override=override)
         tasks.reopen(tx, project, slug, was)
         tx.note(status="open", was=was.status, assignee=None, superseded=was.assignee)
-        return {"project": project, "task": slug, "status": "open", "changed": True}
+        return Unclaimed(project=project, task=slug)
 
-    return Change(f"unclaim {project}/{slug}", work, override)
+    return Change(f"unclaim {project}/{slug}", work, override, returns=Unclaimed)
 
 
 def _refuse(project: str, slug: str, was: TaskState, *, now: int, override: bool) -> None:
@@ -72,20 +74,17 @@ def _refuse(project: str, slug: str, was: TaskState, *, now: int, override: bool
         fence.step(project, slug, was, "claim")
         raise NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))
     if not override:
-        raise TaskHeld(
-            project=project,
-            slug=slug,
-            holder=was.assignee,
-            since=times.iso_or_none(was.started_at) or "an unknown time",
-        )
+        since = times.iso_or_none(was.started_at) or "an unknown time"
+        raise TaskHeld(project=project, slug=slug, holder=was.assignee, since=since)
 
 
-def _taken(project: str, slug: str, tx: Tx, *, changed: bool, attempts: int) -> Row:
-    return {
-        "project": project,
-        "task": slug,
-        "status": "in_progress",
-        "assignee": tx.caller.actor,
-        "attempts": attempts,
-        "changed": changed,
-    }
+def _claimed(project: str, slug: str, tx: Tx, *, changed: bool) -> Claimed:
+    now = tasks.state(tx, project, slug)
+    return Claimed(
+        project=project,
+        task=slug,
+        status=now.status,
+        assignee=tx.caller.actor,
+        attempts=now.attempts,
+        changed=changed,
+    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.errors.refused import DependencyCycle
 from fleet.model import names
+from fleet.model.results.tasks import Edited
 from fleet.model.tasks import fence, graph
 from fleet.model.text import texts
 from fleet.store import queries as q
@@ -15,7 +16,7 @@ from fleet.verbs.tasks.add import add_edge
 
 if TYPE_CHECKING:
     from fleet.store.queries import TaskState
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
 
 # What an agent was told to do; changing it under its hands needs --override.
 _ORDERS = frozenset({"title", "description", "verify", "engine"})
@@ -42,7 +43,7 @@ class Edit(NamedTuple):
     not_before_said: str | None = None
 
 
-def edit(wanted: Edit) -> Change[Row]:
+def edit(wanted: Edit) -> Change[Edited]:
     """Return the change that edits a task's fields, dependencies and tags.
 
     Editing what somebody else works on reopens the task and supersedes that one, unless the work waits for review or merge.
@@ -52,7 +53,7 @@ def edit(wanted: Edit) -> Change[Row]:
     edges = [names.slug(each) for each in (*wanted.add_after, *wanted.drop_after)]
     tags = [names.tag(each) for each in (*wanted.add_tags, *wanted.drop_tags)]
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Edited:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         if edges or _ORDERS & fields.keys():
@@ -61,9 +62,9 @@ def edit(wanted: Edit) -> Change[Row]:
         changed += _write_edges(tx, wanted)
         changed += _write_tags(tx, wanted)
         tx.note(fields=sorted(fields), after=edges, tags=tags)
-        return {"project": project, "task": slug, "slug": slug, "changed": bool(changed), "fields": sorted(fields)}
+        return Edited(project=project, task=slug, slug=slug, changed=bool(changed), fields=sorted(fields))
 
-    return Change(f"edit {project}/{slug}", work, *_asked(wanted))
+    return Change(f"edit {project}/{slug}", work, *_asked(wanted), returns=Edited)
 
 
 def _asked(wanted: Edit) -> tuple[object, ...]:
@@ -72,8 +73,9 @@ def _asked(wanted: Edit) -> tuple[object, ...]:
     return *said._replace(clear=frozenset()), *sorted(wanted.clear)
 
 
-def _fields(wanted: Edit) -> dict[str, Any]:
-    given: dict[str, Any] = {
+def _fields(wanted: Edit) -> dict[str, object]:
+    """The columns to change, with their new values."""
+    given = {
         "title": None if wanted.title is None else texts.title(wanted.title),
         "description": None if wanted.description is None else texts.maybe("description", wanted.description),
         "priority": wanted.priority,
@@ -94,14 +96,23 @@ def _take_away(tx: Tx, project: str, slug: str, was: TaskState, *, override: boo
         tx.note(superseded=was.assignee)
 
 
-def _write_fields(tx: Tx, project: str, slug: str, fields: dict[str, Any]) -> int:
-    if not fields:
+def _write_fields(tx: Tx, project: str, slug: str, fields: dict[str, object]) -> int:
+    task = q.task_whole(tx, project=project, slug=slug)
+    edited = task and task.replaced(**fields)
+    if edited is None or edited == task:
         return 0
-    whole = q.task_whole(tx, project=project, slug=slug) or {}
-    row = {name: whole.get(name) for name in ("title", "description", "priority", "not_before", "verify", "engine")}
-    if row | fields == row:
-        return 0
-    return q.edit_task(tx, project=project, slug=slug, at=tx.at, **(row | fields))
+    return q.edit_task(
+        tx,
+        project=project,
+        slug=slug,
+        title=edited.title,
+        description=edited.description,
+        priority=edited.priority,
+        not_before=edited.not_before,
+        verify=edited.verify,
+        engine=edited.engine,
+        at=tx.at,
+    )
 
 
 def _write_edges(tx: Tx, wanted: Edit) -> int:
@@ -121,7 +132,7 @@ def _refuse_cycle(tx: Tx, project: str, slug: str, needs: str) -> None:
     above = graph.needs_of((row.slug, row.needs) for row in q.ancestors(tx, project=project, slug=needs))
     way_back = graph.path_between(above, needs, slug)
     if way_back:
-        raise DependencyCycle(cycle=graph.told([slug, *way_back]))
+        raise DependencyCycle(cycle=graph.cycle_text([slug, *way_back]))
 
 
 def _write_tags(tx: Tx, wanted: Edit) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fleet.model import names
+from fleet.model.results.tasks import Blocker, Explanation
+from fleet.model.states import assert_never
 from fleet.model.tasks import fence
 from fleet.model.tasks.steps import SATISFIED
 from fleet.model.text.times import iso
@@ -11,35 +13,33 @@ from fleet.store import tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from fleet.store.queries import WholeTask
+    from fleet.store.queries import Need, WholeTask
     from fleet.store.transaction import Rows
 
 MOST = 200
 
 
-def why(rows: Rows, project: str, slug: str, now: int) -> dict[str, Any]:
+def why(rows: Rows, project: str, slug: str, now: int) -> Explanation:
     """The task's own state first, then whatever it waits for, near and far."""
     names.project(project)
     row = q.task_whole(rows, project=project, slug=names.slug(slug))
     if row is None:
         raise tasks.missing(rows, project, slug)
-    chain: list[dict[str, Any]] = []
-    _walk(rows, project, slug, now, chain)
+    chain = _chain(rows, project, slug, now)
     clause = _waiting_work(rows, project, row) or _clause(row, now)
-    return {
-        "project": project,
-        "slug": slug,
-        "status": row.status,
-        "ready": clause == "is ready",
-        "sentences": [f"{slug} {clause}", *(each["sentence"] for each in chain)],
-        "chain": chain,
-    }
+    return Explanation(
+        project=project,
+        slug=slug,
+        status=row.status,
+        ready=clause == "is ready",
+        sentences=[f"{slug} {clause}", *(each.sentence for each in chain)],
+        chain=chain,
+    )
 
 
-def _walk(rows: Rows, project: str, slug: str, now: int, chain: list[dict[str, Any]]) -> None:
-    """Breadth first, each blocker once, so that a wide graph stays readable."""
+def _chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocker]:
+    """What a task waits for: breadth first, each blocker once, so that a wide graph stays readable."""
+    chain: list[Blocker] = []
     queue, seen = [(slug, 0)], {slug}
     for here, depth in queue:
         for need in q.task_needs(rows, project=project, slug=here):
@@ -47,14 +47,15 @@ def _walk(rows: Rows, project: str, slug: str, now: int, chain: list[dict[str, A
                 continue
             clause = _waiting_work(rows, project, need) or _clause(need, now)
             sentence = f"{here} waits for {need.slug}, which {clause}"
-            chain.append({"slug": here, "needs": need.slug, "depth": depth, "sentence": sentence})
+            chain.append(Blocker(slug=here, needs=need.slug, depth=depth, sentence=sentence))
             if need.slug not in seen:
                 seen.add(need.slug)
                 queue.append((need.slug, depth + 1))
+    return chain
 
 
-def _waiting_work(rows: Rows, project: str, row: WholeTask) -> str:
-    """What work waits for that is in nobody's hands any more; empty when it is in somebody's."""
+def _waiting_work(rows: Rows, project: str, row: WholeTask | Need) -> str:
+    """What finished work waits for: a review or its merge. Empty when somebody works on the task."""
     slug = row.slug
     state = tasks.state(rows, project, slug)
     if row.status != "in_progress" or not fence.is_waiting(state):
@@ -64,22 +65,23 @@ def _waiting_work(rows: Rows, project: str, row: WholeTask) -> str:
     return f"is finished and waits to be merged: `fleet merge {slug} -p {project}`"
 
 
-def _clause(row: WholeTask, now: int) -> str:
+def _clause(row: WholeTask | Need, now: int) -> str:
     """What a task does, to be read behind its name."""
-    status = row.status
     because = f": {' '.join(row.reason.split())}" if row.reason else ""
-    if status == "in_progress":
-        return f"is being worked on by {row.assignee}"
-    if status == "failed":
-        return f"failed{because}"
-    if status != "open":
-        return f"is {status}{because}"
-    if row.paused:
-        return "is paused"
-    return _waiting(row, now)
+    match row.status:
+        case "in_progress":
+            return f"is being worked on by {row.assignee}"
+        case "failed":
+            return f"failed{because}"
+        case "blocked" | "done" | "abandoned":
+            return f"is {row.status}{because}"
+        case "open":
+            return "is paused" if row.paused else _waiting(row, now)
+        case _:
+            return assert_never(row.status)
 
 
-def _waiting(row: WholeTask, now: int) -> str:
+def _waiting(row: WholeTask | Need, now: int) -> str:
     if row.open_blockers:
         n = row.open_blockers
         return f"waits for {n} other task{'' if n == 1 else 's'}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from hashlib import blake2s
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.refused import ImportRefused
 from fleet.model import names
+from fleet.model.results.tasks import Imported
 from fleet.model.tasks import interchange
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fleet.model.tasks.interchange import Node, Reading
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
 
     Progress = Callable[[int], None]
 
 BATCH = 2_000
-_COPIED = (
+_COPIED = [
     "slug",
     "title",
     "description",
@@ -33,29 +34,31 @@ _COPIED = (
     "assignee",
     "attempts",
     "reason",
-)
+]
 
 
-def ingest(*, project: str, lines: Iterable[bytes], name: str, progress: Progress = lambda _n: None) -> Change[Row]:
+def ingest(
+    *, project: str, lines: Iterable[bytes], name: str, progress: Progress = lambda _n: None
+) -> Change[Imported]:
     """Take in a file of JSON Lines."""
     names.project(project)
     content = blake2s()
     reading = interchange.read_lines(_digested(lines, content))
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Imported:
         tx.about(project)
         check_project(tx, project)
         known = {row.slug for row in q.slugs_like(tx, project=project, prefix="", beyond="~", most=1 << 60)}
         interchange.check_graph(reading, known | _archived(tx, project))
         if reading.findings:
             findings = interchange.in_order(reading.findings)
-            raise ImportRefused(told=interchange.told(findings), findings=findings)
+            raise ImportRefused(told=interchange.findings_text(findings), findings=findings)
         _write(tx, project, reading, progress)
         edges = sum(len(node.after) for node in reading.nodes)
         tx.note(tasks=len(reading.nodes), edges=edges, file=name)
-        return {"project": project, "tasks": len(reading.nodes), "edges": edges, "left_out": reading.left_out}
+        return Imported(project=project, tasks=len(reading.nodes), edges=edges, left_out=reading.left_out)
 
-    return Change(f"import {name} into {project}", work, content.hexdigest())
+    return Change(f"import {name} into {project}", work, content.hexdigest(), returns=Imported)
 
 
 def _digested(lines: Iterable[bytes], content: blake2s) -> Iterator[bytes]:
@@ -99,8 +102,8 @@ def _batches(nodes: list[Node]) -> Iterator[list[Node]]:
         yield nodes[start : start + BATCH]
 
 
-def _task(project: str, node: Node, now: int) -> dict[str, Any]:
-    row = {name: getattr(node, name) for name in _COPIED}
+def _task(project: str, node: Node, now: int) -> dict[str, object]:
+    row: dict[str, object] = {name: getattr(node, name) for name in _COPIED}
     ended = node.status in {"done", "failed", "abandoned"}
     return row | {
         "project": project,
@@ -118,15 +121,15 @@ def _or(at: int | None, otherwise: int | None) -> int | None:
     return otherwise if at is None else at
 
 
-def _log(project: str, node: Node, tx: Tx) -> Iterator[dict[str, Any]]:
+def _log(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
     """Messages are numbered downwards from this operation, so that they come before all later ones."""
     first = tx.seq - len(node.log)
-    for number, said in enumerate(node.log, 1):
+    for number, entry in enumerate(node.log, 1):
         place = {"project": project, "slug": node.slug, "seq": first + number}
-        yield place | {"at": _or(said["at"], tx.at), "actor": said["actor"], "message": said["message"]}
+        yield {**place, "at": _or(entry.at, tx.at), "actor": entry.actor, "message": entry.message}
 
 
-def _artifacts(project: str, node: Node, tx: Tx) -> Iterator[dict[str, Any]]:
-    for made in node.artifacts:
-        place = {"project": project, "slug": node.slug, "path": made["path"]}
-        yield place | {"at": _or(made["at"], tx.at), "actor": made["actor"]}
+def _artifacts(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
+    for artifact in node.artifacts:
+        place = {"project": project, "slug": node.slug, "path": artifact.path}
+        yield {**place, "at": _or(artifact.at, tx.at), "actor": artifact.actor}

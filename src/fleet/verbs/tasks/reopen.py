@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors.refused import IllegalStep
 from fleet.model import names
+from fleet.model.results.tasks import Archived, ArchivedMany, Paused, Reopened
 from fleet.model.tasks import fence
 from fleet.model.tasks import steps as life
 from fleet.store import queries as q
@@ -13,46 +14,46 @@ from fleet.store import tasks
 from fleet.store.transaction import Change
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
 
 
-def retry(*, project: str, slug: str) -> Change[Row]:
+def retry(*, project: str, slug: str) -> Change[Reopened]:
     """Open a blocked or ended task again; an archived one comes back into sight."""
     names.project(project)
     names.slug(slug)
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Reopened:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         fence.step(project, slug, was, "retry")
         tasks.reopen(tx, project, slug, was)
         tx.note(status="open", was=was.status)
-        return {"project": project, "task": slug, "status": "open", "was": was.status, "changed": True}
+        return Reopened(project=project, task=slug, was=was.status)
 
-    return Change(f"retry {project}/{slug}", work)
+    return Change(f"retry {project}/{slug}", work, returns=Reopened)
 
 
-def pause(*, project: str, slug: str, paused: bool) -> Change[Row]:
+def pause(*, project: str, slug: str, paused: bool) -> Change[Paused]:
     """Hold a task back, or let it go on. A running attempt is not touched."""
     names.project(project)
     names.slug(slug)
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Paused:
         tx.about(project, slug)
         tasks.state(tx, project, slug)
         changed = q.pause_task(tx, project=project, slug=slug, paused=int(paused), at=tx.at)
         tx.note(paused=paused)
-        return {"project": project, "task": slug, "paused": paused, "changed": changed == 1}
+        return Paused(project=project, task=slug, paused=paused, changed=changed == 1)
 
-    return Change(f"{'pause' if paused else 'unpause'} {project}/{slug}", work)
+    return Change(f"{'pause' if paused else 'unpause'} {project}/{slug}", work, returns=Paused)
 
 
-def archive(*, project: str, slug: str) -> Change[Row]:
+def archive(*, project: str, slug: str) -> Change[Archived]:
     """Put an ended task out of sight."""
     names.project(project)
     names.slug(slug)
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Archived:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         if was.status not in life.TERMINAL:
@@ -60,31 +61,31 @@ def archive(*, project: str, slug: str) -> Change[Row]:
             raise IllegalStep(event="archive", project=project, slug=slug, status=was.status, advice=advice)
         changed = q.archive_task(tx, project=project, slug=slug, at=tx.at)
         tx.note(archived=True)
-        return {"project": project, "task": slug, "archived": True, "changed": changed == 1}
+        return Archived(project=project, task=slug, archived=True, changed=changed == 1)
 
-    return Change(f"archive {project}/{slug}", work)
+    return Change(f"archive {project}/{slug}", work, returns=Archived)
 
 
-def archive_ended(*, project: str, age: int) -> Change[Row]:
+def archive_ended(*, project: str, age: int) -> Change[ArchivedMany]:
     """Put every task that ended so long ago out of sight."""
     names.project(project)
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> ArchivedMany:
         tx.about(project)
         count = q.archive_ended_tasks(tx, project=project, before=tx.at - age, at=tx.at)
         tx.note(archived=count)
-        return {"project": project, "archived": count}
+        return ArchivedMany(project=project, archived=count)
 
-    return Change(f"archive ended tasks of {project}", work, age)
+    return Change(f"archive ended tasks of {project}", work, age, returns=ArchivedMany)
 
 
-def archive_long_ended(*, project: str, slug: str, before: int) -> Change[Row]:
-    """Put a task that failed or was abandoned out of sight, if that is still so and was before a time."""
+def archive_long_ended(*, project: str, slug: str, before: int) -> Change[list[str]]:
+    """Put a task that failed or was abandoned out of sight, if it still is and ended before a time. Returns why it was left."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> list[str]:
         tx.about(project, slug)
         changed = q.archive_long_ended_task(tx, project=project, slug=slug, before=before, at=tx.at)
         tx.note(archived=changed == 1)
-        return {"archived": changed == 1, "left": [] if changed else ["it was taken up again meanwhile"]}
+        return [] if changed else ["it was taken up again meanwhile"]
 
     return Change(f"archive {project}/{slug}, which ended long ago", work, before)

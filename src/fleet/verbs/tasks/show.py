@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleet.errors.absent import NoSuchProject
 from fleet.model import names
+from fleet.model.results.tasks import ArtifactView, EdgeView, Graph, GraphNode, LogEntry, TaskDetails, TaskView
 from fleet.model.tasks import fence
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
@@ -12,16 +13,14 @@ from fleet.store import tasks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from fleet.store.queries import ListedTask, WholeTask
+    from fleet.model.states import ShownStatus, TaskStatus
+    from fleet.store import queries
+    from fleet.store.queries import ListedTask, TaskArtifact, TaskLogEntry, WholeTask
     from fleet.store.transaction import Rows, Store
-
-    Document = dict[str, Any]
 
 PAGE = 500
 EVERYTHING = 1 << 60
-_TIMES = ("not_before", "added_at", "changed_at", "started_at", "ended_at")
 
 
 class Filters:
@@ -32,7 +31,7 @@ class Filters:
     def __init__(
         self,
         *,
-        status: str | None = None,
+        status: TaskStatus | None = None,
         tag: str | None = None,
         text: str | None = None,
         assignee: str | None = None,
@@ -47,68 +46,99 @@ class Filters:
         self.limit = EVERYTHING if limit is None else limit
 
 
-def document(row: WholeTask, now: int) -> Document:
+def view(row: ListedTask | WholeTask, now: int) -> TaskView:
     """A task's row as people and programs read it."""
-    shown = {name: iso_or_none(value) if name in _TIMES else value for name, value in row.items()}
-    return shown | {"paused": bool(row.paused), "archived": bool(row.archived), "state": _state(row, now)}
+    return TaskView(
+        project=row.project,
+        slug=row.slug,
+        title=row.title,
+        status=row.status,
+        stage=row.stage,
+        state=_state(row, now),
+        priority=row.priority,
+        paused=bool(row.paused),
+        archived=bool(row.archived),
+        not_before=iso_or_none(row.not_before),
+        engine=row.engine,
+        assignee=row.assignee,
+        attempts=row.attempts,
+        reason=row.reason,
+        open_blockers=row.open_blockers,
+        added_at=iso(row.added_at),
+        changed_at=iso(row.changed_at),
+    )
 
 
-def _state(row: WholeTask, now: int) -> str:
+def _state(row: ListedTask | WholeTask, now: int) -> ShownStatus:
     """A task's status; of an open one whether it is ready or waits."""
     if row.status != "open":
-        return str(row.status)
+        return row.status
     return "waiting" if fence.why_not_ready(row, now=now) else "ready"
 
 
-def show(rows: Rows, project: str, slug: str, now: int) -> Document:
+def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
     """Everything about one task."""
     row = q.task_whole(rows, project=names.project(project), slug=names.slug(slug))
     if row is None:
         raise tasks.missing(rows, project, slug)
     here = {"project": project, "slug": slug}
-    return document(row, now) | {
-        "after": [need.slug for need in q.task_needs(rows, **here)],
-        "dependents": [each.slug for each in q.task_dependents(rows, **here)],
-        "tags": [each.tag for each in q.task_tags(rows, **here)],
-        "log": [{**each, "at": iso(each.at)} for each in q.task_log(rows, **here)],
-        "artifacts": [{**each, "at": iso(each.at)} for each in q.task_artifacts(rows, **here)],
-    }
+    return view(row, now).extended(
+        TaskDetails,
+        description=row.description,
+        verify=row.verify,
+        started_at=iso_or_none(row.started_at),
+        ended_at=iso_or_none(row.ended_at),
+        after=[need.slug for need in q.task_needs(rows, **here)],
+        dependents=[each.slug for each in q.task_dependents(rows, **here)],
+        tags=[each.tag for each in q.task_tags(rows, **here)],
+        log=[log_entry(each) for each in q.task_log(rows, **here)],
+        artifacts=[artifact(each) for each in q.task_artifacts(rows, **here)],
+    )
 
 
-def ready(rows: Rows, project: str, now: int, limit: int | None = None) -> list[Document]:
+def log_entry(row: queries.LogEntry | TaskLogEntry) -> LogEntry:
+    """A message of a task's log as people and programs read it."""
+    return LogEntry(at=iso(row.at), actor=row.actor, message=row.message)
+
+
+def artifact(row: queries.Artifact | TaskArtifact) -> ArtifactView:
+    """An artifact as people and programs read it."""
+    return ArtifactView(path=row.path, at=iso(row.at), actor=row.actor)
+
+
+def ready(rows: Rows, project: str, now: int, limit: int | None = None) -> list[TaskView]:
     """What could be started now, most urgent first."""
     check_project(rows, project)
-    return [document(row, now) for row in q.ready_tasks(rows, project=project, now=now, most=limit or EVERYTHING)]
+    return [view(row, now) for row in q.ready_tasks(rows, project=project, now=now, most=limit or EVERYTHING)]
 
 
-def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[Document]:
+def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[TaskView]:
     """Tasks that fit the filters, a page at a time, so that no snapshot is held for long."""
     store.read(lambda rows: check_project(rows, project))
-    last: str | None = ""
-    left = filters.limit
-    while left > 0 and last is not None:
-        page, last = store.read(lambda rows: _page(rows, project, filters, (last, left)))  # noqa: B023
-        for row in page[:left]:
-            yield document(row, now)
-        left -= len(page)
+    last, left = "", filters.limit
+    while left > 0:
+        page, last = store.read(lambda rows: _page(rows, project, filters, last, left))  # noqa: B023
+        yield from (view(row, now) for row in page[:left])
+        left = left - len(page) if last else 0
 
 
-def _page(
-    rows: Rows, project: str, filters: Filters, place: tuple[str | None, int]
-) -> tuple[list[ListedTask], str | None]:
-    """The tasks of a page that fit, and the slug behind which the next page begins; None when this was the last."""
-    last, left = place
+def _page(rows: Rows, project: str, filters: Filters, last: str, left: int) -> tuple[list[ListedTask], str]:
+    """The tasks of a page that fit, and the slug behind which the next page begins; "" when this was the last."""
     exact = filters.text is None or filters.text.isascii()
     most = min(PAGE, left) if exact else PAGE
-    wanted = {
-        "status": filters.status,
-        "assignee": filters.assignee,
-        "tag": filters.tag,
-        "text": _pattern(filters.text),
-    }
-    found = q.listed_tasks(rows, project=project, archived=int(filters.archived), after_slug=last, most=most, **wanted)
-    fitting = found if exact else [row for row in found if _has(rows, row, filters.text or "")]
-    return fitting, found[-1].slug if len(found) == most else None
+    page = q.listed_tasks(
+        rows,
+        project=project,
+        after_slug=last,
+        status=filters.status,
+        assignee=filters.assignee,
+        archived=int(filters.archived),
+        text=_pattern(filters.text),
+        tag=filters.tag,
+        most=most,
+    )
+    fitting = page if exact else [row for row in page if _has(rows, row, filters.text or "")]
+    return fitting, page[-1].slug if len(page) == most else ""
 
 
 def _pattern(text: str | None) -> str | None:
@@ -120,8 +150,8 @@ def _pattern(text: str | None) -> str | None:
 
 
 def _has(rows: Rows, row: ListedTask, text: str) -> bool:
-    whole = q.task_whole(rows, project=row.project, slug=row.slug) or row
-    return any(text.lower() in str(whole.get(name, "")).lower() for name in ("slug", "title", "description"))
+    task = q.task_whole(rows, project=row.project, slug=row.slug)
+    return task is not None and text.lower() in f"{task.slug}\0{task.title}\0{task.description}".lower()
 
 
 def check_project(rows: Rows, project: str) -> None:
@@ -130,15 +160,25 @@ def check_project(rows: Rows, project: str) -> None:
         raise NoSuchProject(project=project)
 
 
-def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Document:
+def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Graph:
     """All nodes and edges of a project."""
     check_project(rows, project)
     found = q.page_of_tasks(rows, project=project, after_slug="", archived=int(archived), most=EVERYTHING)
-    before, behind = ("slug", "title", "status"), ("priority", "assignee")
-    nodes = [
-        {name: row[name] for name in before} | {"state": _state(row, now)} | {name: row[name] for name in behind}
-        for row in found
-    ]
-    known = {node.slug for node in nodes}
-    edges = [row for row in q.project_edges(rows, project=project) if {row.slug, row.needs} <= known]
-    return {"project": project, "nodes": nodes, "edges": edges}
+    known = {row.slug for row in found}
+    edges = [EdgeView(slug=row.slug, needs=row.needs) for row in q.project_edges(rows, project=project)]
+    return Graph(
+        project=project,
+        nodes=[_node(row, now) for row in found],
+        edges=[edge for edge in edges if edge.slug in known and edge.needs in known],
+    )
+
+
+def _node(row: WholeTask, now: int) -> GraphNode:
+    return GraphNode(
+        slug=row.slug,
+        title=row.title,
+        status=row.status,
+        state=_state(row, now),
+        priority=row.priority,
+        assignee=row.assignee,
+    )

@@ -9,12 +9,15 @@ from __future__ import annotations
 import sys
 
 from fleet.api.fleet import Fleet
+from fleet.model.results.reports import Claimed, Report
 from fleet.model.text import jsontext
 from fleet.surfaces.cli.hot.table import COMMON, Hot, read_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from fleet.model.results.reports import Logged, Registered
 
     Values = dict[str, Any]
 
@@ -33,14 +36,15 @@ def perform(hot: Hot, values: Values, *, short: bool) -> int:
             values["slug"] = fleet.task_here(hot.usage)
         values["project"] = fleet.project_here(values.get("project"))
         result = getattr(fleet.tasks, hot.name)(**values)
-    sys.stdout.write(f"{jsontext.dumps(result) if as_json else told(hot, result)}\n")
+    sys.stdout.write(f"{jsontext.dumps(result) if as_json else sentence(hot, result)}\n")
     return 0
 
 
-def told(hot: Hot, result: Values) -> str:
+def sentence(hot: Hot, result: Logged | Registered | Claimed | Report) -> str:
     """What happened, for people."""
-    line = hot.told.format(**result)
-    if not result.get("changed", True):
-        return f"{line} (it was already){'; the message is in its log' if result.get('logged') else ''}"
-    freed = result.get("ready") or []
-    return f"{line}; now ready: {', '.join(freed)}" if freed else line
+    line = hot.sentence.format(**result.as_json())
+    if isinstance(result, Claimed):
+        return line if result.changed else f"{line} (it was already)"
+    if isinstance(result, Report) and not result.changed:
+        return f"{line} (it was already){'; the message is in its log' if result.logged else ''}"
+    return f"{line}; now ready: {', '.join(result.ready)}" if isinstance(result, Report) and result.ready else line

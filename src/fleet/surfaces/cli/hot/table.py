@@ -50,16 +50,16 @@ class Option:
 
 
 class Hot:
-    """A hot command."""
+    """A hot command. Its sentence says what happened, with the fields of the result."""
 
-    __slots__ = ("argument", "argument_required", "examples", "name", "options", "short", "summary", "told")
+    __slots__ = ("argument", "argument_required", "examples", "name", "options", "sentence", "short", "summary")
 
     def __init__(
         self,
         name: str,
         summary: str,
         *,
-        told: str,
+        sentence: str,
         argument: str = "",
         argument_required: bool = True,
         options: tuple[Option, ...] = (),
@@ -68,7 +68,7 @@ class Hot:
     ) -> None:
         self.name = name
         self.summary = summary
-        self.told = told
+        self.sentence = sentence
         self.argument = argument
         self.argument_required = argument_required
         self.options = options
@@ -97,35 +97,35 @@ HOT = (
         "log",
         "Add a message to a task's log.",
         argument="message",
-        told="logged on {project}/{task}",
+        sentence="logged on {project}/{task}",
         examples=('fleet log "parser done, 40 tests green"', 'fleet task log fix-login "seen by QA" -p web'),
     ),
     Hot(
         "artifact",
         "Register a file or address that a task made.",
         argument="path",
-        told="registered {artifact} for {project}/{task}",
+        sentence="registered {artifact} for {project}/{task}",
         examples=("fleet artifact docs/api.md", "fleet task artifact fix-login build/report.html -p web"),
     ),
     Hot(
         "done",
         "Report a task as done.",
         options=(Option("-m", "--message", metavar="TEXT", help="a last word for the log"), OVERRIDE),
-        told="{project}/{task} is {status}",
+        sentence="{project}/{task} is {status}",
         examples=("fleet done", 'fleet task done fix-login -p web -m "merged by hand"'),
     ),
     Hot(
         "fail",
         "Report a task as failed, with the reason.",
         options=(REASON, OVERRIDE),
-        told="{project}/{task} is {status}",
+        sentence="{project}/{task} is {status}",
         examples=('fleet fail --reason "the API is gone"', 'fleet task fail fix-login -p web -r "wrong idea"'),
     ),
     Hot(
         "block",
         "Report a task as blocked, with the reason.",
         options=(REASON, OVERRIDE),
-        told="{project}/{task} is {status}",
+        sentence="{project}/{task} is {status}",
         examples=('fleet block --reason "needs a decision on the schema"', 'fleet task block fix-login -r "no access"'),
     ),
     Hot(
@@ -133,7 +133,7 @@ HOT = (
         "Take a ready task; of many who try, one gets it.",
         options=(OVERRIDE,),
         short=False,
-        told="{project}/{task} is yours, {assignee}",
+        sentence="{project}/{task} is yours, {assignee}",
         examples=("fleet task claim fix-login -p web", "fleet task claim fix-login --as night-shift"),
     ),
 )

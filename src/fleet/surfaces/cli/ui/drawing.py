@@ -8,9 +8,8 @@ from fleet.surfaces.cli.ui import terminal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    Graph = dict[str, Any]
+    from fleet.model.results.tasks import Graph, GraphNode
 
 _DEEPEST = 90
 _FILLS = {"done": "#dbeafe", "in_progress": "#cffafe", "failed": "#fee2e2", "blocked": "#fef3c7", "ready": "#dcfce7"}
@@ -21,10 +20,10 @@ def tree(graph: Graph) -> Iterator[str]:
 
     A branch that is deeper than a page is wide goes on further below, at the margin: else a long chain would be all indentation.
     """
-    nodes = {node["slug"]: node for node in graph["nodes"]}
+    nodes = {node.slug: node for node in graph.nodes}
     needs: dict[str, list[str]] = {}
-    for edge in graph["edges"]:
-        needs.setdefault(edge["slug"], []).append(edge["needs"])
+    for edge in graph.edges:
+        needs.setdefault(edge.slug, []).append(edge.needs)
     below: dict[str, list[str]] = {}
     for slug in nodes:
         below.setdefault(needs.get(slug, [""])[0], []).append(slug)
@@ -58,21 +57,21 @@ def diff(text: str) -> Iterator[str]:
         yield f"{terminal.paint(line, colour)}\n"
 
 
-def _labelled(node: dict[str, Any], more: list[str]) -> str:
+def _labelled(node: GraphNode, more: list[str]) -> str:
     also = terminal.paint(f"  (also after {', '.join(more)})", "dim") if more else ""
-    mark = terminal.paint(terminal.STATE_MARKS.get(node["state"], " "), terminal.STATE_COLOURS.get(node["state"], ""))
-    return f"{mark} {node['slug']}  {terminal.paint(escapes.line(node['title']), 'dim')}{also}"
+    mark = terminal.paint(terminal.STATE_MARKS[node.state], terminal.STATE_COLOURS[node.state])
+    return f"{mark} {node.slug}  {terminal.paint(escapes.line(node.title), 'dim')}{also}"
 
 
 def mermaid(graph: Graph) -> Iterator[str]:
     """A Mermaid flowchart."""
     yield "flowchart TD"
-    ids = {node["slug"]: f"t{number}" for number, node in enumerate(graph["nodes"])}
-    for node in graph["nodes"]:
-        title = node["title"].replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;")
-        yield f'  {ids[node["slug"]]}["{title}"]:::{node["state"]}'
-    for edge in graph["edges"]:
-        yield f"  {ids[edge['needs']]} --> {ids[edge['slug']]}"
+    ids = {node.slug: f"t{number}" for number, node in enumerate(graph.nodes)}
+    for node in graph.nodes:
+        title = node.title.replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;")
+        yield f'  {ids[node.slug]}["{title}"]:::{node.state}'
+    for edge in graph.edges:
+        yield f"  {ids[edge.needs]} --> {ids[edge.slug]}"
     for state, fill in _FILLS.items():
         yield f"  classDef {state} fill:{fill}"
 
@@ -81,9 +80,9 @@ def dot(graph: Graph) -> Iterator[str]:
     """A Graphviz digraph."""
     yield "digraph fleet {"
     yield '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="Helvetica"];'
-    for node in graph["nodes"]:
-        title = node["title"].replace("\\", "\\\\").replace('"', '\\"')
-        yield f'  "{node["slug"]}" [label="{title}", fillcolor="{_FILLS.get(node["state"], "white")}"];'
-    for edge in graph["edges"]:
-        yield f'  "{edge["needs"]}" -> "{edge["slug"]}";'
+    for node in graph.nodes:
+        title = node.title.replace("\\", "\\\\").replace('"', '\\"')
+        yield f'  "{node.slug}" [label="{title}", fillcolor="{_FILLS.get(node.state, "white")}"];'
+    for edge in graph.edges:
+        yield f'  "{edge.needs}" -> "{edge.slug}";'
     yield "}"

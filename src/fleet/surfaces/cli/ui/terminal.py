@@ -13,7 +13,6 @@ from fleet.surfaces.cli.ui.streams import ESCAPE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "dim": 2, "bold": 1}
 STATE_COLOURS = {
@@ -87,7 +86,7 @@ def paint(text: str, colour: str) -> str:
 
 def state(name: str) -> str:
     """A state with its mark, in its colour."""
-    return paint(f"{STATE_MARKS.get(name, ' ')} {name}", STATE_COLOURS.get(name, ""))
+    return paint(f"{STATE_MARKS[name]} {name}", STATE_COLOURS[name])
 
 
 def say(text: str = "") -> None:
@@ -120,12 +119,12 @@ def say_message(head: str, text: str) -> None:
         say_text(line, indent="      ")
 
 
-def say_json(value: Any) -> None:
+def say_json(value: object) -> None:
     """A document for programs."""
     sys.stdout.write(jsontext.dumps(value) + "\n")
 
 
-def say_json_list(values: Iterable[Any]) -> None:
+def say_json_list(values: Iterable[object]) -> None:
     """A list for programs, written as it comes."""
     before = "["
     for value in values:

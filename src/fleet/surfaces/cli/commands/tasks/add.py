@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput
 from fleet.errors.given import BadText
+from fleet.model.results.tasks import EdgeView, Graph, GraphNode
 from fleet.model.tasks.markdown_list import Item, Reading, read_list
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
 from fleet.surfaces.cli.ui import drawing, terminal
 from fleet.surfaces.cli.ui.when import moment
+
+if TYPE_CHECKING:
+    from fleet.model.results.tasks import Added, AddedMany
+    from fleet.model.states import ShownStatus
 
 _LISTS = (".md", ".markdown", ".txt")
 _FIELDS = ("after", "tags", "priority", "not_before", "not_before_said", "verify", "engine")
@@ -47,11 +52,11 @@ def add(what: str, **given: Any) -> None:
         project = fleet.project_here(given["project"])
         given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
         fields = {each: given[each] for each in _FIELDS}
-        made = fleet.graph.add_list(
+        added = fleet.graph.add_list(
             reading.items, project=project, name=name, dry=given["dry_run"], key=given["key"], **fields
         )
-    made |= {"left_out": reading.left_out, "dry_run": given["dry_run"]}
-    terminal.say_json(made) if given["json"] else _told(made)
+    added.left_out = reading.left_out
+    terminal.say_json(added) if given["json"] else _print_added(added)
 
 
 def _read(what: str, description: str | None) -> tuple[Reading, str]:
@@ -81,23 +86,27 @@ def _text_of(path: str) -> str:
         raise BadInput(what=f"{path}: {str(error.strerror).lower()}") from None
 
 
-def _told(made: dict[str, Any]) -> None:
-    count = len(made["tasks"])
-    what = f"{made['project']}/{made['tasks'][0]['slug']}" if count == 1 else f"{count} tasks to {made['project']}"
-    left = f" ({made['left_out']} lines left out: ticked, or no items)" if made["left_out"] else ""
-    after = f", after {', '.join(made['tasks'][0]['after'])}" if count == 1 and made["tasks"][0]["after"] else ""
-    terminal.say(f"{'would add' if made['dry_run'] else 'added'} {what}{after}{left}")
-    if count > 1:
-        for line in drawing.tree(_graph(made["tasks"])):
+def _print_added(added: AddedMany) -> None:
+    first, *others = added.tasks
+    what = f"{len(added.tasks)} tasks to {added.project}" if others else f"{added.project}/{first.slug}"
+    after = f", after {', '.join(first.after)}" if first.after and not others else ""
+    left = f" ({added.left_out} lines left out: ticked, or no items)" if added.left_out else ""
+    terminal.say(f"{'would add' if added.dry_run else 'added'} {what}{after}{left}")
+    if others:
+        for line in drawing.tree(_graph(added.project, added.tasks)):
             terminal.say(f"  {line}")
 
 
-def _graph(tasks: list[dict[str, Any]]) -> dict[str, Any]:
-    new = {task["slug"] for task in tasks}
-    edges = [{"slug": task["slug"], "needs": needs} for task in tasks for needs in task["after"] if needs in new]
-    waiting = {edge["slug"] for edge in edges} | {task["slug"] for task in tasks if task["after"]}
-    nodes = [task | {"state": "waiting" if task["slug"] in waiting else "ready"} for task in tasks]
-    return {"nodes": nodes, "edges": edges}
+def _graph(project: str, tasks: list[Added]) -> Graph:
+    """The new tasks as a graph: what they wait for besides each other is left out."""
+    new = {task.slug for task in tasks}
+    edges = [EdgeView(slug=task.slug, needs=needs) for task in tasks for needs in task.after if needs in new]
+    return Graph(project=project, nodes=[_node(task) for task in tasks], edges=edges)
+
+
+def _node(task: Added) -> GraphNode:
+    state: ShownStatus = "waiting" if task.after else "ready"
+    return GraphNode(slug=task.slug, title=task.title, status="open", state=state, priority=0, assignee=None)
 
 
 COMMANDS = {"add": add}

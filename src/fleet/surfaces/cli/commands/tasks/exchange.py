@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -18,7 +18,7 @@ from fleet.world.files.user_file import write
 @click.command("import")
 @click.argument("file", type=click.File("rb"))
 @writing
-def import_(file: Any, **given: Any) -> None:
+def import_(file: BinaryIO, **given: Any) -> None:
     """Take in a graph from JSON Lines, all or nothing; - reads standard input.
 
     Three forms are known by their fields: fleet's own ({"slug", "title", "after": […], …}), workgraph's graph.jsonl and beads'
@@ -37,14 +37,14 @@ def import_(file: Any, **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         try:
-            done = fleet.graph.ingest(project=project, lines=lines, name=name, progress=bar, key=given["key"])
+            imported = fleet.graph.ingest(project=project, lines=lines, name=name, progress=bar, key=given["key"])
         finally:
             bar.close()
     if given["json"]:
-        terminal.say_json(done)
+        terminal.say_json(imported)
         return
-    left = f", {done['left_out']} line(s) left out (no tasks)" if done["left_out"] else ""
-    terminal.say(f"imported {done['tasks']} task(s) and {done['edges']} dependencies into {project}{left}")
+    left = f", {imported.left_out} line(s) left out (no tasks)" if imported.left_out else ""
+    terminal.say(f"imported {imported.tasks} task(s) and {imported.edges} dependencies into {project}{left}")
 
 
 @click.command("export")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,12 +11,15 @@ from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import Slug, override_option, slug_argument, writing
 from fleet.surfaces.cli.ui import terminal
 
+if TYPE_CHECKING:
+    from fleet.model.results.value import Value
 
-def _told(done: dict[str, Any], text: str, *, as_json: bool) -> None:
+
+def _print(result: Value, text: str, *, changed: bool = True, as_json: bool) -> None:
     if as_json:
-        terminal.say_json(done)
+        terminal.say_json(result)
     else:
-        terminal.say(text if done.get("changed", True) else f"{text} (it was already)")
+        terminal.say(text if changed else f"{text} (it was already)")
 
 
 @click.command("unclaim")
@@ -33,8 +36,8 @@ def unclaim(slug: str, **given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        done = fleet.tasks.unclaim(project=project, slug=slug, override=given["override"], key=given["key"])
-    _told(done, f"{project}/{slug} is open again", as_json=given["json"])
+        result = fleet.tasks.unclaim(project=project, slug=slug, override=given["override"], key=given["key"])
+    _print(result, f"{project}/{slug} is open again", as_json=given["json"])
 
 
 @click.command("retry")
@@ -49,8 +52,8 @@ def retry(slug: str, **given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        done = fleet.tasks.retry(project=project, slug=slug, key=given["key"])
-    _told(done, f"{project}/{slug} is open again (it was {done['was']})", as_json=given["json"])
+        result = fleet.tasks.retry(project=project, slug=slug, key=given["key"])
+    _print(result, f"{project}/{slug} is open again (it was {result.was})", as_json=given["json"])
 
 
 @click.command("abandon")
@@ -67,22 +70,23 @@ def abandon(slug: str, **given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        done = fleet.tasks.abandon(
+        report = fleet.tasks.abandon(
             project=project, slug=slug, reason=given["reason"], override=given["override"], key=given["key"]
         )
-    freed = f"; now ready: {', '.join(done['ready'])}" if done["ready"] else ""
-    _told(done, f"{project}/{slug} is abandoned{freed}", as_json=given["json"])
+    freed = f"; now ready: {', '.join(report.ready)}" if report.ready else ""
+    _print(report, f"{project}/{slug} is abandoned{freed}", changed=report.changed, as_json=given["json"])
 
 
 def _pausing(name: str, summary: str, *, paused: bool) -> click.Command:
     def perform(slug: str, **given: Any) -> None:
         with Fleet.open(actor=given["as"]) as fleet:
             project = fleet.project_here(given["project"])
-            done = fleet.tasks.pause(project=project, slug=slug, paused=paused, key=given["key"])
-        _told(done, f"{project}/{slug} is {'paused' if paused else 'not paused'}", as_json=given["json"])
+            result = fleet.tasks.pause(project=project, slug=slug, paused=paused, key=given["key"])
+        text = f"{project}/{slug} is {'paused' if paused else 'not paused'}"
+        _print(result, text, changed=result.changed, as_json=given["json"])
 
-    text = f"{summary}\n\n\b\nExamples:\n  fleet task {name} parser"
-    return click.command(name, help=text)(slug_argument(writing(perform)))
+    usage = f"{summary}\n\n\b\nExamples:\n  fleet task {name} parser"
+    return click.command(name, help=usage)(slug_argument(writing(perform)))
 
 
 @click.command("archive")
@@ -103,12 +107,11 @@ def archive(slug: str | None, **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         if slug:
-            done = fleet.tasks.archive(project=project, slug=slug, key=given["key"])
-            text = f"{project}/{slug} is archived"
+            one = fleet.tasks.archive(project=project, slug=slug, key=given["key"])
+            _print(one, f"{project}/{slug} is archived", changed=one.changed, as_json=given["json"])
         else:
-            done = fleet.graph.archive_ended(project=project, older_than=given["older_than"], key=given["key"])
-            text = f"{done['archived']} ended task(s) of {project} archived"
-    _told(done, text, as_json=given["json"])
+            many = fleet.graph.archive_ended(project=project, older_than=given["older_than"], key=given["key"])
+            _print(many, f"{many.archived} ended task(s) of {project} archived", as_json=given["json"])
 
 
 COMMANDS = {

@@ -8,73 +8,75 @@ from fleet.verbs.tasks.show import PAGE, Filters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-
-_LABELS = (
-    ("priority", "priority"),
-    ("assignee", "assignee"),
-    ("attempts", "attempts"),
-    ("reason", "reason"),
-    ("engine", "engine"),
-    ("verify", "verify"),
-    ("not_before", "not before"),
-    ("added_at", "added"),
-    ("changed_at", "changed"),
-    ("started_at", "started"),
-    ("ended_at", "ended"),
-)
+    from fleet.model.results.tasks import TaskDetails, TaskView
 
 
 def show_task(slug: str, **given: Any) -> None:
     """Everything about a task: its fields, dependencies, log and artifacts."""
     with Fleet.open() as fleet:
-        found = fleet.tasks.show(project=fleet.project_here(given["project"]), slug=slug)
-    if given["json"]:
-        terminal.say_json(found)
-    else:
-        _show(found)
+        task = fleet.tasks.show(project=fleet.project_here(given["project"]), slug=slug)
+    terminal.say_json(task) if given["json"] else _show(task)
 
 
-def _show(found: dict[str, Any]) -> None:
-    terminal.say(f"{terminal.paint(found['title'], 'bold')}  {terminal.state(found['state'])}")
-    flags = [name for name in ("paused", "archived") if found[name]]
-    terminal.say(f"{found['project']}/{found['slug']}{''.join(f'  [{flag}]' for flag in flags)}")
-    for name, label in _LABELS:
-        if found[name]:
-            terminal.say(f"  {label:<11} {found[name]}")
-    for name, label in (("tags", "tags"), ("after", "after"), ("dependents", "before")):
-        if found[name]:
-            terminal.say(f"  {label:<11} {', '.join(found[name])}")
-    if found["description"]:
+def _show(task: TaskDetails) -> None:
+    terminal.say(f"{terminal.paint(task.title, 'bold')}  {terminal.state(task.state)}")
+    flags = ("  [paused]" if task.paused else "") + ("  [archived]" if task.archived else "")
+    terminal.say(f"{task.project}/{task.slug}{flags}")
+    for label, value in _fields(task).items():
+        if value:
+            terminal.say(f"  {label:<11} {value}")
+    if task.description:
         terminal.say()
-        terminal.say_text(found["description"], indent="  ")
-    for name in ("artifacts", "log"):
-        if found[name]:
-            terminal.say()
-            terminal.say(terminal.paint(name, "bold"))
-        for each in found[name]:
-            text = each.get("message") or each.get("path", "")
-            terminal.say_message(f"  {terminal.paint(each['at'], 'dim')} {each['actor']}: ", text)
+        terminal.say_text(task.description, indent="  ")
+    _show_entries("artifacts", [(each.at, each.actor, each.path) for each in task.artifacts])
+    _show_entries("log", [(each.at, each.actor, each.message) for each in task.log])
+
+
+def _fields(task: TaskDetails) -> dict[str, object]:
+    """What is shown of a task, by its label."""
+    return {
+        "priority": task.priority,
+        "assignee": task.assignee,
+        "attempts": task.attempts,
+        "reason": task.reason,
+        "engine": task.engine,
+        "verify": task.verify,
+        "not before": task.not_before,
+        "added": task.added_at,
+        "changed": task.changed_at,
+        "started": task.started_at,
+        "ended": task.ended_at,
+        "tags": ", ".join(task.tags),
+        "after": ", ".join(task.after),
+        "before": ", ".join(task.dependents),
+    }
+
+
+def _show_entries(title: str, entries: list[tuple[str, str, str]]) -> None:
+    if entries:
+        terminal.say()
+        terminal.say(terminal.paint(title, "bold"))
+    for at, actor, text in entries:
+        terminal.say_message(f"  {terminal.paint(at, 'dim')} {actor}: ", text)
 
 
 def list_tasks(**given: Any) -> None:
     """List tasks, by status, tag, text or assignee."""
     project, as_json = given.pop("project"), given.pop("json")
     with Fleet.open() as fleet:
-        found = fleet.tasks.list(project=fleet.project_here(project), filters=Filters(**given))
-        if as_json:
-            terminal.say_json_list(found)
-            return
-        _list(found)
+        tasks = fleet.tasks.list(project=fleet.project_here(project), filters=Filters(**given))
+        terminal.say_json_list(tasks) if as_json else _list(tasks)
 
 
-def _list(found: Any) -> None:
+def _list(tasks: Iterator[TaskView]) -> None:
     """A page at a time, so that a hundred thousand tasks do not have to fit into memory or wait for the widest."""
-    page: list[dict[str, Any]] = []
+    page: list[TaskView] = []
     count = 0
-    for each in found:
-        page.append(each)
+    for task in tasks:
+        page.append(task)
         if len(page) == PAGE:
             _print_page(page, heads=count == 0)
             count += len(page)
@@ -84,28 +86,28 @@ def _list(found: Any) -> None:
         terminal.say("no tasks")
 
 
-def _print_page(page: list[dict[str, Any]], *, heads: bool) -> None:
-    rows = [(t["slug"], t["state"], str(t["priority"] or ""), _who(t), t["title"]) for t in page]
+def _print_page(page: list[TaskView], *, heads: bool) -> None:
+    rows = [(t.slug, t.state, str(t.priority or ""), _who(t), t.title) for t in page]
     lines = terminal.table(("SLUG", "STATE", "PRIO", "WHO", "TITLE"), rows)
     for number, line in enumerate(lines):
         if page and (number or heads):
             terminal.say(line)
 
 
-def _who(task: dict[str, Any]) -> str:
-    return task["assignee"] or "" if task["status"] == "in_progress" else ""
+def _who(task: TaskView) -> str:
+    return task.assignee or "" if task.status == "in_progress" else ""
 
 
 def list_ready(limit: int | None, **given: Any) -> None:
     """What could be started now, most urgent first."""
     with Fleet.open() as fleet:
-        found = fleet.tasks.ready(project=fleet.project_here(given["project"]), limit=limit)
+        tasks = fleet.tasks.ready(project=fleet.project_here(given["project"]), limit=limit)
     if given["json"]:
-        terminal.say_json_list(found)
-    elif not found:
+        terminal.say_json_list(tasks)
+    elif not tasks:
         terminal.say("nothing is ready")
     else:
-        rows = [(t["slug"], str(t["priority"] or ""), t["title"]) for t in found]
+        rows = [(t.slug, str(t.priority or ""), t.title) for t in tasks]
         for line in terminal.table(("SLUG", "PRIO", "TITLE"), rows):
             terminal.say(line)
 
@@ -113,9 +115,9 @@ def list_ready(limit: int | None, **given: Any) -> None:
 def draw_graph(form: str | None, **given: Any) -> None:
     """Draw the graph: a tree in the terminal, Mermaid or DOT."""
     with Fleet.open() as fleet:
-        found = fleet.graph.show(project=fleet.project_here(given["project"]), archived=given["archived"])
+        graph = fleet.graph.show(project=fleet.project_here(given["project"]), archived=given["archived"])
     if given["json"]:
-        terminal.say_json(found)
+        terminal.say_json(graph)
         return
     draw = {"mermaid": drawing.mermaid, "dot": drawing.dot}.get(form or "", drawing.tree)
-    terminal.say_lines(draw(found))
+    terminal.say_lines(draw(graph))

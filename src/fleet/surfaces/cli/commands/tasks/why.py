@@ -14,12 +14,12 @@ _DEEPEST = 30
 def explain_task(slug: str, **given: Any) -> None:
     """Print why a task is not being worked on: a sentence a blocker, to the root of the chain."""
     with Fleet.open() as fleet:
-        found = fleet.tasks.why(project=fleet.project_here(given["project"]), slug=slug)
+        why = fleet.tasks.why(project=fleet.project_here(given["project"]), slug=slug)
     if given["json"]:
-        terminal.say_json(found)
+        terminal.say_json(why)
         return
-    terminal.say(found["sentences"][0])
-    for each in found["chain"]:
-        terminal.say(f"{'  ' * (min(each['depth'], _DEEPEST) + 1)}{each['sentence']}")
-    if len(found["chain"]) == MOST:
-        terminal.say(f"… only the nearest {MOST} are shown: `fleet task why {found['chain'][-1]['needs']}` goes on")
+    terminal.say(why.sentences[0])
+    for each in why.chain:
+        terminal.say(f"{'  ' * (min(each.depth, _DEEPEST) + 1)}{each.sentence}")
+    if len(why.chain) == MOST:
+        terminal.say(f"… only the nearest {MOST} are shown: `fleet task why {why.chain[-1].needs}` goes on")

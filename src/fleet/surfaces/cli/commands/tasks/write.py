@@ -40,12 +40,12 @@ def add(title: str, **given: Any) -> None:
         project, as_json = fleet.project_here(given.pop("project")), given.pop("json")
         given["description"] = from_stdin(given["description"])
         given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
-        made = fleet.tasks.add(project=project, title=title, **given)
+        added = fleet.tasks.add(project=project, title=title, **given)
     if as_json:
-        terminal.say_json(made)
+        terminal.say_json(added)
         return
-    after = f", after {', '.join(made['after'])}" if made["after"] else ""
-    terminal.say(f"added {made['project']}/{made['slug']}{after}")
+    after = f", after {', '.join(added.after)}" if added.after else ""
+    terminal.say(f"added {added.project}/{added.slug}{after}")
 
 
 @click.command("edit")
@@ -82,11 +82,11 @@ def edit(slug: str, **given: Any) -> None:
         clear = frozenset(name for name in ("not_before", "verify", "engine") if given[name] == "none")
         given |= dict.fromkeys(clear)
         given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
-        done = fleet.tasks.edit(Edit(project=project, slug=slug, clear=clear, **given), key=key)
+        edited = fleet.tasks.edit(Edit(project=project, slug=slug, clear=clear, **given), key=key)
     if as_json:
-        terminal.say_json(done)
+        terminal.say_json(edited)
     else:
-        terminal.say(f"{'changed' if done['changed'] else 'nothing to change on'} {project}/{slug}")
+        terminal.say(f"{'changed' if edited.changed else 'nothing to change on'} {project}/{slug}")
 
 
 COMMANDS = {"task add": add, "task edit": edit}
