@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     # What people see: an open task is ready or waiting.
     ShownStatus = Literal["ready", "waiting", "open", "in_progress", "blocked", "done", "failed", "abandoned"]
     ReviewVerdict = Literal["accept", "send back"]
+    # No columns: what `fleet merges` and the forge of a pull request answer.
+    MergeState = Literal["contained", "missing", "acknowledged"]
+    PullRequestState = Literal["open", "merged", "closed", "unknown"]
 
     DispatchKind = Literal["worker", "reviewer", "finisher", "fix", "rebase", "coord"]
     ExecState = Literal["pending", "in_flight", "done", "blocked", "failed"]

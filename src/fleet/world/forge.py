@@ -11,17 +11,16 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from fleet.model.text.secrets import hidden
 
 if TYPE_CHECKING:
+    from fleet.model.states import PullRequestState
     from fleet.world.process.programs import Done, Programs
 
-    State = Literal["open", "merged", "closed", "unknown"]
-
 LIMIT = 60.0
-_STATES: dict[str, State] = {"open": "open", "opened": "open", "merged": "merged", "closed": "closed"}
+_STATES: dict[str, PullRequestState] = {"open": "open", "opened": "open", "merged": "merged", "closed": "closed"}
 
 
 class _Asked:
@@ -57,7 +56,7 @@ class Own(_Asked):
         done = self._ask("--branch", branch, "--target", target, "--title", title, "--body", body)
         return _address(done)
 
-    def state(self, address: str) -> State:
+    def state(self, address: str) -> PullRequestState:
         """What it says."""
         done = self._ask("--state", address)
         return _STATES.get(done.out.strip().lower(), "unknown") if done.ok else "unknown"
@@ -74,7 +73,7 @@ class GitHub(_Asked):
         words = ["--head", branch, "--base", target, "--title", title, "--body", body]
         return _address(self._ask("pr", "create", *words))
 
-    def state(self, address: str) -> State:
+    def state(self, address: str) -> PullRequestState:
         """By its address."""
         found = self._list("pr", "view", address, "--json", "state")
         return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"
@@ -91,7 +90,7 @@ class GitLab(_Asked):
         words = ["--source-branch", branch, "--target-branch", target, "--title", title, "--description", body, "--yes"]
         return _address(self._ask("mr", "create", *words))
 
-    def state(self, address: str) -> State:
+    def state(self, address: str) -> PullRequestState:
         """By its address."""
         found = self._list("mr", "view", address, "--output", "json")
         return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.api.actor import Part
+from fleet.model.results.home import Rotated
 from fleet.model.text.times import duration
+from fleet.store.queries import Operation
 from fleet.verbs.homes import rotate
 from fleet.verbs.views import operations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fleet.api.actor import Document
+    from fleet.model.results.home import OperationView
     from fleet.verbs.views.operations import Which
 
 
@@ -21,13 +23,13 @@ class Operations(Part):
 
     __slots__ = ()
 
-    def list(self, which: Which, *, limit: int) -> Iterator[Document]:
+    def list(self, which: Which, *, limit: int) -> Iterator[OperationView]:
         """The newest operations that fit, oldest first."""
         yield from self._by.store.read(lambda rows: operations.recent(rows, which, limit))
 
-    def with_archived(self, which: Which, *, limit: int) -> Iterator[Document]:
+    def with_archived(self, which: Which, *, limit: int) -> Iterator[OperationView]:
         """The same, those in the archive too."""
-        archived = rotate.archived(self._by.world.files)
+        archived = map(Operation.from_json, rotate.archived(self._by.world.files))
         old = [operations.document(row) for row in archived if which.wants(row)]
         yield from [*old, *self.list(which, limit=limit)][-limit:]
 
@@ -35,14 +37,14 @@ class Operations(Part):
         """The newest sequence number."""
         return self._by.store.read(operations.newest)
 
-    def follow(self, which: Which, *, after: int, wanted: Callable[[], bool] = lambda: True) -> Iterator[Document]:
+    def follow(self, which: Which, *, after: int, wanted: Callable[[], bool] = lambda: True) -> Iterator[OperationView]:
         """Operations as they are committed, for as long as they are wanted."""
         return operations.follow(self._by.store, self._by.clock, which, after, wanted)
 
-    def rotate(self, *, older_than: str | None = None) -> Document:
+    def rotate(self, *, older_than: str | None = None) -> Rotated:
         """Move old operations into the archive."""
         self._by.may("operations.rotate")
         context = self._by.context
         age = duration(older_than or context.settings()["keep_operations"].value)
         with self._by.gate("rotate-operations"):
-            return rotate.rotate(context, before=self._by.clock.now() - age)
+            return Rotated.from_json(rotate.rotate(context, before=self._by.clock.now() - age))

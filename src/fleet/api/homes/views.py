@@ -6,7 +6,9 @@ from fleet.api.actor import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.api.actor import Document
+    from fleet.model.results.home import Finding
+    from fleet.model.results.views import Overview, Recap
+    from fleet.verbs.views.overview import ProjectsOverview
 
 
 class Views(Part):
@@ -14,19 +16,19 @@ class Views(Part):
 
     __slots__ = ()
 
-    def overview(self) -> Document:
+    def overview(self) -> ProjectsOverview:
         """All projects with the counts of their tasks."""
         from fleet.verbs.views import overview
 
         return self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now()))
 
-    def status(self) -> Document:
+    def status(self) -> Overview:
         """What is going on, and what waits for a person."""
         from fleet.verbs.views import status
 
         return status.status(self._by.view)
 
-    def recap(self, *, since: int, project: str | None = None) -> Document:
+    def recap(self, *, since: int, project: str | None = None) -> Recap:
         """What happened since a time, everywhere or in one project."""
         from fleet.verbs.views import recap
 
@@ -35,12 +37,8 @@ class Views(Part):
             self._by.request.project(project)
         return self._by.store.read(lambda rows: recap.recap(rows, since=since, now=now, project=project))
 
-    def doctor(self) -> list[Document]:
+    def doctor(self) -> list[Finding]:
         """Is everything as it should be?"""
-        from dataclasses import asdict
-
-        from fleet.verbs.merge import recorded
         from fleet.verbs.views import doctor
 
-        found = [asdict(each) for each in doctor.examine(self._by.store, self._by.world.machine, self._by.home)]
-        return found + [asdict(each) for each in recorded.examine(self._by.view)]
+        return list(doctor.examine(self._by.view))

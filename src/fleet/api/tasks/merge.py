@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.api.actor import Part
+from fleet.model.results.merge import Merged
 from fleet.store import queries as q
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.merge import land, merge, pull_requests, recorded, restore
 
 if TYPE_CHECKING:
-    from fleet.api.actor import Document
+    from fleet.model.results.merge import Landing, MergesAcknowledged, MergesRestored, MergeView, PullRequestView
 
 
 class Merge(Part):
@@ -18,18 +19,18 @@ class Merge(Part):
 
     __slots__ = ()
 
-    def task(self, *, project: str, slug: str) -> Document:
+    def task(self, *, project: str, slug: str) -> Merged:
         """Merge a task's work into the integration branch."""
         self._by.may("merge.task", project=project)
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
-        return merge.merge(context, project, slug)
+        return Merged.from_json(merge.merge(context, project, slug))
 
     def mergeable(self, *, project: str) -> list[str]:
         """Tasks that are done and not merged."""
         return [row.slug for row in self._by.store.read(lambda rows: q.mergeable_tasks(rows, project=project))]
 
-    def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Document:
+    def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Landing:
         """Move the target to the integration branch; also in the checkout that a person calls it in, but not for an agent.
 
         Dry, only say what would be moved.
@@ -38,34 +39,34 @@ class Merge(Part):
             self._by.may("merge.land")
         return land.land(self._by.context, project, dry=dry, here=None if self._by.speaker else here)
 
-    def recorded(self, *, project: str) -> list[Document]:
+    def recorded(self, *, project: str) -> list[MergeView]:
         """Every recorded merge, newest first, and whether it is missing."""
         return recorded.list_merges(self._by.view, project)
 
-    def restore(self, *, project: str) -> Document:
+    def restore(self, *, project: str) -> MergesRestored:
         """Put missing merges back onto the integration branch."""
         self._by.may("merge.restore")
         return restore.restore_merges(self._by.context, project)
 
-    def acknowledge(self, *, project: str, reason: str) -> Document:
+    def acknowledge(self, *, project: str, reason: str) -> MergesAcknowledged:
         """Record that missing merges are meant to be gone."""
         self._by.may("merge.acknowledge")
         return recorded.acknowledge_merges(self._by.context, project, reason)
 
     # pull requests ----------------------------------------------------------------------------------------------------
-    def open_pull(self, *, project: str, slug: str) -> Document:
+    def open_pull(self, *, project: str, slug: str) -> PullRequestView:
         """Push a task's branch and open its pull request."""
         self._by.may("merge.open_pull")
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
         return pull_requests.pull(context, project, slug)
 
-    def check_pull(self, *, project: str, slug: str) -> Document:
+    def check_pull(self, *, project: str, slug: str) -> PullRequestView:
         """How far a task's pull request is; merged, the task is done."""
         self._by.may("merge.check_pull", project=project)
         return pull_requests.check(self._by.context, project, slug)
 
-    def tend_pulls(self, *, project: str) -> list[Document]:
+    def tend_pulls(self, *, project: str) -> list[PullRequestView]:
         """Open and look at all pull requests of a project."""
         self._by.may("merge.tend_pulls", project=project)
         return pull_requests.tend(self._by.context, project)

@@ -10,13 +10,16 @@ from fleet.api.tasks.tasks import Tasks
 from fleet.errors.given import BadSetting
 from fleet.model.agents.dialect import clean
 from fleet.model.branches import task_ref
+from fleet.model.results.merge import Tried
+from fleet.model.results.tasks import TaskDetails
 from fleet.model.tasks.comments import with_lines
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.merge import named_commit, rehearse
 from fleet.verbs.tasks import review, show
 
 if TYPE_CHECKING:
-    from fleet.api.actor import Document
+    from fleet.model.results.merge import Judgement, VerdictView, Waiting, Work
+    from fleet.model.states import ReviewVerdict
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context, Request
 
@@ -26,51 +29,52 @@ class Reviews(Part):
 
     __slots__ = ()
 
-    def waiting(self, project: str | None = None) -> list[Document]:
+    def waiting(self, project: str | None = None) -> list[Waiting]:
         """What waits for a person's verdict."""
-        found = self._by.store.read(review.waiting)
-        mine = [each for each in found if project in {None, each["project"]}]
-        request = self._by.request
-        return [each for each in mine if each["status"] == "blocked" or _is_a_persons(request, each["project"])]
+        queue, request = self._by.store.read(lambda rows: review.waiting(rows, project)), self._by.request
+        return [each for each in queue if each.status == "blocked" or _is_a_persons(request, each.project)]
 
-    def work(self, *, project: str, slug: str) -> Document:
-        """A task's work as a reviewer looks at it: what was asked for, what the agent said, what it changed."""
+    def work(self, *, project: str, slug: str, verify: bool = False) -> Work:
+        """A task's work as a reviewer looks at it: what was asked for, what the agent said, what it changed.
+
+        With `verify`, the work is rehearsed first.
+        """
+        tried = self.rehearse(project=project, slug=slug) if verify else None
         now = self._by.clock.now()
 
-        def look(rows: Rows) -> tuple[Document, list[Document]]:
-            return show.show(rows, project, slug, now), review.verdicts(rows, project, slug)
+        def look(rows: Rows) -> tuple[TaskDetails, list[Judgement]]:
+            task = TaskDetails.from_json(show.show(rows, project, slug, now))
+            return task, review.verdicts(rows, project, slug)
 
         task, verdicts = self._by.store.read(look)
-        keep = ("project", "slug", "title", "description", "status", "stage", "assignee", "log", "artifacts")
-        work = named_commit.reviewed_work(self._by.context, project, slug)
-        return {name: task[name] for name in keep} | {"verdicts": verdicts} | work
+        return named_commit.reviewed_work(self._by.context, task, verdicts, tried)
 
-    def rehearse(self, *, project: str, slug: str) -> Document:
+    def rehearse(self, *, project: str, slug: str) -> Tried:
         """Try whether the work merges and passes its verify command; the result is kept in the task's log."""
         self._by.may("reviews.rehearse", project=project)
-        found = rehearse.rehearse(self._by.context, project, slug)
-        said = clean(f"tried before the review: {found['says'].strip()}")
-        Tasks(self._by).log(project=project, slug=slug, message=said)
-        return found
+        tried = Tried.from_json(rehearse.rehearse(self._by.context, project, slug))
+        message = clean(f"tried before the review: {tried.says.strip()}")
+        Tasks(self._by).log(project=project, slug=slug, message=message)
+        return tried
 
     def judge(
         self,
         *,
         project: str,
         slug: str,
-        verdict: str,
+        verdict: ReviewVerdict,
         comments: str = "",
         commit: str | None = None,
         key: str | None = None,
-    ) -> Document:
+    ) -> VerdictView:
         """Accept a task's work, or send it back with comments. `commit` is what the reviewer looked at, else what was reported."""
         self._by.may("reviews.judge", project=project)
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
         accept = verdict == review.ACCEPT
         work = named_commit.judged_commit(context, project, slug, accept=accept, seen=commit)
-        told = with_lines(comments, partial(_line_of, context, project, slug)) if comments else ""
-        return context.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=told, work=work), key)
+        text = with_lines(comments, partial(_line_of, context, project, slug)) if comments else ""
+        return context.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=text, work=work), key)
 
 
 def _is_a_persons(request: Request, project: str) -> bool:

@@ -68,7 +68,7 @@ class Finding(Value):
     about: str
     ok: bool
     says: str
-    advice: str  # what to do; empty when it is ok
+    advice: str = ""  # what to do; empty when it is ok
 
 
 class OperationView(Value):

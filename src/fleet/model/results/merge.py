@@ -8,6 +8,7 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Time
+    from fleet.model.states import MergeState, PullRequestState, ReviewVerdict, TaskStatus
 
 
 class Merged(Value):
@@ -25,9 +26,7 @@ class Landing(Value):
     integration: str  # the branch that work is merged into
     commits: int  # how many the target does not have
     moved: bool
-    run: (
-        str | None
-    )  # the command that lands it, when the target was not touched because somebody has it in hand; the exit code is 14 then
+    run: str | None  # the command that lands it, when somebody has the target in hand; the exit code is 14 then
     why: str | None  # why it was not touched
     diverged: bool  # the target has commits of its own: to land is to merge
     titles: list[str]  # of these commits
@@ -37,16 +36,16 @@ class PullRequestView(Value):
     project: str
     task: str  # its slug
     address: str | None
-    state: str  # open, merged, closed or unknown
+    state: PullRequestState  # open, merged, closed or unknown
     changed: bool  # it was opened, or the task moved on
-    why: str | None  # why it is not known how far it is
+    why: str | None = None  # why its state is unknown
 
 
 class Waiting(Value):
     project: str
     slug: str
     title: str
-    status: str  # in_progress; blocked when an agent's review came to nothing
+    status: TaskStatus  # in_progress; blocked when an agent's review came to nothing
     assignee: str | None  # whose work it is
     fixes: int  # how often it was sent back
     reason: str | None
@@ -59,7 +58,7 @@ class Work(Value):
     slug: str
     title: str
     description: str
-    status: str
+    status: TaskStatus
     stage: str
     assignee: str | None
     log: list[LogEntry]
@@ -72,7 +71,7 @@ class Work(Value):
     stat: str  # which files, and how much
     diff: str  # against the integration branch
     since: WorkSince | None  # what is new since the last verdict, or since the report if the branch moved
-    verify: Tried | None  # with --verify
+    verify: Tried | None  # with --verify: whether it merges and passes
 
 
 class WorkSince(Value):
@@ -84,7 +83,7 @@ class WorkSince(Value):
 class Judgement(Value):
     at: Time
     actor: str
-    verdict: str  # accept, or send back
+    verdict: ReviewVerdict  # accept, or send back
     comments: str
     work: str | None  # the commit that it speaks of
 
@@ -98,7 +97,7 @@ class Tried(Value):
 class MergeView(Value):
     task: str  # its slug
     at: Time
-    state: str  # contained, missing, or acknowledged as gone
+    state: MergeState  # contained, missing, or acknowledged as gone
     by: str | None  # who acknowledged it
     project: str
     integration: str  # the branch
@@ -124,7 +123,7 @@ class MergesAcknowledged(Value):
 class VerdictView(Value):
     project: str
     task: str  # its slug
-    verdict: str
-    status: str  # in_progress, or blocked
+    verdict: ReviewVerdict  # accept, or send back
+    status: TaskStatus  # in_progress, or blocked
     stage: str  # finisher, or fix
     changed: bool

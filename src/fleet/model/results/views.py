@@ -9,6 +9,7 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Time
+    from fleet.model.states import ExecState, HoldKind, QuestionKind, TaskStatus
 
 
 class Overview(Value):
@@ -54,7 +55,7 @@ class Parked(Value):
     project: str
     slug: str
     title: str
-    status: str  # blocked, or open when it waits for a time
+    status: TaskStatus  # blocked, or open when it waits for a time
     stage: str  # fix and rebase are taken up by the coordinator
     reason: str | None
     not_before: Time | None  # until then
@@ -63,7 +64,7 @@ class Parked(Value):
 
 class HoldView(Value):
     engine: str
-    kind: str  # limit or login
+    kind: HoldKind  # limit or login
     reason: str
     since: Time
     until: Time | None  # null: until somebody mends it
@@ -115,7 +116,7 @@ class Asked(Value):
     dispatch: str
     project: str
     slug: str | None
-    kind: str  # permission or question
+    kind: QuestionKind  # permission or question
     text: str
     command: str | None
     asked_at: Time
@@ -126,11 +127,11 @@ class SettledView(Value):
     slug: str | None
     dispatch: str
     at: Time
-    exec_state: str
+    exec_state: ExecState
     reason: str | None
 
 
 class Spent(Value):
-    agents: int  # those that told what they spent
+    agents: int  # those whose engine reports what they cost
     tokens: int
-    dollars: int
+    dollars: float

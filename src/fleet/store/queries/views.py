@@ -149,9 +149,9 @@ class SettledDispatch(Row):
     def __init__(
         self,
         at: int,
-        project: str | None,
+        project: str,
         slug: str | None,
-        dispatch: str | None,
+        dispatch: str,
         what: str,
     ) -> None:
         self.at = at
@@ -303,7 +303,7 @@ class TaskOnHand(Row):
         slug: str,
         title: str,
         stage: str,
-        assignee: str | None,
+        assignee: str,
         started_at: int | None,
         changed_at: int,
         pull_request: str | None,

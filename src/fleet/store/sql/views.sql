@@ -60,6 +60,8 @@ WHERE merged_at >= :since AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR
 -- name: settled_since
 -- How dispatches ended since a time, oldest first.
 -- returns: SettledDispatch*
+-- column: project str
+-- column: dispatch str
 SELECT at, project, slug, dispatch, what FROM operations
 WHERE at >= :since AND why LIKE 'settle %' AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY seq;
 
@@ -99,6 +101,7 @@ WHERE status = 'failed' AND archived = 0 AND job IS NULL ORDER BY changed_at DES
 -- name: tasks_on_hand
 -- Tasks in progress, longest first, and whether an agent is at work on them.
 -- returns: TaskOnHand*
+-- column: assignee str
 SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request,
        EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
                AND d.exec_state IN ('pending', 'in_flight')) AS attempted

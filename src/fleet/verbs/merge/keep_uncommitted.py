@@ -1,13 +1,14 @@
-"""Keep: uncommitted work in a worktree that nobody needs any more. Never deleted; committed to a ref of its own if the person says so."""
+"""Keep: uncommitted work in a worktree that nobody needs any more. It is never deleted; a person may have it committed to a ref."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.families import Absent
 from fleet.errors.tools import GitRefused
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.worktree_verdict import Keep
+from fleet.model.results.value import Value
 from fleet.resources.worktree import half_removed
 from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import queries as q
@@ -22,40 +23,65 @@ if TYPE_CHECKING:
 _WAIT = 10.0
 
 
-def dirty(context: Context) -> list[dict[str, Any]]:
-    """Worktrees of archived tasks that are kept, each with the reason and whether what it has can be committed to a ref."""
+class KeptTree(Value):
+    """The worktree of an archived task that is kept, why, and whether what it has can be committed to a ref."""
+
+    project: str
+    task: str
+    path: str
+    why: str
+    committable: bool
+
+
+class KeptWork(Value):
+    """The ref that uncommitted work was committed to, what could not be released yet, and what went into the trash."""
+
+    project: str
+    task: str
+    ref: str
+    left: list[str]
+    aside: list[str]
+
+
+def dirty(context: Context) -> list[KeptTree]:
+    """Worktrees of archived tasks that are kept because of what is in them."""
     return [
-        {"project": claim.project, "task": claim.slug, "path": claim.name}
-        | {"why": found.reason, "committable": found.committable}
-        for claim, found in _kept_claims(context)
+        KeptTree(
+            project=claim.project or "",
+            task=claim.slug or "",
+            path=claim.name,
+            why=kept.reason,
+            committable=kept.committable,
+        )
+        for claim, kept in _kept_claims(context)
     ]
 
 
 def _kept_claims(context: Context) -> list[tuple[Claim, Keep]]:
-    claims = [Claim.of(row) for row in context.store.read(lambda rows: q.lone_claims(rows))]
-    judged = [(claim, verdict(context, claim)) for claim in claims if is_own(context, claim)]
-    return [(claim, found) for claim, found in judged if isinstance(found, Keep)]
+    claims = map(Claim.of, context.store.read(q.lone_claims))
+    judged = ((claim, verdict(context, claim)) for claim in claims if is_own(context, claim))
+    return [(claim, kept) for claim, kept in judged if isinstance(kept, Keep)]
 
 
-def _kept(context: Context, project: str, slug: str, repository: str) -> str:
+def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -> str:
     mine = [each for each in _kept_claims(context) if (each[0].project, each[0].slug) == (project, slug)]
     if not mine or not is_bundle_releasable(context, project, slug):
         raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
-    claim, found = mine[0]
-    if not found.committable:
-        raise GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=found.reason)
-    half_removed.restore(claim, context.world)  # what a removal has begun with is nobody's work
+    claim, kept = mine[0]
+    if not kept.committable:
+        raise GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=kept.reason)
+    half_removed.restore(claim, context.world)  # undo an interrupted removal: what it deleted is nobody's change
     return context.world.git.keep_dirty(repository, claim.name, slug)
 
 
-def keep(context: Context, project: str, slug: str) -> dict[str, Any]:
+def keep(context: Context, project: str, slug: str) -> KeptWork:
     """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle. No agent can be started in it meanwhile."""
     repository = context.project(project).path
     work, gate = gate_to_let_go(context, project, slug), context.world.git_gate(repository)
     work.take(wait=_WAIT)
     try:
         gate.take(wait=GATE_WAIT)
-        ref = _kept(context, project, slug, repository)
+        ref = _commit_to_ref(context, project, slug, repository)
     finally:
         gate.give()
         work.give()
@@ -63,4 +89,4 @@ def keep(context: Context, project: str, slug: str) -> dict[str, Any]:
     last = context.store.read(lambda rows: q.last_of_task(rows, project=project, slug=slug))
     if last is not None:
         reclaim(context, last.id)
-    return {"project": project, "task": slug, "ref": ref, "left": left, "aside": announced(context, project, slug)}
+    return KeptWork(project=project, task=slug, ref=ref, left=left, aside=announced(context, project, slug))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.families import Refused
 from fleet.model.branches import head_ref
+from fleet.model.results.merge import Landing
 from fleet.verbs.merge.branches import integration_branch, target_branch
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.world.git.branch_in_use import holders
@@ -17,10 +18,8 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.git.branch_in_use import Holder
 
-Document = dict[str, Any]
 
-
-def land(context: Context, project: str, *, dry: bool = False, here: str | None = None) -> Document:
+def land(context: Context, project: str, *, dry: bool = False, here: str | None = None) -> Landing:
     """Move the target to the integration branch, by fast-forward.
 
     A target that somebody has in hand is moved only in the checkout that the person who asks is in (here), and only when git
@@ -34,45 +33,53 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
     commits = git.commits(repository, old, tip) if old else None
     if old is None or commits is None:
         raise Refused(what=f"git does not say what {target} has; is there a branch {target} in {repository}?")
-    found: Document = {"project": project, "target": target, "integration": integration, "commits": len(commits)}
-    found |= {"titles": git.titles(repository, old, tip, merges=True) if commits else []}
-    apart = git.contains(repository, integration, old) is not True
-    found |= {"moved": False, "run": None, "why": None, "diverged": bool(commits) and apart}
+    landing = Landing(
+        project=project,
+        target=target,
+        integration=integration,
+        commits=len(commits),
+        moved=False,
+        run=None,
+        why=None,
+        diverged=bool(commits) and git.contains(repository, integration, old) is not True,
+        titles=git.titles(repository, old, tip, merges=True) if commits else [],
+    )
     if not commits or dry:
-        return found
+        return landing
     held = holders(git, repository, target)
     if held is None:
         what = f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
         raise Refused(what=what)
     if held:
-        return found | _land_in_hand(context, held, found, tip, here=here)
-    if apart:
+        return _land_in_hand(context, held, landing, tip, here=here)
+    if landing.diverged:
         what = f"{target} has commits of its own that {integration} does not have"
         raise Refused(what=f"{what}: check out {target} and run `git merge {integration}`")
     if not git.set_branch(repository, target, new=tip, old=old):
         raise Refused(what=f"{target} moved meanwhile; try again")
-    return found | {"moved": True}
+    return landing.replaced(moved=True)
 
 
-def _land_in_hand(context: Context, held: list[Holder], found: Document, tip: str, *, here: str | None) -> Document:
+def _land_in_hand(context: Context, held: list[Holder], landing: Landing, tip: str, *, here: str | None) -> Landing:
     """Fast-forward in the person's own checkout if that is allowed; else say why not, and what to run."""
     holder = held[0]
-    flag = "" if found["diverged"] else "--ff-only "
-    run = f"git -C {shlex.quote(holder.path)} merge {flag}{found['integration']}"
-    why = _why_not_moved(context, held, found, here=here)
+    why = _why_not_moved(context, held, landing, here=here)
     if not why:
         refused = context.world.git.fast_forward(holder.path, tip)
         why = f"git refused: {refused}" if refused else ""
-    return {"moved": False, "run": run, "why": why} if why else {"moved": True}
+    if not why:
+        return landing.replaced(moved=True)
+    flag = "" if landing.diverged else "--ff-only "
+    return landing.replaced(run=f"git -C {shlex.quote(holder.path)} merge {flag}{landing.integration}", why=why)
 
 
-def _why_not_moved(context: Context, held: list[Holder], found: Document, *, here: str | None) -> str:
+def _why_not_moved(context: Context, held: list[Holder], landing: Landing, *, here: str | None) -> str:
     """Why a target that somebody has in hand is not moved; empty when it may be moved in the one checkout that has it."""
-    target, busy = found["target"], next((each for each in held if each.operation or each.called_bare), None)
+    target, busy = landing.target, next((each for each in held if each.operation or each.called_bare), None)
     if busy is not None and busy.operation:
         return f"{target} is in use: {busy}; finish that first"
     if busy is not None:
         return f"{target} is {busy}; mend that first: `git -C {shlex.quote(busy.path)} config core.bare false`"
     if here is None or len(held) > 1 or top_of(context.world.programs, here) != os.path.realpath(held[0].path):
         return f"{target} is {held[0]}"
-    return f"{target} has commits of its own" if found["diverged"] else ""
+    return f"{target} has commits of its own" if landing.diverged else ""

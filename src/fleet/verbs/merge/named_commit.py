@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.families import BadInput
 from fleet.errors.refused import WorkMoved
 from fleet.model import names
 from fleet.model.branches import head_ref, task_branch, task_ref
+from fleet.model.results.merge import Work, WorkSince
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.verbs.merge.branches import integration_branch
 
 if TYPE_CHECKING:
+    from fleet.model.results.merge import Judgement, Tried
+    from fleet.model.results.tasks import TaskDetails
     from fleet.store.queries import TaskState
     from fleet.verbs.context import Context
 
 
 def refuse_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
     """Raise WorkMoved when a task's branch is not at the commit that was reported, or accepted since."""
-    if tip is None or state.work in {None, tip} or state.archived:
+    work = state.work
+    if tip is None or work is None or work == tip or state.archived:
         return
-    accepted = context.store.read(lambda rows: q.accepted_work(rows, project=project, slug=slug, work=state.work))
+    accepted = context.store.read(lambda rows: q.accepted_work(rows, project=project, slug=slug, work=work))
     named = "reported" if accepted is None else "reviewed"
-    raise WorkMoved(
-        project=project, slug=slug, branch=task_branch(slug), named=named, then=state.work[:12], now=tip[:12]
-    )
+    raise WorkMoved(project=project, slug=slug, branch=task_branch(slug), named=named, then=work[:12], now=tip[:12])
 
 
 def judged_commit(context: Context, project: str, slug: str, *, accept: bool, seen: str | None) -> str | None:
@@ -50,35 +52,48 @@ def judged_commit(context: Context, project: str, slug: str, *, accept: bool, se
     return tip
 
 
-def reviewed_work(context: Context, project: str, slug: str) -> dict[str, Any]:
-    """Return what a reviewer looks at: the commit, whether it moved since it was reported, its diff, and what is new since then.
+def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement], verify: Tried | None) -> Work:
+    """Return what a reviewer looks at: the task, its commit, whether that moved since it was reported, and its diff.
 
     `since` is the difference to the commit of the last verdict, or to the reported one when the branch moved.
     """
-    repository = context.project(project).path
-    integration, onto = integration_branch(context, project, repository)
-    tip = context.world.git.resolve(repository, task_ref(slug))
-    state, said = context.store.read(
-        lambda rows: (tasks.state(rows, project, slug), q.verdicts_of(rows, project=project, slug=slug))
-    )
+    repository = context.project(task.project).path
+    integration, onto = integration_branch(context, task.project, repository)
+    tip = context.world.git.resolve(repository, task_ref(task.slug))
+    state = context.store.read(lambda rows: tasks.state(rows, task.project, task.slug))
     moved = tip is not None and state.work not in {None, tip}
-    before = state.work if moved else next((row.work for row in reversed(said) if row.work), None)
+    before = state.work if moved else next((each.work for each in reversed(verdicts) if each.work), None)
     proofs, ref = context.world.proofs, head_ref(integration)
-    return {
-        "commit": tip,
-        "reported": state.work,
-        "moved": moved,
-        "commits": context.world.git.titles(repository, ref, tip) if tip else [],
-        "stat": proofs.work_diff(repository, ref, tip, stat=True) if tip else "",
-        "diff": proofs.work_diff(repository, ref, tip) if tip else "",
-        "since": _since(context, repository, (onto, before, tip)) if before and tip and before != tip else None,
-    }
+    return Work(
+        project=task.project,
+        slug=task.slug,
+        title=task.title,
+        description=task.description,
+        status=state.status,
+        stage=state.stage,
+        assignee=task.assignee,
+        log=task.log,
+        artifacts=task.artifacts,
+        verdicts=verdicts,
+        commit=tip,
+        reported=state.work,
+        moved=moved,
+        commits=context.world.git.titles(repository, ref, tip) if tip else [],
+        stat=proofs.work_diff(repository, ref, tip, stat=True) if tip else "",
+        diff=proofs.work_diff(repository, ref, tip) if tip else "",
+        since=_since(context, repository, (onto, before, tip)) if before and tip and before != tip else None,
+        verify=verify,
+    )
 
 
-def _since(context: Context, repository: str, commits: tuple[str, str, str]) -> dict[str, str] | None:
+def _since(context: Context, repository: str, commits: tuple[str, str, str]) -> WorkSince | None:
+    """The difference between two commits of the work; None when the old one is gone from the repository."""
     onto, old, new = commits
     if context.world.git.resolve(repository, old) is None:
-        return None  # it is gone from the repository
+        return None
     proofs = context.world.proofs
-    told = {"stat": proofs.difference(repository, onto, old, new, stat=True)}
-    return {"commit": old, **told, "diff": proofs.difference(repository, onto, old, new)}
+    return WorkSince(
+        commit=old,
+        stat=proofs.difference(repository, onto, old, new, stat=True),
+        diff=proofs.difference(repository, onto, old, new),
+    )

@@ -1,4 +1,4 @@
-"""Pull: work that is merged by pull request. The branch is pushed, the request opened, and the task done when it is merged there.
+"""Pull requests: push a task's branch, open its request, and end the task when that is merged.
 
 Every step can be taken again: a branch that is there already is not pushed, a request that is open is not opened. The user's
 branches are not touched; what is fetched goes into refs/fleet/remote/.
@@ -7,11 +7,12 @@ branches are not touched; what is fetched goes into refs/fleet/remote/.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.families import Contested, FleetError
 from fleet.errors.refused import IllegalStep, NotPulled, WorkMoved
 from fleet.model.branches import head_ref, remote_ref, task_branch, task_ref
+from fleet.model.results.merge import PullRequestView
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store import tasks
@@ -23,37 +24,37 @@ from fleet.world.git.branch_in_use import branch_in_hand
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Tx
+    from fleet.model.states import PullRequestState
+    from fleet.store.queries import PullRequest, TaskToPull
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.world.forge import GitHub, GitLab, Own
 
 AGAIN = 60 * SECOND
 
 
-def pull(context: Context, project: str, slug: str) -> dict[str, Any]:
-    """Push a task's branch and open its pull request. Both are there already: nothing is changed."""
+def pull(context: Context, project: str, slug: str) -> PullRequestView:
+    """Push a task's branch and open its pull request. What is there already is not changed."""
     with context.world.project_gate(project, "pull"):
         task = _ready(context, project, slug)
         repository, remote, there = _ways(context, project, slug)
         _push(context, project, slug, repository, remote)
-        if task["pull_request"]:
-            return _told(project, slug, task["pull_request"], "open", changed=False)
+        if task.pull_request:
+            return _view(project, slug, task.pull_request, "open", changed=False)
         target = target_branch(context, project, repository)
-        body = task["description"] or task["title"]
-        address = there.opened(branch=task_branch(slug), target=target, title=task["title"], body=body)
+        body = task.description or task.title
+        address = there.opened(branch=task_branch(slug), target=target, title=task.title, body=body)
         if address is None:
             raise _refused(project, slug, f"{there.name} did not open it: {there.said}", "mend that, then say it again")
-        context.commit(_note(project, slug, address, was=None))
-        return _told(project, slug, address, "open", changed=True)
+        context.commit(_note_opened(project, slug, address))
+        return _view(project, slug, address, "open", changed=True)
 
 
-def check(context: Context, project: str, slug: str) -> dict[str, Any]:
+def check(context: Context, project: str, slug: str) -> PullRequestView:
     """How far a task's pull request is. Merged, the task is done; closed, it waits for somebody to mend it."""
-    task = context.store.read(lambda rows: q.pull_request_of(rows, project=project, slug=slug))
-    if task is None:
-        raise context.store.read(lambda rows: tasks.missing(rows, project, slug))
+    task = _pull_request(context, project, slug)
     if task.merged:
-        return _told(project, slug, task.pull_request, "merged", changed=False)
+        return _view(project, slug, task.pull_request, "merged", changed=False)
     if not task.pull_request:
         raise _refused(project, slug, "it was not opened yet", f"`fleet pr {slug} -p {project}` opens it")
     before = context.store.read(lambda rows: tasks.state(rows, project, slug))
@@ -61,12 +62,12 @@ def check(context: Context, project: str, slug: str) -> dict[str, Any]:
     state = there.state(task.pull_request)
     now = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if now.attempted or not is_as(now, before):  # somebody works on it, or has decided about it meanwhile
-        return _told(project, slug, task.pull_request, state, changed=False)
+        return _view(project, slug, task.pull_request, state, changed=False)
     if state != "closed" and _follow(context, project, slug, repository, remote, merged=state == "merged"):
-        return _told(project, slug, task.pull_request, "merged", changed=True)
+        return _view(project, slug, task.pull_request, "merged", changed=True)
     if state == "closed":
-        context.commit(_closed(project, slug, task.pull_request))
-    return _told(project, slug, task.pull_request, state, changed=state == "closed")
+        context.commit(_note_closed(project, slug, task.pull_request))
+    return _view(project, slug, task.pull_request, state, changed=state == "closed")
 
 
 def nudge(context: Context, project: str) -> list[str]:
@@ -75,36 +76,36 @@ def nudge(context: Context, project: str) -> list[str]:
     if not due:
         return []
     context.world.start_fleet("pr", "--check", "-p", project)
-    return [f"looking at the pull requests of {', '.join(row['slug'] for row in due)}"]
+    return [f"looking at the pull requests of {', '.join(row.slug for row in due)}"]
 
 
-def tend(context: Context, project: str) -> list[dict[str, Any]]:
+def tend(context: Context, project: str) -> list[PullRequestView]:
     """Open what is to be opened and look at what is open, each at most once a minute. How far each is, or why it is not."""
-    told = []
+    views = []
     with context.world.project_gate(project, "pulls"):
         seen = _seen(context, project)
         for row in _due(context, project, seen):
-            _record_check_time(context, project, seen, row["slug"])
+            _record_check_time(context, project, seen, row.slug)
             try:
-                told.append(_tended(context, project, row["slug"], opened=bool(row["pull_request"])))
+                views.append(_tended(context, project, row.slug, opened=bool(row.pull_request)))
             except (Contested, NotPulled, WorkMoved) as error:
-                why = str(error)
-                told.append(_told(project, row["slug"], row["pull_request"], "unknown", changed=False, why=why))
-    return told
+                view = _view(project, row.slug, row.pull_request, "unknown", changed=False)
+                views.append(view.replaced(why=str(error)))
+    return views
 
 
-def _due(context: Context, project: str, seen: dict[str, int]) -> list[Row]:
+def _due(context: Context, project: str, seen: dict[str, int]) -> list[TaskToPull]:
     """What has a pull request, or is to get one, and was not looked at just now."""
     wanted, now = context.setting("merge", project) == "pr", context.world.clock.now()
     rows = context.store.read(lambda snapshot: q.tasks_to_pull(snapshot, project=project))
     return [row for row in rows if (wanted or row.pull_request) and now - seen.get(row.slug, 0) >= AGAIN]
 
 
-def _tended(context: Context, project: str, slug: str, *, opened: bool) -> dict[str, Any]:
+def _tended(context: Context, project: str, slug: str, *, opened: bool) -> PullRequestView:
     if opened:
-        done = check(context, project, slug)
-        if done["state"] != "open":
-            return done
+        checked = check(context, project, slug)
+        if checked.state != "open":
+            return checked
     return pull(context, project, slug)
 
 
@@ -124,8 +125,8 @@ def _record_check_time(context: Context, project: str, seen: dict[str, int], slu
     context.world.files.publish(paths.pulls(project), json.dumps(recent).encode())
 
 
-def _ready(context: Context, project: str, slug: str) -> Row:
-    """Only work at its last stage, or what a person called done, with nobody at it."""
+def _ready(context: Context, project: str, slug: str) -> PullRequest:
+    """Refuse work that is not at its last stage or called done by a person, and work that an agent is at."""
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     last = state.status == "done" or (state.status in {"in_progress", "open"} and state.stage == "finisher")
     if not last or state.archived:
@@ -138,8 +139,14 @@ def _ready(context: Context, project: str, slug: str) -> Row:
         )
     if state.attempted:
         raise Contested(what=f"{project}/{slug} has an agent at work; wait for it to end")
-    found = context.store.read(lambda rows: q.pull_request_of(rows, project=project, slug=slug))
-    return found or {}
+    return _pull_request(context, project, slug)
+
+
+def _pull_request(context: Context, project: str, slug: str) -> PullRequest:
+    row = context.store.read(lambda rows: q.pull_request_of(rows, project=project, slug=slug))
+    if row is None:
+        raise context.store.read(lambda rows: tasks.missing(rows, project, slug))
+    return row
 
 
 def _ways(context: Context, project: str, slug: str) -> tuple[str, str, Own | GitHub | GitLab]:
@@ -209,28 +216,25 @@ def _move_integration(context: Context, project: str, repository: str, there: st
         git.set_branch(repository, integration, new=there, old=old)
 
 
-def _note(project: str, slug: str, address: str, *, was: str | None) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _note_opened(project: str, slug: str, address: str) -> Change[None]:
+    def work(tx: Tx) -> None:
         tx.about(project, slug)
-        noted = q.set_pull_request(tx, project=project, slug=slug, pull_request=address, was=was, at=tx.at)
+        q.set_pull_request(tx, project=project, slug=slug, pull_request=address, was=None, at=tx.at)
         tx.note(pull_request=address)
-        return {"noted": noted == 1}
 
     return Change(f"open {address} for {project}/{slug}", work)
 
 
-def _closed(project: str, slug: str, address: str) -> Change[Row]:
+def _note_closed(project: str, slug: str, address: str) -> Change[None]:
     """Somebody did not want it as it is: it waits to be mended, and may get another request then."""
     reason = f"its pull request {address} was closed without being merged"
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         tx.about(project, slug)
-        place = {"project": project, "slug": slug, "at": tx.at}
         was = tasks.state(tx, project, slug).status
-        if q.set_pull_request(tx, **place, pull_request=None, was=address):
+        if q.set_pull_request(tx, project=project, slug=slug, pull_request=None, was=address, at=tx.at):
             tasks.park(tx, project, slug, was, stage="fix", reason=reason, message=reason)
         tx.note(pull_request=None, reason=reason)
-        return {"status": "blocked"}
 
     return Change(f"{address} of {project}/{slug} was closed", work)
 
@@ -239,7 +243,5 @@ def _refused(project: str, slug: str, why: str, advice: str) -> NotPulled:
     return NotPulled(project=project, slug=slug, why=why, advice=advice)
 
 
-def _told(
-    project: str, slug: str, address: str | None, state: str, *, changed: bool, why: str | None = None
-) -> dict[str, Any]:
-    return {"project": project, "task": slug, "address": address, "state": state, "changed": changed, "why": why}
+def _view(project: str, slug: str, address: str | None, state: PullRequestState, *, changed: bool) -> PullRequestView:
+    return PullRequestView(project=project, task=slug, address=address, state=state, changed=changed)

@@ -6,10 +6,10 @@ until a person has put the merges back, or has said that they are meant to be go
 
 from __future__ import annotations
 
-from fleet.errors.families import FleetError
 from fleet.errors.refused import MergesMissing
 from fleet.errors.tools import GitRefused
 from fleet.model.branches import head_ref
+from fleet.model.results.merge import MergesAcknowledged, MergeView
 from fleet.model.text import texts
 from fleet.model.text.times import iso
 from fleet.store import queries as q
@@ -17,16 +17,12 @@ from fleet.store.transaction import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from fleet.store.queries import Merge
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
-    from fleet.verbs.views.doctor import Finding
 
 
-def missing_merges(context: Context, project: str) -> list[Row]:
+def missing_merges(context: Context, project: str) -> list[Merge]:
     """Return the recorded merges that neither the integration nor the target branch contains, newest first."""
     repository = context.project(project).path
     integration = str(context.setting("integration", project))
@@ -55,63 +51,63 @@ def refuse_missing(context: Context, project: str) -> None:
     """Raise MergesMissing when a recorded merge is missing."""
     gone = missing_merges(context, project)
     if gone:
-        raise MergesMissing(**facts_of(project, gone))
-
-
-def facts_of(project: str, gone: list[Row]) -> dict[str, object]:
-    """Return what MergesMissing says of them."""
-    slugs = ", ".join(dict.fromkeys(row["slug"] for row in reversed(gone)))
-    return {"project": project, "integration": gone[0]["integration"], "count": len(gone), "slugs": slugs}
+        raise _missing_error(gone)
 
 
 def describe_missing(context: Context, project: str) -> str | None:
-    """Return the sentence that status, doctor and the tick say of missing merges; None when none is missing."""
+    """Return the sentence that status and the tick say of missing merges; None when none is missing."""
     try:
         gone = missing_merges(context, project)
     except GitRefused as error:
         return f"its recorded merges cannot be looked for: {error}"
-    return MergesMissing(**facts_of(project, gone)).spoken if gone else None
+    return _missing_error(gone).spoken if gone else None
 
 
-def examine(context: Context) -> Iterator[Finding]:
-    """Yield what `fleet doctor` finds: one finding for each project that has lost merged work."""
-    from fleet.verbs.views.doctor import Finding
-
-    for row in context.store.read(lambda rows: q.all_projects(rows)):
-        try:
-            refuse_missing(context, row.name)
-        except MergesMissing as error:
-            yield Finding(about=f"project {row.name}", ok=False, says=str(error), advice=error.next_step)
-        except FleetError as error:
-            advice = "see that the repository is there and git can read it"
-            yield Finding(about=f"project {row.name}", ok=False, says=str(error), advice=error.next_step or advice)
+def _missing_error(gone: list[Merge]) -> MergesMissing:
+    newest = gone[0]
+    slugs = ", ".join(slugs_of(gone))
+    return MergesMissing(project=newest.project, integration=newest.integration, count=len(gone), slugs=slugs)
 
 
-def list_merges(context: Context, project: str) -> list[dict[str, Any]]:
+def slugs_of(merges: list[Merge]) -> list[str]:
+    """The tasks of these merges, each once, oldest first."""
+    return list(dict.fromkeys(row.slug for row in reversed(merges)))
+
+
+def list_merges(context: Context, project: str) -> list[MergeView]:
     """Return every recorded merge, newest first, and whether it is missing."""
     integration = str(context.setting("integration", project))
-    gone = {row["seq"] for row in missing_merges(context, project)}
+    gone = {row.seq for row in missing_merges(context, project)}
     rows = context.store.read(lambda snapshot: q.all_merges(snapshot, project=project, integration=integration))
-    return [_document(row, missing=row.seq in gone) for row in rows]
+    return [_view(row, missing=row.seq in gone) for row in rows]
 
 
-def _document(row: Merge, *, missing: bool) -> dict[str, Any]:
-    state = "missing" if missing else "contained" if row.acknowledged_at is None else "acknowledged"
-    keep = {name: row[name] for name in ("project", "integration", "made", "work", "base", "reason")}
-    return {"task": row.slug, "at": iso(row.at), "state": state, "by": row.acknowledged_by, **keep}
+def _view(row: Merge, *, missing: bool) -> MergeView:
+    return MergeView(
+        task=row.slug,
+        at=iso(row.at),
+        state="missing" if missing else "contained" if row.acknowledged_at is None else "acknowledged",
+        by=row.acknowledged_by,
+        project=row.project,
+        integration=row.integration,
+        made=row.made,
+        work=row.work,
+        base=row.base,
+        reason=row.reason,
+    )
 
 
-def acknowledge_merges(context: Context, project: str, reason: str) -> dict[str, Any]:
+def acknowledge_merges(context: Context, project: str, reason: str) -> MergesAcknowledged:
     """Record that a person wants the missing merges to be gone."""
     why = texts.text("reason", reason)
     gone = missing_merges(context, project)
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> MergesAcknowledged:
         tx.about(project)
-        by = tx.caller.actor
-        count = sum(q.acknowledge_merge(tx, seq=row["seq"], by=by, reason=why, at=tx.at) for row in gone)
-        slugs = list(dict.fromkeys(row["slug"] for row in reversed(gone)))
+        by, slugs = tx.caller.actor, slugs_of(gone)
+        count = sum(q.acknowledge_merge(tx, seq=row.seq, by=by, reason=why, at=tx.at) for row in gone)
         tx.note(acknowledged=slugs, reason=why)
-        return {"project": project, "acknowledged": slugs, "changed": count > 0}
+        return MergesAcknowledged(project=project, acknowledged=slugs, changed=count > 0)
 
-    return context.commit(Change(f"acknowledge that {len(gone)} merges of {project} are gone", work, why))
+    title = f"acknowledge that {len(gone)} merges of {project} are gone"
+    return context.commit(Change(title, work, why, returns=MergesAcknowledged))

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.families import Refused
+from fleet.model.results.merge import MergesRestored
 from fleet.store.transaction import Change
 from fleet.verbs.merge.branches import refuse_checked_out
-from fleet.verbs.merge.recorded import missing_merges
+from fleet.verbs.merge.recorded import missing_merges, slugs_of
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
 
-def restore_merges(context: Context, project: str) -> dict[str, Any]:
+def restore_merges(context: Context, project: str) -> MergesRestored:
     """Put every missing merge back onto the integration branch, from the recorded commits. Nothing on the branch is lost."""
     with context.world.project_gate(project, "merge"):
         gone = missing_merges(context, project)
         if not gone:
-            return {"project": project, "restored": [], "commit": None, "changed": False}
-        repository, integration = context.project(project).path, gone[0]["integration"]
+            return MergesRestored(project=project, restored=[], commit=None, changed=False)
+        repository, integration = context.project(project).path, gone[0].integration
         refuse_checked_out(context, repository, integration)
-        tip = _restore_branch(context, repository, integration, [row["made"] for row in gone])
-        slugs = list(dict.fromkeys(row["slug"] for row in reversed(gone)))
-        context.commit(_note_restored(project, integration, tip, slugs))
-        return {"project": project, "restored": slugs, "commit": tip, "changed": True}
+        tip = _restore_branch(context, repository, integration, [row.made for row in gone])
+        restored = MergesRestored(project=project, restored=slugs_of(gone), commit=tip, changed=True)
+        return context.commit(_note_restored(restored, integration))
 
 
 def _restore_branch(context: Context, repository: str, integration: str, commits: list[str]) -> str:
@@ -59,10 +59,11 @@ def _joined(context: Context, repository: str, integration: str, tip: str, commi
     return made.commit
 
 
-def _note_restored(project: str, integration: str, tip: str, slugs: list[str]) -> Change[Row]:
-    def work(tx: Tx) -> Row:
-        tx.about(project)
-        tx.note(integration=integration, commit=tip, restored=slugs)
-        return {"restored": slugs}
+def _note_restored(restored: MergesRestored, integration: str) -> Change[MergesRestored]:
+    def work(tx: Tx) -> MergesRestored:
+        tx.about(restored.project)
+        tx.note(integration=integration, commit=restored.commit, restored=restored.restored)
+        return restored
 
-    return Change(f"restore {len(slugs)} merged tasks on {integration} of {project}", work)
+    why = f"restore {len(restored.restored)} merged tasks on {integration} of {restored.project}"
+    return Change(why, work, returns=MergesRestored)

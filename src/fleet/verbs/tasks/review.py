@@ -1,4 +1,4 @@
-"""Review: what waits for a verdict, and the verdict. Accepted, the work goes on to be merged; sent back, it waits to be mended."""
+"""Review: what waits for a verdict, and the verdict. Accepted work goes on to be merged; work that is sent back waits to be mended."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from fleet.errors.families import BadInput, Contested, Superseded
 from fleet.errors.refused import IllegalStep
 from fleet.model import names
 from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.results.merge import Judgement, VerdictView, Waiting
 from fleet.model.tasks import fence
 from fleet.model.text import texts
 from fleet.model.text.times import iso
@@ -15,53 +16,77 @@ from fleet.store.transaction import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from fleet.model.states import ReviewVerdict, TaskStatus
     from fleet.store.queries import Dispatch, TaskState
-    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.store.transaction import Rows, Tx
 
-ACCEPT, SEND_BACK = "accept", "send back"
-_AFTER = {ACCEPT: ("in_progress", "finisher"), SEND_BACK: ("blocked", "fix")}
-
-
-def waiting(rows: Rows) -> list[dict[str, Any]]:
-    """What waits for a verdict, in all projects, most urgent first."""
-    return [{**row, "changed_at": iso(row.changed_at)} for row in q.review_queue(rows)]
-
-
-def verdicts(rows: Rows, project: str, slug: str) -> list[dict[str, Any]]:
-    """What was said of a task's work before."""
-    return [{**row, "at": iso(row.at)} for row in q.verdicts_of(rows, project=project, slug=slug)]
+ACCEPT: ReviewVerdict = "accept"
+SEND_BACK: ReviewVerdict = "send back"
+_AFTER: dict[ReviewVerdict, tuple[TaskStatus, str]] = {
+    "accept": ("in_progress", "finisher"),
+    "send back": ("blocked", "fix"),
+}
+_LOGGED: dict[ReviewVerdict, str] = {"accept": "accepted", "send back": "sent back"}
 
 
-def judge(*, project: str, slug: str, verdict: str, comments: str = "", work: str | None = None) -> Change[Row]:
+def waiting(rows: Rows, project: str | None = None) -> list[Waiting]:
+    """What waits for a verdict, most urgent first, in all projects or in one."""
+    return [
+        Waiting(
+            project=row.project,
+            slug=row.slug,
+            title=row.title,
+            status=row.status,
+            assignee=row.assignee,
+            fixes=row.fixes,
+            reason=row.reason,
+            priority=row.priority,
+            changed_at=iso(row.changed_at),
+        )
+        for row in q.review_queue(rows)
+        if project in {None, row.project}
+    ]
+
+
+def verdicts(rows: Rows, project: str, slug: str) -> list[Judgement]:
+    """The verdicts on a task's work so far, oldest first."""
+    return [
+        Judgement(at=iso(row.at), actor=row.actor, verdict=row.verdict, comments=row.comments, work=row.work)
+        for row in q.verdicts_of(rows, project=project, slug=slug)
+    ]
+
+
+def judge(
+    *, project: str, slug: str, verdict: ReviewVerdict, comments: str = "", work: str | None = None
+) -> Change[VerdictView]:
     """Give a verdict on a commit (`work`), as a person or as the task's reviewer. The first counts; the same again is fine."""
     names.project(project)
     names.slug(slug)
-    said = texts.maybe("comments", comments.strip(), most=texts.MESSAGE)
-    if verdict == SEND_BACK and not said:
+    text = texts.maybe("comments", comments.strip(), most=texts.MESSAGE)
+    if verdict == SEND_BACK and not text:
         raise BadInput(what="to send work back, say what is to be done: --comments TEXT")
+    status, stage = _AFTER[verdict]
+    judged = VerdictView(project=project, task=slug, verdict=verdict, status=status, stage=stage, changed=True)
 
-    def write(tx: Tx) -> Row:
+    def write(tx: Tx) -> VerdictView:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         reviewer = _reviewer(tx, project, slug, was)
-        status, stage = _AFTER[verdict]
-        if _is_repeated(tx, project, slug, verdict, said, stage=was.stage):
+        if was.stage == stage and _is_repeated(tx, judged, text):
             tx.note(repeated=True)
-            return _result(project, slug, verdict, status, stage, changed=False)
+            return judged.replaced(changed=False)
         _refuse_elsewhere(project, slug, was, tx)
-        _write(tx, (project, slug), was, (verdict, said, status, stage), work)
+        _write(tx, judged, text, was, work)
         if reviewer is not None:
             q.report_dispatch(tx, id=reviewer.id, report="done", reason=None, work=work, at=tx.at)
-        tx.note(verdict=verdict, comments=said, status=status, stage=stage, commit=work)
-        return _result(project, slug, verdict, status, stage, changed=True)
+        tx.note(verdict=verdict, comments=text, status=status, stage=stage, commit=work)
+        return judged
 
-    return Change(f"{verdict} {project}/{slug}", write, said)
+    return Change(f"{verdict} {project}/{slug}", write, text, returns=VerdictView)
 
 
 def _reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | None:
-    """The agent that is speaking; it has to be the task's reviewer. None for a person."""
+    """Return the agent that speaks, and refuse any but the task's reviewer. None for a person."""
     if tx.caller.dispatch is None:
         return None
     fence.check_agent(project, slug, was, tx.caller)
@@ -72,13 +97,13 @@ def _reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | Non
     return row
 
 
-def _is_repeated(tx: Tx, project: str, slug: str, verdict: str, said: str, *, stage: str) -> bool:
-    """Whether the last word on it was this one, by the same, and nothing has happened since."""
-    before = q.verdicts_of(tx, project=project, slug=slug)
-    if not before or stage != _AFTER[verdict][1]:
+def _is_repeated(tx: Tx, judged: VerdictView, text: str) -> bool:
+    """Whether the last verdict was this one, by the same actor."""
+    before = q.verdicts_of(tx, project=judged.project, slug=judged.task)
+    if not before:
         return False
     last = before[-1]
-    return (last.actor, last.verdict, last.comments) == (tx.caller.actor, verdict, said)
+    return (last.actor, last.verdict, last.comments) == (tx.caller.actor, judged.verdict, text)
 
 
 def _refuse_elsewhere(project: str, slug: str, was: TaskState, tx: Tx) -> None:
@@ -92,30 +117,30 @@ def _refuse_elsewhere(project: str, slug: str, was: TaskState, tx: Tx) -> None:
         raise Contested(what=f"{project}/{slug} is with agent {who}; wait for it, or end it with `fleet stop {who}`")
 
 
-def _write(tx: Tx, task: tuple[str, str], was: TaskState, judged: tuple[str, str, str, str], work: str | None) -> None:
-    project, slug = task
-    verdict, said, status, stage = judged
-    place = {"project": project, "slug": slug}
+def _write(tx: Tx, judged: VerdictView, text: str, was: TaskState, work: str | None) -> None:
+    project, slug, actor = judged.project, judged.task, tx.caller.actor
     q.judge_task(
         tx,
-        **place,
-        status=status,
-        stage=stage,
-        reason=said if verdict == SEND_BACK else None,
+        project=project,
+        slug=slug,
+        status=judged.status,
+        stage=judged.stage,
+        reason=text if judged.verdict == SEND_BACK else None,
         was=was.status,
         assignee=was.assignee,
-        actor=tx.caller.actor,
+        actor=actor,
         work=work,
         at=tx.at,
     )
-    said_of = {"actor": tx.caller.actor, "verdict": verdict, "comments": said, "work": work}
-    q.add_verdict(tx, **place, seq=tx.seq, at=tx.at, **said_of)
-    tasks.say(tx, project, slug, f"{_TOLD[verdict]}{f': {said}' if said else ''}")
-
-
-_TOLD = {ACCEPT: "accepted", SEND_BACK: "sent back"}
-
-
-def _result(project: str, slug: str, verdict: str, status: str, stage: str, *, changed: bool) -> Row:
-    head = {"project": project, "task": slug, "verdict": verdict, "status": status, "stage": stage}
-    return head | {"changed": changed}
+    q.add_verdict(
+        tx,
+        project=project,
+        slug=slug,
+        seq=tx.seq,
+        at=tx.at,
+        actor=actor,
+        verdict=judged.verdict,
+        comments=text,
+        work=work,
+    )
+    tasks.say(tx, project, slug, f"{_LOGGED[judged.verdict]}{f': {text}' if text else ''}")

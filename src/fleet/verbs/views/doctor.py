@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.errors.families import FleetError
 from fleet.errors.given import BadSetting
 from fleet.errors.refused import NotTrusted
+from fleet.model.results.home import Finding
 from fleet.store import queries as q
+from fleet.verbs.merge.recorded import refuse_missing
 from fleet.world.home import paths
 from fleet.world.home.settings import trusted_settings
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from fleet.store.queries import Project
     from fleet.store.transaction import Store
+    from fleet.verbs.context import Context
     from fleet.world.machine import Machine
 
 _PYTHON = (3, 11)
@@ -25,18 +28,9 @@ _GIT = (2, 31)
 _LITTLE_SPACE = 500_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at."""
-
-    about: str
-    ok: bool
-    says: str
-    advice: str = ""
-
-
-def examine(store: Store, machine: Machine, home: str) -> Iterator[Finding]:
+def examine(context: Context) -> Iterator[Finding]:
     """Look at tools, permissions, disk, store and projects."""
+    store, machine, home = context.store, context.world.machine, context.home
     yield _version("python", machine.python(), _PYTHON, "install a newer Python")
     yield _version("git", machine.version("git", "--version"), _GIT, "install git with your package manager")
     yield _version("tmux", machine.version("tmux", "-V"), _TMUX, "install tmux with your package manager")
@@ -44,7 +38,10 @@ def examine(store: Store, machine: Machine, home: str) -> Iterator[Finding]:
     yield _space(machine, home)
     yield _counts(store)
     yield _hooks(store, home)
-    yield from _projects(store, home)
+    projects = store.read(q.all_projects)
+    yield from (_project(home, project) for project in projects)
+    for project in projects:
+        yield from _missing_merges(context, project)
 
 
 def _version(name: str, found: tuple[int, int] | None, least: tuple[int, int], advice: str) -> Finding:
@@ -72,7 +69,7 @@ def _space(machine: Machine, home: str) -> Finding:
 
 
 def _counts(store: Store) -> Finding:
-    wrong = store.read(lambda rows: q.miscounted(rows))
+    wrong = store.read(q.miscounted)
     if not wrong:
         return Finding(about="store", ok=True, says="readable, and every count of open blockers is right")
     first = f"{wrong[0].project}/{wrong[0].slug}"
@@ -83,7 +80,7 @@ def _counts(store: Store) -> Finding:
 
 
 def _hooks(store: Store, home: str) -> Finding:
-    """Whether hooks could tell what they had to, and whether the agents that have some are heard of."""
+    """Whether a hook failed, and how many agents at work were heard of through their hooks."""
     try:
         with open(f"{home}/{paths.LAST_HOOK_ERROR}", encoding="utf-8", errors="replace") as file:
             advice = f"mend what it names, then remove {paths.LAST_HOOK_ERROR} in the fleet home"
@@ -95,24 +92,27 @@ def _hooks(store: Store, home: str) -> Finding:
     return Finding(about="hooks", ok=True, says=f"{heard} of {len(agents)} agents at work were heard of")
 
 
-def _projects(store: Store, home: str) -> Iterator[Finding]:
-    for row in store.read(lambda rows: q.all_projects(rows)):
-        about, path = f"project {row.name}", row.path
-        if os.path.isdir(path):
-            yield _trusted(home, row) or Finding(about=about, ok=True, says=path)
-        else:
-            advice = f"put it back, or `fleet project remove {row.name}`"
-            yield Finding(about=about, ok=False, says=f"{path} is gone", advice=advice)
-
-
-def _trusted(home: str, row: Project) -> Finding | None:
-    """What waits for a person's trust in a project's settings."""
+def _project(home: str, project: Project) -> Finding:
+    """Whether a project's repository is there, and whether its settings can be read and are trusted."""
+    about = f"project {project.name}"
+    if not os.path.isdir(project.path):
+        advice = f"put it back, or `fleet project remove {project.name}`"
+        return Finding(about=about, ok=False, says=f"{project.path} is gone", advice=advice)
     try:
-        found = trusted_settings(home, row.name, row.path)
+        settings = trusted_settings(home, project.name, project.path)
     except BadSetting as error:
-        return Finding(about=f"project {row.name}", ok=False, says=str(error), advice=error.next_step)
-    waiting = [each.name for each in found.values() if each.untrusted]
+        return Finding(about=about, ok=False, says=str(error), advice=error.next_step)
+    waiting = [each.name for each in settings.values() if each.untrusted]
     if not waiting:
-        return None
-    why = NotTrusted(project=row.name, settings=", ".join(waiting))
-    return Finding(about=f"project {row.name}", ok=False, says=str(why), advice=why.next_step)
+        return Finding(about=about, ok=True, says=project.path)
+    why = NotTrusted(project=project.name, settings=", ".join(waiting))
+    return Finding(about=about, ok=False, says=str(why), advice=why.next_step)
+
+
+def _missing_merges(context: Context, project: Project) -> Iterator[Finding]:
+    """Yield a finding when merged work of a project is missing, or when git cannot tell."""
+    try:
+        refuse_missing(context, project.name)
+    except FleetError as error:
+        advice = error.next_step or "see that the repository is there and git can read it"
+        yield Finding(about=f"project {project.name}", ok=False, says=str(error), advice=advice)

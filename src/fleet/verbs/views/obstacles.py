@@ -1,16 +1,17 @@
-"""What hinders a project: why what is ready is not begun, though nobody says so. Only a person can mend it."""
+"""What hinders a project: why ready work is not begun although nobody reports a failure. Only a person can mend it."""
 
 from __future__ import annotations
 
 from fleet.errors.families import FleetError
 from fleet.errors.given import BadSetting
+from fleet.model.results.coord import SeatView
+from fleet.model.results.views import Hindrance
 from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.merge.recorded import describe_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from fleet.model.results.projects import ProjectView
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
 
@@ -18,17 +19,17 @@ _DEAD = frozenset({"dead", "ended"})
 
 
 def hindrance(context: Context, project: str, *, ready: bool) -> str | None:
-    """Return what keeps a project from going on: merged work that is missing, a dead coordinator, an agent that could not start.
+    """Return what stops a project: missing merges, a dead coordinator, or an agent that could not start; None when nothing does.
 
-    A project that never had a coordinator is a person's own.
+    In a project that never had a coordinator a person starts the agents: there only missing merges are reported.
     """
     missing = describe_missing(context, project)
     if missing:
         return missing
-    found = seat_status(context, project)
-    if found["state"] in _DEAD:
-        return f"its coordinator {found['holder']} is dead: `fleet up` in the repository starts another"
-    if found["holder"] is None or not ready:
+    seat = SeatView.from_json(seat_status(context, project))
+    if seat.state in _DEAD:
+        return f"its coordinator {seat.holder} is dead: `fleet up` in the repository starts another"
+    if seat.holder is None or not ready:
         return None
     from fleet.verbs.dispatch.plan import Wanted
 
@@ -36,7 +37,7 @@ def hindrance(context: Context, project: str, *, ready: bool) -> str | None:
 
 
 def unstartable(context: Context, wanted: Wanted) -> str | None:
-    """Why such an agent could not be started now."""
+    """Return why such an agent could not be started now; None when it could."""
     from fleet.verbs.dispatch.plan import check_start
 
     try:
@@ -46,14 +47,14 @@ def unstartable(context: Context, wanted: Wanted) -> str | None:
     return None
 
 
-def hindrances(context: Context, projects: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Those of all projects. Settings that cannot be read are their own project's hindrance, not everybody's."""
-    found = ((each["name"], _said(context, each)) for each in projects)
-    return [{"project": name, "text": text} for name, text in found if text]
+def hindrances(context: Context, projects: list[ProjectView]) -> list[Hindrance]:
+    """What stops each project. Settings that cannot be read stop their own project only."""
+    reasons = ((each.name, _hindrance_or_bad_setting(context, each)) for each in projects)
+    return [Hindrance(project=name, text=text) for name, text in reasons if text]
 
 
-def _said(context: Context, project: dict[str, Any]) -> str | None:
+def _hindrance_or_bad_setting(context: Context, project: ProjectView) -> str | None:
     try:
-        return hindrance(context, project["name"], ready=project["ready"] > 0)
+        return hindrance(context, project.name, ready=project.ready > 0)
     except BadSetting as error:
         return error.spoken

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.results.home import OperationView
 from fleet.model.text import jsontext
 from fleet.model.text.times import iso
 from fleet.store import queries as q
@@ -46,37 +47,69 @@ class Which:
 
     def wants(self, row: Operation) -> bool:
         """Whether an operation is one of them."""
-        pairs = (("project", self.project), ("slug", self.slug), ("dispatch", self.dispatch), ("actor", self.actor))
-        same = all(wanted is None or row[name] == wanted for name, wanted in pairs)
-        return same and self.since <= row.at <= self.before and row.seq <= self.until
+        return (
+            self.project in {None, row.project}
+            and self.slug in {None, row.slug}
+            and self.dispatch in {None, row.dispatch}
+            and self.actor in {None, row.actor}
+            and self.since <= row.at <= self.before
+            and row.seq <= self.until
+        )
 
 
-def document(row: Operation) -> dict[str, Any]:
+def document(row: Operation) -> OperationView:
     """An operation as people and programs read it."""
-    return {**row, "at": iso(row.at), "what": jsontext.loads(row.what)}
+    return OperationView(
+        seq=row.seq,
+        at=iso(row.at),
+        actor=row.actor,
+        why=row.why,
+        project=row.project,
+        slug=row.slug,
+        dispatch=row.dispatch,
+        what=facts_of(row.what),
+    )
 
 
-def recent(rows: Rows, which: Which, limit: int) -> list[dict[str, Any]]:
+def facts_of(what: str) -> dict[str, Any]:
+    """What an operation noted of its change, from the column `what`."""
+    facts = jsontext.loads(what)
+    return facts if isinstance(facts, dict) else {}
+
+
+def recent(rows: Rows, which: Which, limit: int) -> list[OperationView]:
     """The newest operations that fit, oldest first."""
-    common = {"until": which.until, "since": which.since, "before": which.before, "actor": which.actor, "most": limit}
+    return [document(row) for row in reversed(_newest_first(rows, which, limit)) if which.wants(row)]
+
+
+def _newest_first(rows: Rows, which: Which, limit: int) -> list[Operation]:
+    since, before, until, actor = which.since, which.before, which.until, which.actor
     if which.dispatch is not None:
-        found = q.operations_of_dispatch(rows, dispatch=which.dispatch, **common)
-    elif which.slug is not None:
-        found = q.operations_of_task(rows, project=which.project, slug=which.slug, **common)
-    else:
-        found = q.operations_matching(rows, project=which.project, **common)
-    return [document(row) for row in reversed(found) if which.wants(row)]
+        return q.operations_of_dispatch(
+            rows, dispatch=which.dispatch, since=since, before=before, until=until, actor=actor, most=limit
+        )
+    if which.slug is not None:
+        return q.operations_of_task(
+            rows,
+            project=which.project or "",
+            slug=which.slug,
+            since=since,
+            before=before,
+            until=until,
+            actor=actor,
+            most=limit,
+        )
+    return q.operations_matching(
+        rows, project=which.project, since=since, before=before, until=until, actor=actor, most=limit
+    )
 
 
 def newest(rows: Rows) -> int:
-    """The newest sequence number."""
-    found = q.last_operation(rows)
-    return int(found.seq) if found else 0
+    """The newest sequence number; 0 before the first operation."""
+    return q.last_operation(rows).seq
 
 
-def follow(
-    store: Store, clock: Clock, which: Which, after: int, wanted: Callable[[], bool]
-) -> Iterator[dict[str, Any]]:
+def follow(store: Store, clock: Clock, which: Which, after: int, wanted: Callable[[], bool]) -> Iterator[OperationView]:
     """Operations as they are committed, for as long as they are wanted."""
     while wanted():
         page = store.read(lambda rows: q.operations_after(rows, after=after, until=FOREVER, most=PAGE))  # noqa: B023

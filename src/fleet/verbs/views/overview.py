@@ -2,41 +2,75 @@
 
 from __future__ import annotations
 
+from fleet.model.results.projects import Counts, DispatchCounts, ProjectView
+from fleet.model.results.value import Value
+from fleet.model.results.views import Asked
 from fleet.model.tasks.steps import STATUSES
 from fleet.model.text.times import iso
 from fleet.store import queries as q
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from fleet.store.queries import Project
+    from fleet.store.queries import DispatchCount, Project, StatusCount
     from fleet.store.transaction import Rows
 
 
-def overview(rows: Rows, now: int) -> dict[str, Any]:
-    """Each project with its counts, and reclaim trouble in words."""
-    projects = {row.name: _empty(row) for row in q.all_projects(rows)}
-    for row in q.project_counts(rows):
-        shown = projects[row.project]
-        shown["finished"] += row.n if row.status == "done" else 0
-        if row.archived:
-            shown["archived"] += row.n
-        else:
-            shown["tasks"][row.status] += row.n
-    for row in q.ready_counts(rows, now=now):
-        projects[row.project]["ready"] = row.n
-    for row in q.dispatch_counts(rows):
-        projects[row.project]["dispatches"] = {"active": int(row.active), "blocked_reclaim": int(row.blocked)}
-    kept = [_in_words(row.kind, row.n) for row in q.reclaim_trouble(rows)]
-    return {"projects": list(projects.values()), "reclaim": kept}
+class ProjectsOverview(Value):
+    """The projects, by name, and what is still held although nobody needs it, in words."""
+
+    projects: list[ProjectView]
+    reclaim: list[str]
 
 
-def questions(rows: Rows) -> list[dict[str, Any]]:
-    """What agents ask a person, oldest first."""
-    keep = ("id", "dispatch", "project", "slug", "kind", "text", "command")
-    found = q.waiting_questions(rows)
-    return [{name: row[name] for name in keep} | {"asked_at": iso(row.asked_at)} for row in found]
+def overview(rows: Rows, now: int) -> ProjectsOverview:
+    """Each project with its counts, and what is still held."""
+    projects = {row.name: row for row in q.all_projects(rows)}
+    counts: dict[str, list[StatusCount]] = {name: [] for name in projects}
+    for count in q.project_counts(rows):
+        counts[count.project].append(count)
+    ready = {row.project: row.n for row in q.ready_counts(rows, now=now)}
+    dispatches = {row.project: row for row in q.dispatch_counts(rows)}
+    return ProjectsOverview(
+        projects=[
+            _project(row, counts[name], ready.get(name, 0), dispatches.get(name)) for name, row in projects.items()
+        ],
+        reclaim=[_in_words(row.kind, row.n) for row in q.reclaim_trouble(rows)],
+    )
+
+
+def _project(row: Project, counts: list[StatusCount], ready: int, dispatches: DispatchCount | None) -> ProjectView:
+    shown = {each.status: each.n for each in counts if not each.archived}
+    return ProjectView(
+        name=row.name,
+        path=row.path,
+        added_at=iso(row.added_at),
+        ready=ready,
+        archived=sum(each.n for each in counts if each.archived),
+        finished=sum(each.n for each in counts if each.status == "done"),
+        tasks=Counts(**{status: shown.get(status, 0) for status in STATUSES}),
+        dispatches=DispatchCounts(
+            active=int(dispatches.active) if dispatches else 0,
+            blocked_reclaim=int(dispatches.blocked) if dispatches else 0,
+        ),
+    )
+
+
+def questions(rows: Rows, project: str | None = None) -> list[Asked]:
+    """What agents ask a person, oldest first, in all projects or in one."""
+    return [
+        Asked(
+            id=row.id,
+            dispatch=row.dispatch,
+            project=row.project,
+            slug=row.slug,
+            kind=row.kind,
+            text=row.text,
+            command=row.command,
+            asked_at=iso(row.asked_at),
+        )
+        for row in q.waiting_questions(rows)
+        if project in {None, row.project}
+    ]
 
 
 def _in_words(kind: str, count: int) -> str:
@@ -44,16 +78,3 @@ def _in_words(kind: str, count: int) -> str:
     if kind == "worktree":
         return f"{count} worktree{'' if count == 1 else 's'} kept: uncommitted work, or not swept yet"
     return f"{count} {kind.replace('_', ' ')}{'' if count == 1 else 's'} not released yet"
-
-
-def _empty(row: Project) -> dict[str, Any]:
-    return {
-        "name": row.name,
-        "path": row.path,
-        "added_at": iso(row.added_at),
-        "ready": 0,
-        "archived": 0,
-        "finished": 0,
-        "tasks": dict.fromkeys(STATUSES, 0),
-        "dispatches": {"active": 0, "blocked_reclaim": 0},
-    }

@@ -3,61 +3,72 @@
 from __future__ import annotations
 
 from fleet.model.dispatch.settling import INTERRUPTED
-from fleet.model.text import jsontext
+from fleet.model.results.views import MergedTaskView, Recap, SettledView, Spent
 from fleet.model.text.times import iso
 from fleet.store import queries as q
 from fleet.verbs.tasks import review
+from fleet.verbs.views.operations import facts_of
 from fleet.verbs.views.overview import questions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from fleet.store.queries import SettledDispatch
+    from fleet.store.queries import MergedTask, SettledDispatch
     from fleet.store.transaction import Rows
 
-    Document = dict[str, Any]
 
-
-def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Document:
+def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Recap:
     """Merged, waiting, failed, interrupted, spent."""
-    ended = q.settled_since(rows, since=since, project=project)
-    settled = [_settled(row) for row in ended if not _was_dismissed(row)]
-    merged = q.merged_since(rows, since=since, project=project)
-    return {
-        "since": iso(since),
-        "until": iso(now),
-        "merged": [{**row, "merged_at": iso(row.merged_at)} for row in merged],
-        "review": [each for each in review.waiting(rows) if project in {None, each["project"]}],
-        "asked": [each for each in questions(rows) if project in {None, each["project"]}],
-        "failed": [each for each in settled if each["exec_state"] == "failed"],
-        "blocked": [each for each in settled if each["exec_state"] == "blocked" and not _is_interrupted(each)],
-        "interrupted": [each for each in settled if _is_interrupted(each)],
-        "spent": _spent(rows, since, project),
-    }
+    settled = [_settled(row) for row in q.settled_since(rows, since=since, project=project) if not _was_dismissed(row)]
+    blocked = [each for each in settled if each.exec_state == "blocked"]
+    return Recap(
+        since=iso(since),
+        until=iso(now),
+        merged=[_merged(row) for row in q.merged_since(rows, since=since, project=project)],
+        review=review.waiting(rows, project),
+        asked=questions(rows, project),
+        failed=[each for each in settled if each.exec_state == "failed"],
+        blocked=[each for each in blocked if not _is_interrupted(each)],
+        interrupted=[each for each in blocked if _is_interrupted(each)],
+        spent=_spent(rows, since, project),
+    )
 
 
-def _settled(row: SettledDispatch) -> Document:
-    what: Any = jsontext.loads(row.what)
-    head = {"project": row.project, "slug": row.slug, "dispatch": row.dispatch, "at": iso(row.at)}
-    return head | {"exec_state": what.get("exec_state"), "reason": what.get("reason")}
+def _merged(row: MergedTask) -> MergedTaskView:
+    return MergedTaskView(
+        project=row.project, slug=row.slug, title=row.title, merged=row.merged, merged_at=iso(row.merged_at)
+    )
+
+
+def _settled(row: SettledDispatch) -> SettledView:
+    facts = facts_of(row.what)
+    return SettledView(
+        project=row.project,
+        slug=row.slug,
+        dispatch=row.dispatch,
+        at=iso(row.at),
+        exec_state=facts["exec_state"],
+        reason=facts.get("reason"),
+    )
 
 
 def _was_dismissed(row: SettledDispatch) -> bool:
     """A coordinator that somebody stopped or replaced: that is no failure."""
-    what: Any = jsontext.loads(row.what)
-    return row.slug is None and bool(what.get("asked_for"))
+    return row.slug is None and bool(facts_of(row.what).get("asked_for"))
 
 
-def _is_interrupted(each: Document) -> bool:
-    return each["exec_state"] == "blocked" and (each["reason"] or "").startswith(INTERRUPTED)
+def _is_interrupted(blocked: SettledView) -> bool:
+    return (blocked.reason or "").startswith(INTERRUPTED)
 
 
-def _spent(rows: Rows, since: int, project: str | None) -> Document:
-    """What the agents that were at work since then say they cost, those that are archived too. In dollars."""
-    found: list[Any] = list(q.spending(rows, since=since, project=project))
-    found += [jsontext.loads(row.what) for row in q.archived_since(rows, since=since, project=project)]
-    told = [each for each in found if each.get("cost") is not None or each.get("tokens") is not None]
-    millionths = sum(each.get("cost") or 0 for each in told)
-    tokens = sum(each.get("tokens") or 0 for each in told)
-    return {"agents": len(told), "tokens": tokens, "dollars": round(millionths / 1_000_000, 2)}
+def _spent(rows: Rows, since: int, project: str | None) -> Spent:
+    """What the agents that were at work since then cost, as their engines report it; archived agents too."""
+    costs = [(row.cost, row.tokens) for row in q.spending(rows, since=since, project=project)]
+    for row in q.archived_since(rows, since=since, project=project):
+        facts = facts_of(row.what)
+        costs.append((facts.get("cost"), facts.get("tokens")))
+    reported = [each for each in costs if each != (None, None)]
+    return Spent(
+        agents=len(reported),
+        tokens=sum(tokens or 0 for _cost, tokens in reported),
+        dollars=round(sum(cost or 0 for cost, _tokens in reported) / 1_000_000, 2),
+    )

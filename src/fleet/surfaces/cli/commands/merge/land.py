@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from fleet.errors.families import Refused
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
 from fleet.world.home.location import here
+
+if TYPE_CHECKING:
+    from fleet.model.results.merge import Landing
 
 
 @click.command("land")
@@ -29,29 +32,30 @@ def land(**given: Any) -> int:
       fleet land -p web
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.merge.land(project=fleet.project_here(given["project"]), dry=given["dry_run"], here=here())
+        landing = fleet.merge.land(project=fleet.project_here(given["project"]), dry=given["dry_run"], here=here())
     if given["json"]:
-        terminal.say_json(done)
+        terminal.say_json(landing)
     else:
-        _show_landing(done)
-    return Refused.code if done["run"] else 0
+        _show(landing)
+    return Refused.code if landing.run else 0
 
 
-def _show_landing(done: dict[str, Any]) -> None:
-    if not done["commits"]:
-        terminal.say(f"nothing to land: {done['target']} has all of {done['integration']}")
+def _show(landing: Landing) -> None:
+    target, integration = landing.target, landing.integration
+    if not landing.commits:
+        terminal.say(f"nothing to land: {target} has all of {integration}")
         return
-    for title in done["titles"]:
+    for title in landing.titles:
         terminal.say(f"  {title}")
-    if done["diverged"]:
-        terminal.say(f"{done['target']} has commits of its own, so this is a merge; agents start from it afterwards")
-    if done["moved"]:
-        terminal.say(f"{done['target']} is now at {done['integration']} ({done['commits']} commits)")
-    elif done["run"]:
-        terminal.say(f"{done['why']}, so it was not touched; to land, run:")
-        terminal.say(f"  {done['run']}")
+    if landing.diverged:
+        terminal.say(f"{target} has commits of its own, so this is a merge; agents start from it afterwards")
+    if landing.moved:
+        terminal.say(f"{target} is now at {integration} ({landing.commits} commits)")
+    elif landing.run:
+        terminal.say(f"{landing.why}, so it was not touched; to land, run:")
+        terminal.say(f"  {landing.run}")
     else:
-        terminal.say(f"{done['commits']} commits of {done['integration']} would land on {done['target']}")
+        terminal.say(f"{landing.commits} commits of {integration} would land on {target}")
 
 
 COMMANDS = {"land": land}

@@ -25,17 +25,17 @@ def merge(slug: str, **given: Any) -> None:
     """
     terminal.note(f"merging {slug}, and running its verify command if it has one …")
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.merge.task(project=fleet.project_here(given["project"]), slug=slug)
+        merged = fleet.merge.task(project=fleet.project_here(given["project"]), slug=slug)
     if given["json"]:
-        terminal.say_json(done)
+        terminal.say_json(merged)
         return
-    left = f"; left: {'; '.join(done['left'])}" if done["left"] else ""
-    said = (
-        f"is merged as {done['commit'][:12]}" if done["changed"] else "had nothing that was not merged; it is archived"
+    left = f"; left: {'; '.join(merged.left)}" if merged.left else ""
+    outcome = (
+        f"is merged as {merged.commit[:12]}" if merged.changed else "had nothing that was not merged; it is archived"
     )
-    terminal.say(f"{done['project']}/{slug} {said}{left}")
-    for each in done["aside"]:
-        terminal.say(each)
+    terminal.say(f"{merged.project}/{slug} {outcome}{left}")
+    for line in merged.aside:
+        terminal.say(line)
 
 
 COMMANDS = {"merge": merge}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import Slug, project_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from fleet.model.results.merge import PullRequestView
 
 
 @click.command("pr")
@@ -34,28 +37,25 @@ def pr(slug: str | None, *, check: bool, **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         if slug is None:
-            done = fleet.merge.tend_pulls(project=project)
+            requests = fleet.merge.tend_pulls(project=project)
         else:
-            done = [
-                fleet.merge.check_pull(project=project, slug=slug)
-                if check
-                else fleet.merge.open_pull(project=project, slug=slug)
-            ]
+            act = fleet.merge.check_pull if check else fleet.merge.open_pull
+            requests = [act(project=project, slug=slug)]
     if given["json"]:
-        terminal.say_json(done)
+        terminal.say_json(requests)
         return
-    for each in done:
-        terminal.say(_told(each))
-    if not done:
+    for request in requests:
+        terminal.say(_line(request))
+    if not requests:
         terminal.say(f"no pull requests of {project} to look at")
 
 
-def _told(each: dict[str, Any]) -> str:
-    place = f"{each['project']}/{each['task']}"
-    if each["why"]:
-        return f"{place}: {each['why']}"
-    more = {"merged": "; the task is done", "closed": "; the task waits to be mended"}.get(each["state"], "")
-    return f"{place}: {each['address']} is {each['state']}{more}"
+def _line(request: PullRequestView) -> str:
+    place = f"{request.project}/{request.task}"
+    if request.why:
+        return f"{place}: {request.why}"
+    more = {"merged": "; the task is done", "closed": "; the task waits to be mended"}.get(request.state, "")
+    return f"{place}: {request.address} is {request.state}{more}"
 
 
 COMMANDS = {"pr": pr}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import acting, reading
 from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from fleet.model.results.merge import MergeView
 
 _COLOURS = {"missing": "red", "acknowledged": "dim"}
 
@@ -38,21 +41,21 @@ def list_(**given: Any) -> None:
       fleet merges list --json
     """
     with Fleet.open() as fleet:
-        found = fleet.merge.recorded(project=fleet.project_here(given["project"]))
+        recorded = fleet.merge.recorded(project=fleet.project_here(given["project"]))
     if given["json"]:
-        terminal.say_json(found)
+        terminal.say_json(recorded)
         return
-    if not found:
+    if not recorded:
         terminal.say("nothing was merged yet")
         return
-    rows = [(each["task"], each["made"][:12], each["at"][:16].replace("T", " "), _state(each)) for each in found]
+    rows = [(each.task, each.made[:12], each.at[:16].replace("T", " "), _state(each)) for each in recorded]
     for line in terminal.table(("TASK", "COMMIT", "SINCE (UTC)", "STATE"), rows):
         terminal.say(line)
 
 
-def _state(each: dict[str, Any]) -> str:
-    said = f"{each['state']}: {each['reason']}" if each["reason"] else str(each["state"])
-    return terminal.paint(said, _COLOURS[each["state"]]) if each["state"] in _COLOURS else said
+def _state(merge: MergeView) -> str:
+    text = f"{merge.state}: {merge.reason}" if merge.reason else merge.state
+    return terminal.paint(text, _COLOURS.get(merge.state, ""))
 
 
 @merges.command("restore")
@@ -65,11 +68,11 @@ def restore(**given: Any) -> None:
       fleet merges restore -p web
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.merge.restore(project=fleet.project_here(given["project"]))
+        result = fleet.merge.restore(project=fleet.project_here(given["project"]))
     if given["json"]:
-        terminal.say_json(done)
-    elif done["changed"]:
-        terminal.say(f"restored {', '.join(done['restored'])}: the integration branch is at {done['commit'][:12]}")
+        terminal.say_json(result)
+    elif result.commit:
+        terminal.say(f"restored {', '.join(result.restored)}: the integration branch is at {result.commit[:12]}")
     else:
         terminal.say("nothing is missing")
 
@@ -85,11 +88,11 @@ def acknowledge(reason: str, **given: Any) -> None:
       fleet merges acknowledge -p web --reason "squashed into main"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.merge.acknowledge(project=fleet.project_here(given["project"]), reason=reason)
+        result = fleet.merge.acknowledge(project=fleet.project_here(given["project"]), reason=reason)
     if given["json"]:
-        terminal.say_json(done)
-    elif done["changed"]:
-        terminal.say(f"acknowledged that {', '.join(done['acknowledged'])} is gone from the integration branch")
+        terminal.say_json(result)
+    elif result.changed:
+        terminal.say(f"acknowledged that {', '.join(result.acknowledged)} is gone from the integration branch")
     else:
         terminal.say("nothing is missing")
 

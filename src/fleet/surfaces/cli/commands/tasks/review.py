@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput, FleetError, Refused
+from fleet.model.states import assert_never
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
 from fleet.surfaces.cli.ui import drawing, streams, terminal
 from fleet.verbs.tasks.review import ACCEPT, SEND_BACK
+
+if TYPE_CHECKING:
+    from fleet.model.results.merge import Tried, VerdictView, Waiting, Work
+    from fleet.model.states import ReviewVerdict
 
 _WORDS_SHOWN = 10
 _TEMPLATE = """
@@ -82,69 +87,63 @@ def _own_task(fleet: Fleet) -> str:
 def _judge(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, Any]) -> None:
     if given["verify"]:
         _try_first(fleet, project or "", slug or "", given["verdict"])
-    comments = from_stdin(given["comments"]) or ""
-    told = {"verdict": given["verdict"], "comments": comments, "commit": given["commit"], "key": given["key"]}
-    done = fleet.reviews.judge(project=project or "", slug=slug or "", **told)
-    terminal.say_json(done) if given["json"] else _judged(done)
+    judged = fleet.reviews.judge(
+        project=project or "",
+        slug=slug or "",
+        verdict=given["verdict"],
+        comments=from_stdin(given["comments"]) or "",
+        commit=given["commit"],
+        key=given["key"],
+    )
+    terminal.say_json(judged) if given["json"] else _say_judged(judged)
 
 
-def _try_first(fleet: Fleet, project: str, slug: str, verdict: str) -> None:
-    """Work that does not merge, or that verify does not pass, is not accepted."""
+def _try_first(fleet: Fleet, project: str, slug: str, verdict: ReviewVerdict) -> None:
+    """Refuse to accept work that does not merge, or that does not pass verify."""
     if verdict != ACCEPT:
         raise BadInput(what="--verify is for looking and accepting; leave it out to send work back")
     tried = fleet.reviews.rehearse(project=project, slug=slug)
-    if not tried["ok"]:
-        raise Refused(what=f"{project}/{slug} was not accepted: {tried['says'].strip()}")
+    if not tried.ok:
+        raise Refused(what=f"{project}/{slug} was not accepted: {tried.says.strip()}")
 
 
-def _judged(done: dict[str, Any]) -> None:
-    place = f"{done['project']}/{done['task']}"
-    again = "" if done["changed"] else " (it was already)"
-    if done["verdict"] == ACCEPT:
-        terminal.say(f"{place} is accepted{again}: the coordinator merges it, or `fleet merge {done['task']}`")
-    else:
-        terminal.say(
-            f"{place} is sent back{again}: the coordinator lets it be mended, or `fleet dispatch {done['task']}`"
-        )
+def _say_judged(judged: VerdictView) -> None:
+    place, task = f"{judged.project}/{judged.task}", judged.task
+    again = "" if judged.changed else " (it was already)"
+    match judged.verdict:
+        case "accept":
+            terminal.say(f"{place} is accepted{again}: the coordinator merges it, or `fleet merge {task}`")
+        case "send back":
+            terminal.say(f"{place} is sent back{again}: the coordinator lets it be mended, or `fleet dispatch {task}`")
+        case _:
+            assert_never(judged.verdict)
 
 
-def _list(found: list[dict[str, Any]], *, as_json: bool) -> None:
+def _list(waiting: list[Waiting], *, as_json: bool) -> None:
     if as_json:
-        terminal.say_json(found)
+        terminal.say_json(waiting)
         return
-    if not found:
+    if not waiting:
         terminal.say("nothing waits for your review")
         return
-    rows = [
-        (f"{each['project']}/{each['slug']}", each["changed_at"][:16].replace("T", " "), each["title"])
-        for each in found
-    ]
+    rows = [(f"{each.project}/{each.slug}", each.changed_at[:16].replace("T", " "), each.title) for each in waiting]
     for line in terminal.table(("TASK", "SINCE (UTC)", "TITLE"), rows):
         terminal.say(line)
 
 
 def _show(fleet: Fleet, project: str | None, slug: str, given: dict[str, Any]) -> None:
     """For a program, or a pipe."""
-    work = _looked_at(fleet, project or "", slug, verify=given["verify"])
+    work = fleet.reviews.work(project=project or "", slug=slug, verify=given["verify"])
     if given["json"]:
         terminal.say_json(work)
         return
-    _head(work)
-    sys.stdout.writelines(drawing.diff(work["diff"]))
-
-
-def _looked_at(fleet: Fleet, project: str, slug: str, *, verify: bool) -> dict[str, Any]:
-    tried = fleet.reviews.rehearse(project=project, slug=slug) if verify else None
-    return fleet.reviews.work(project=project, slug=slug) | {"verify": tried}
+    _say_head(work)
+    sys.stdout.writelines(drawing.diff(work.diff))
 
 
 def _walk(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, Any]) -> None:
     """Through all that waits, or one task."""
-    queue = (
-        [(project or "", slug)]
-        if slug
-        else [(each["project"], each["slug"]) for each in fleet.reviews.waiting(project)]
-    )
+    queue = [(project or "", slug)] if slug else [(each.project, each.slug) for each in fleet.reviews.waiting(project)]
     if not queue:
         terminal.say("nothing waits for your review")
     for number, (place, each) in enumerate(queue, 1):
@@ -158,20 +157,18 @@ def _walk(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, 
 
 
 def _one(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool:
-    """One task, until there is a verdict or it is skipped. False: no more."""
-    work = _looked_at(fleet, project, slug, verify=verify)
-    _head(work)
+    """Show one task until there is a verdict or it is skipped. False when the person quits."""
+    work = fleet.reviews.work(project=project, slug=slug, verify=verify)
+    _say_head(work)
     while True:
-        choice = _asked()
+        choice = _ask()
         if choice == "d":
-            _page(work["diff"])
+            _page(work.diff)
         elif choice == "n":
-            since = work["since"]["diff"] if work["since"] else "it was not looked at before\n"
-            _page(since)
+            _page(work.since.diff if work.since else "it was not looked at before\n")
         elif choice == "v":
-            tried = fleet.reviews.rehearse(project=project, slug=slug)
-            _say_verified(tried)
-        elif choice in "as" and not _decided(fleet, work, choice):
+            _say_verified(fleet.reviews.rehearse(project=project, slug=slug))
+        elif choice in "as" and not _decide(fleet, work, choice):
             continue
         else:
             return choice != "q"
@@ -182,27 +179,27 @@ def _page(diff: str) -> None:
     click.echo_via_pager(streams.sent("".join(drawing.diff(diff))))
 
 
-def _asked() -> str:
+def _ask() -> str:
     shown = ", ".join(f"{word} ({key})" for key, word in _KEYS.items())
     return str(click.prompt(shown, type=click.Choice(list(_KEYS)), show_choices=False, prompt_suffix="? "))
 
 
-def _decided(fleet: Fleet, work: dict[str, Any], choice: str) -> bool:
-    """Give the verdict on the commit that was shown. False: the person thought better of it."""
-    project, slug = work["project"], work["slug"]
+def _decide(fleet: Fleet, work: Work, choice: str) -> bool:
+    """Give the verdict on the commit that was shown. False when the person wrote no comments."""
+    project, slug = work.project, work.slug
     if choice == "a":
-        _judged(fleet.reviews.judge(project=project, slug=slug, verdict=ACCEPT, commit=work["commit"]))
+        _say_judged(fleet.reviews.judge(project=project, slug=slug, verdict=ACCEPT, commit=work.commit))
         return True
-    said = _comments(f"{project}/{slug}")
-    if not said:
+    comments = _ask_comments(f"{project}/{slug}")
+    if not comments:
         terminal.say("no comments, so nothing was sent back")
         return False
-    _judged(fleet.reviews.judge(project=project, slug=slug, verdict=SEND_BACK, comments=said))
+    _say_judged(fleet.reviews.judge(project=project, slug=slug, verdict=SEND_BACK, comments=comments))
     return True
 
 
-def _comments(place: str) -> str:
-    """What the person wants, from an editor; where there is none, a line of it here."""
+def _ask_comments(place: str) -> str:
+    """Ask what is to be done, in an editor; where there is none, in a line here."""
     try:
         return (click.edit(_TEMPLATE.format(place=place)) or "").partition(_MARKER)[0].strip()
     except click.ClickException as error:
@@ -210,35 +207,35 @@ def _comments(place: str) -> str:
     return str(click.prompt("what is to be done, in a line", default="", show_default=False)).strip()
 
 
-def _head(work: dict[str, Any]) -> None:
-    """What was asked for, what was said, and what changed, short."""
-    terminal.say(f"{terminal.paint(work['title'], 'bold')}  {work['project']}/{work['slug']}, by {work['assignee']}")
-    if work["description"].strip():
+def _say_head(work: Work) -> None:
+    """What was asked for, what the agent said, and what changed, short."""
+    terminal.say(f"{terminal.paint(work.title, 'bold')}  {work.project}/{work.slug}, by {work.assignee}")
+    if work.description.strip():
         terminal.say()
-        terminal.say_text(work["description"].strip(), indent="  ")
-    if len(work["log"]) > _WORDS_SHOWN:
-        earlier = terminal.counted(len(work["log"]) - _WORDS_SHOWN, "earlier message")
-        terminal.say(f"  … {earlier}: fleet task show {work['slug']} -p {work['project']}")
-    for each in work["log"][-_WORDS_SHOWN:]:
-        when = terminal.paint(each["at"][:16].replace("T", " "), "dim")
-        terminal.say_message(f"  {when} {each['actor']}: ", each["message"])
-    for each in work["commits"]:
-        terminal.say(f"  {terminal.paint('commit', 'dim')} {each}")
-    if work["verify"]:
-        _say_verified(work["verify"])
-    if work["moved"]:
-        moved = f"the branch moved since it was reported: {work['reported'][:12]} then, {work['commit'][:12]} now"
+        terminal.say_text(work.description.strip(), indent="  ")
+    if len(work.log) > _WORDS_SHOWN:
+        earlier = terminal.counted(len(work.log) - _WORDS_SHOWN, "earlier message")
+        terminal.say(f"  … {earlier}: fleet task show {work.slug} -p {work.project}")
+    for entry in work.log[-_WORDS_SHOWN:]:
+        when = terminal.paint(entry.at[:16].replace("T", " "), "dim")
+        terminal.say_message(f"  {when} {entry.actor}: ", entry.message)
+    for title in work.commits:
+        terminal.say(f"  {terminal.paint('commit', 'dim')} {title}")
+    if work.verify:
+        _say_verified(work.verify)
+    if work.moved and work.reported and work.commit:
+        moved = f"the branch moved since it was reported: {work.reported[:12]} then, {work.commit[:12]} now"
         terminal.say(terminal.paint(moved, "red"))
-    if work["since"]:
+    if work.since:
         terminal.say()
-        terminal.say(f"new since {work['since']['commit'][:12]}:")
-        terminal.say_text(work["since"]["stat"] or "nothing")
+        terminal.say(f"new since {work.since.commit[:12]}:")
+        terminal.say_text(work.since.stat or "nothing")
     terminal.say()
-    terminal.say_text(work["stat"] or "it changes nothing")
+    terminal.say_text(work.stat or "it changes nothing")
 
 
-def _say_verified(tried: dict[str, Any]) -> None:
-    terminal.say_text(terminal.paint(tried["says"].rstrip(), "green" if tried["ok"] else "red"))
+def _say_verified(tried: Tried) -> None:
+    terminal.say_text(terminal.paint(tried.says.rstrip(), "green" if tried.ok else "red"))
 
 
 COMMANDS = {"review": review}

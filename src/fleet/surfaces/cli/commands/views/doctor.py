@@ -22,15 +22,15 @@ def doctor(**given: Any) -> int:
       fleet doctor --json
     """
     with Fleet.open() as fleet:
-        found = fleet.views.doctor()
+        findings = fleet.views.doctor()
     if given["json"]:
-        terminal.say_json(found)
+        terminal.say_json(findings)
     else:
-        for each in found:
-            mark = terminal.paint("✓", "green") if each["ok"] else terminal.paint("✗", "red")
-            advice = f" — {each['advice']}" if each["advice"] and not each["ok"] else ""
-            terminal.say(f"{mark} {each['about']}: {each['says']}{advice}")
-    return 0 if all(each["ok"] for each in found) else 1
+        for each in findings:
+            mark = terminal.paint("✓", "green") if each.ok else terminal.paint("✗", "red")
+            advice = f" — {each.advice}" if each.advice and not each.ok else ""
+            terminal.say(f"{mark} {each.about}: {each.says}{advice}")
+    return 0 if all(each.ok for each in findings) else 1
 
 
 COMMANDS = {"doctor": doctor}

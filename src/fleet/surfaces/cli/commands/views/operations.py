@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,8 @@ from fleet.verbs.views.operations import FOREVER, Which
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from fleet.model.results.home import OperationView
 
 
 @click.command("ops")
@@ -86,22 +89,21 @@ def watch(task: str | None, **given: Any) -> None:
         if task is not None:
             fleet.tasks.show(project=project, slug=task)
         start = fleet.operations.newest() if given["after"] is None else given["after"]
-        found = fleet.operations.follow(Which(project=project, slug=task), after=start, wanted=terminal.has_reader)
-        if given["limit"]:
-            found = (each for _, each in zip(range(given["limit"]), found, strict=False))
-        _print(found, as_json=given["json"])
+        changes = fleet.operations.follow(Which(project=project, slug=task), after=start, wanted=terminal.has_reader)
+        _print(islice(changes, given["limit"]), as_json=given["json"])
 
 
-def _print(found: Iterable[dict[str, Any]], *, as_json: bool) -> None:
-    for each in found:
+def _print(operations: Iterable[OperationView], *, as_json: bool) -> None:
+    for each in operations:
         terminal.say(jsontext.dumps(each) if as_json else _line(each))
         sys.stdout.flush()
 
 
-def _line(each: dict[str, Any]) -> str:
-    reason = each["what"].get("reason") or each["what"].get("message") or ""
+def _line(operation: OperationView) -> str:
+    reason = operation.what.get("reason") or operation.what.get("message") or ""
     more = terminal.paint(f"  {' '.join(str(reason).split())}", "dim") if reason else ""
-    return f"{each['seq']:>6}  {terminal.paint(each['at'], 'dim')}  {each['actor']}  {each['why']}{more}"
+    at = terminal.paint(operation.at, "dim")
+    return f"{operation.seq:>6}  {at}  {operation.actor}  {operation.why}{more}"
 
 
 COMMANDS = {"ops": ops, "task watch": watch}

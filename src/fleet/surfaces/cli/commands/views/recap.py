@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,10 @@ from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import ProjectName, json_option
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.when import moment
+
+if TYPE_CHECKING:
+    from fleet.model.results.merge import Waiting
+    from fleet.model.results.views import Asked, MergedTaskView, Recap, SettledView
 
 _SHOWN = 10
 
@@ -28,22 +32,22 @@ def recap(since: str, project: str | None, **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         named = None if project is None else fleet.project_here(project)
-        found = fleet.views.recap(since=moment(since, fleet, back=True) or 0, project=named)
-    terminal.say_json(found) if given["json"] else _told(found)
+        page = fleet.views.recap(since=moment(since, fleet, back=True) or 0, project=named)
+    terminal.say_json(page) if given["json"] else _show(page)
 
 
-def _told(found: dict[str, Any]) -> None:
-    terminal.say(terminal.paint(f"Since {found['since'][:16].replace('T', ' ')} UTC", "bold"))
-    _part("merged", "green", [f"{_where(each)}  {each['title']}" for each in found["merged"]])
-    _part("waits for your review", "yellow", [f"{_where(each)}  {each['title']}" for each in found["review"]])
-    _part("waits for your answer", "yellow", [f"{_where(each)}  {_line(each['text'])}" for each in found["asked"]])
-    merged = {_where(each) for each in found["merged"]}
-    _part("failed", "red", [_with_reason(each, merged) for each in found["failed"]])
-    _part("blocked", "yellow", [_with_reason(each, merged) for each in found["blocked"]])
-    _part("interrupted", "yellow", [_with_reason(each, merged) for each in found["interrupted"]])
-    spent = found["spent"]
-    told = f"${spent['dollars']:.2f}, {spent['tokens']:,} tokens" if spent["agents"] else "nothing that was told"
-    terminal.say(f"  spent: {told}")
+def _show(page: Recap) -> None:
+    terminal.say(terminal.paint(f"Since {page.since[:16].replace('T', ' ')} UTC", "bold"))
+    _part("merged", "green", [f"{_where(each)}  {each.title}" for each in page.merged])
+    _part("waits for your review", "yellow", [f"{_where(each)}  {each.title}" for each in page.review])
+    _part("waits for your answer", "yellow", [f"{_where(each)}  {_line(each.text)}" for each in page.asked])
+    merged = {_where(each) for each in page.merged}
+    _part("failed", "red", [_with_reason(each, merged) for each in page.failed])
+    _part("blocked", "yellow", [_with_reason(each, merged) for each in page.blocked])
+    _part("interrupted", "yellow", [_with_reason(each, merged) for each in page.interrupted])
+    spent = page.spent
+    cost = f"${spent.dollars:.2f}, {spent.tokens:,} tokens" if spent.agents else "nothing that was told"
+    terminal.say(f"  spent: {cost}")
 
 
 def _part(title: str, colour: str, lines: list[str]) -> None:
@@ -56,14 +60,14 @@ def _part(title: str, colour: str, lines: list[str]) -> None:
         terminal.say(f"    and {len(lines) - _SHOWN} more")
 
 
-def _where(each: dict[str, Any]) -> str:
-    return f"{each['project']}/{each['slug'] or 'coordinator'}"
+def _where(each: MergedTaskView | Waiting | Asked | SettledView) -> str:
+    return f"{each.project}/{each.slug or 'coordinator'}"
 
 
-def _with_reason(each: dict[str, Any], merged: set[str]) -> str:
-    """What became of an attempt; that another one made it good is said first."""
-    since = "merged since; " if _where(each) in merged else ""
-    return f"{_where(each)}  {since}{_line(each['reason'] or '')}".rstrip(" ;")
+def _with_reason(settled: SettledView, merged: set[str]) -> str:
+    """How an attempt ended, and first whether a later attempt was merged."""
+    since = "merged since; " if _where(settled) in merged else ""
+    return f"{_where(settled)}  {since}{_line(settled.reason or '')}".rstrip(" ;")
 
 
 def _line(text: str) -> str:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    Document = dict[str, Any]
+    from fleet.model.results.merge import Waiting
+    from fleet.model.results.projects import ProjectView
+    from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Overview, Parked
 
 _SHOWN = 20
 _LINES = 4
@@ -28,119 +30,118 @@ _HEADS = ("PROJECT", "READY", "WAITING", "ON HAND", "STUCK", "DONE")
 def show_status(**given: Any) -> None:
     """What is going on, on one page: who needs you, what to review, trouble, who works on what, a row a project."""
     with Fleet.open() as fleet:
-        found, now = fleet.views.status(), fleet.clock.now()
+        page, now = fleet.views.status(), fleet.clock.now()
     if given["json"]:
-        terminal.say_json(found)
-    elif not found["projects"]:
+        terminal.say_json(page)
+    elif not page.projects:
         terminal.say("no projects yet: `fleet up` in a repository begins")
     else:
-        _page(found, now)
+        _show(page, now)
 
 
-def _page(found: Document, now: int) -> None:
-    _part("Needs you", "yellow", (_needs(each, now) for each in found["needs_you"]))
-    _part("In the way", "red", (_wrapped(f"{each['project']}: {each['text']}") for each in found["in_the_way"]))
-    _part("To review", "yellow", (_titled(each, now) for each in found["review"]), "`fleet review` walks you through")
-    _part("Failed", "red", (_reasoned(each) for each in found["failed"]), _AGAIN)
-    _part(
-        "Parked", "yellow", (_parked(each) for each in found["parked"]), "`fleet resume SLUG` goes on with what stopped"
-    )
-    _part("Held back", "red", (_held(each) for each in found["holds"]))
-    _part("To merge", "blue", (_merging(each) for each in found["merging"]))
-    over = [each for each in found["working"] if each["state"] in _OVER]
+def _show(page: Overview, now: int) -> None:
+    _part("Needs you", "yellow", (_need(each, now) for each in page.needs_you))
+    _part("In the way", "red", (_wrapped(f"{each.project}: {each.text}") for each in page.in_the_way))
+    _part("To review", "yellow", (_waiting(each, now) for each in page.review), "`fleet review` walks you through")
+    _part("Failed", "red", map(_failure, page.failed), _AGAIN)
+    _part("Parked", "yellow", map(_parked, page.parked), "`fleet resume SLUG` goes on with what stopped")
+    _part("Held back", "red", map(_hold, page.holds))
+    _part("To merge", "blue", map(_merging, page.merging))
+    over = [each for each in page.working if each.state in _OVER]
     _part("Ended", "red", (_working(each, now) for each in over), "the coordinator or `fleet clean` settles it")
-    _part("Working", "cyan", (_working(each, now) for each in found["working"] if each not in over))
-    _projects(found["projects"])
-    for said in found["reclaim"]:
-        terminal.say(terminal.paint(f"{said} — see `fleet clean`", "yellow"))
-    for said in found["elsewhere"]:
-        terminal.say(terminal.paint(said, "yellow"))
+    _part("Working", "cyan", (_working(each, now) for each in page.working if each.state not in _OVER))
+    _projects(page.projects)
+    for line in page.reclaim:
+        terminal.say(terminal.paint(f"{line} — see `fleet clean`", "yellow"))
+    for line in page.elsewhere:
+        terminal.say(terminal.paint(line, "yellow"))
 
 
 def _part(title: str, colour: str, lines: Iterable[str], hint: str = "") -> None:
-    found = list(lines)
-    if not found:
+    entries = list(lines)
+    if not entries:
         return
     more = terminal.paint(f"  {hint}", "dim") if hint else ""
-    terminal.say(f"{terminal.paint(title, colour)} {len(found)}{more}")
-    for line in found[:_SHOWN]:
-        for each in line.split("\n"):
-            terminal.say(terminal.shortened(f"  {each}", terminal.room()))
-    if len(found) > _SHOWN:
-        terminal.say(f"  and {len(found) - _SHOWN} more")
+    terminal.say(f"{terminal.paint(title, colour)} {len(entries)}{more}")
+    for entry in entries[:_SHOWN]:
+        for line in entry.split("\n"):
+            terminal.say(terminal.shortened(f"  {line}", terminal.room()))
+    if len(entries) > _SHOWN:
+        terminal.say(f"  and {len(entries) - _SHOWN} more")
     terminal.say()
 
 
-def _where(each: Document) -> str:
-    return f"{each['project']}/{each['slug']}" if each["slug"] else f"{each['project']}'s coordinator"
+def _where(each: NeedView | Waiting | Failure | Parked | Merging | Attempt) -> str:
+    return f"{each.project}/{each.slug}" if each.slug else f"{each.project}'s coordinator"
 
 
-def _needs(each: Document, now: int) -> str:
+def _need(need: NeedView, now: int) -> str:
     """The command that answers, and the question: below it where they do not fit on one line."""
-    text, command = _line(each["text"]), _line(each["command"] or "")
+    text, command = _line(need.text), _line(need.command or "")
     asked = text if command in text else f"{text} — {command}"
-    if each["question"] is None and each["kind"] not in text:
-        asked = f"{each['kind']}: {asked}"
-    word = {"permission": "approve", "question": "answer"}.get(each["kind"], "attach")
-    who = f"fleet {word} {each['question'] or each['dispatch']}  {_where(each)}, {_age(each['since'], now)} ago"
+    if need.question is None and need.kind not in text:
+        asked = f"{need.kind}: {asked}"
+    word = {"permission": "approve", "question": "answer"}.get(need.kind, "attach")
+    who = f"fleet {word} {need.question or need.dispatch}  {_where(need)}, {_age(need.since, now)} ago"
     fits = terminal.width_of(f"  {who}: {asked}") <= terminal.room()
     return f"{who}: {asked}" if fits else f"{who}\n    {_wrapped(asked, more='fleet questions')}"
 
 
-def _titled(each: Document, now: int) -> str:
-    return f"{_where(each)}  {each['title']}  ({_age(each['changed_at'], now)} ago)"
+def _waiting(task: Waiting, now: int) -> str:
+    return f"{_where(task)}  {task.title}  ({_age(task.changed_at, now)} ago)"
 
 
-def _reasoned(each: Document) -> str:
-    return f"{_where(each)}  {_line(each['reason'] or each['title'])}"
+def _failure(task: Failure) -> str:
+    return f"{_where(task)}  {_line(task.reason or task.title)}"
 
 
-def _parked(each: Document) -> str:
-    until = f"until {_clock(each['not_before'])}" if each["not_before"] else f"to be mended ({each['stage']})"
-    waits = each["not_before"] or each["stage"] in {"fix", "rebase"}
-    return f"{_where(each)}  {f'{until}  ' if waits else ''}{_line(each['reason'] or each['title'])}"
+def _parked(task: Parked) -> str:
+    until = f"to be mended ({task.stage})  " if task.stage in {"fix", "rebase"} else ""
+    until = f"until {_clock(task.not_before)}  " if task.not_before else until
+    return f"{_where(task)}  {until}{_line(task.reason or task.title)}"
 
 
-def _held(each: Document) -> str:
-    until = f"until {_clock(each['until'])}" if each["until"] else "until somebody mends it"
-    return f"{each['engine']} ({each['kind']})  {until}: {_line(each['reason'])}"
+def _hold(hold: HoldView) -> str:
+    until = f"until {_clock(hold.until)}" if hold.until else "until somebody mends it"
+    return f"{hold.engine} ({hold.kind})  {until}: {_line(hold.reason)}"
 
 
-def _merging(each: Document) -> str:
-    return f"{_where(each)}  {each['pull_request'] or each['title']}"
+def _merging(task: Merging) -> str:
+    return f"{_where(task)}  {task.pull_request or task.title}"
 
 
-def _working(each: Document, now: int) -> str:
-    state = terminal.paint(each["state"], terminal.AGENT_COLOURS.get(each["state"], "cyan"))
-    learnt = f"{state} ({each['source']}, {_age(each['since'], now)})"
-    said = each["title"] if each["state"] == "asks" else each["detail"] or each["title"]
-    return f"{each['who']} {learnt}  {_where(each)}  {_line(said)}"
+def _working(attempt: Attempt, now: int) -> str:
+    state = terminal.paint(attempt.state, terminal.AGENT_COLOURS.get(attempt.state, "cyan"))
+    learnt = f"{state} ({attempt.source}, {_age(attempt.since, now)})"
+    text = attempt.title if attempt.state == "asks" else attempt.detail or attempt.title
+    return f"{attempt.who} {learnt}  {_where(attempt)}  {_line(text)}"
 
 
-def _projects(found: list[Document]) -> None:
-    """A row a project; where the terminal is narrow, what is said of its dispatches stands below it."""
-    rows, said = [_row(each) for each in found], [_dispatches(each["dispatches"]) for each in found]
-    whole = list(terminal.table((*_HEADS, ""), [(*row, text) for row, text in zip(rows, said, strict=True)]))
+def _projects(projects: list[ProjectView]) -> None:
+    """A row a project; where the terminal is narrow, the counts of its dispatches stand below it."""
+    rows, counts = [_row(each) for each in projects], [_dispatches(each) for each in projects]
+    whole = list(terminal.table((*_HEADS, ""), [(*row, text) for row, text in zip(rows, counts, strict=True)]))
     if not any("…" in line for line in whole):
         for line in whole:
             terminal.say(line)
         return
     head, *lines = terminal.table(_HEADS, rows)
     terminal.say(head)
-    for line, text in zip(lines, said, strict=True):
+    for line, text in zip(lines, counts, strict=True):
         terminal.say(line)
         terminal.say(f"  {text}")
 
 
-def _row(project: Document) -> tuple[str, ...]:
-    count = project["tasks"]
-    waiting, stuck = count["open"] - project["ready"], count["failed"] + count["blocked"]
-    numbers = (project["ready"], waiting, count["in_progress"], stuck, project["finished"])
-    return (project["name"], *(str(number) for number in numbers))
+def _row(project: ProjectView) -> tuple[str, ...]:
+    count = project.tasks
+    waiting, stuck = count.open - project.ready, count.failed + count.blocked
+    numbers = (project.ready, waiting, count.in_progress, stuck, project.finished)
+    return (project.name, *(str(number) for number in numbers))
 
 
-def _dispatches(count: Document) -> str:
-    return f"dispatches: {count['active']} active, {count['blocked_reclaim']} blocked-reclaim"
+def _dispatches(project: ProjectView) -> str:
+    count = project.dispatches
+    return f"dispatches: {count.active} active, {count.blocked_reclaim} blocked-reclaim"
 
 
 def _wrapped(text: str, *, more: str = "fleet status --json") -> str:
