@@ -54,6 +54,7 @@ def _entry(name: str, function: Callable[..., object]) -> str:
 def _plain(signature: str) -> str:
     """Without the quotes of annotations that are not evaluated, and with a name for a default that is a function."""
     text = re.sub(r"(: |-> )'((?:[^'\\]|\\')*)'", r"\1\2", signature).replace("Documents", "list[Document]")
+    text = re.sub(r"-> (\w+View)s\b", r"-> list[\1]", text)
     text = re.sub(r"<function [^>]*<lambda> at 0x\w+>", "…", text).replace("-> Words", "-> list[str]")
     return re.sub(r"frozenset\(\{[^}]*\}\)", "…", text)
 

@@ -21,7 +21,6 @@ MADE = "<!-- From here on this page is made from src/fleet/model/results by `mak
 ORDER = ["tasks", "reports", "projects", "agents", "engines", "dispatches", "merge", "coord", "views", "jobs", "home"]
 FIELD = re.compile(r"    (\w+): ([^=#]+?)(?: = [^#]+?)?(?:  # (.*))?")
 WORDS = {"str": "text", "int": "number", "float": "number", "bool": "flag", "Time": "time", "object": "anything"}
-OPEN = "dict[str, Any]"
 
 
 def page() -> str:
@@ -73,7 +72,7 @@ def _kind(kind: str) -> str:
         return f"{_kind(kind.removesuffix(' | None'))} or null"
     if kind.startswith("list["):
         return f"list of {_kind(kind[5:-1])}"
-    if kind == OPEN:
+    if kind.startswith("dict["):
         return "object"
     return "text" if kind in STATES else WORDS.get(kind, kind)
 

@@ -102,6 +102,12 @@ class Value(_OldDict, metaclass=_Fields):
         """The value that `as_json` was asked of, after a way through JSON."""
         return cls(**{name: cls._from_json(name, given.get(name.removesuffix("_"))) for name in cls._names})
 
+    @classmethod
+    def made_of(cls, value: Value, **more: object) -> Self:
+        """A value with the fields that another value has too, and more."""
+        same = {name: getattr(value, name) for name in value._names if name in cls._names}
+        return cls(**{**same, **more})
+
     def replaced(self, **changes: object) -> Self:
         """The same value with some fields changed."""
         return type(self)(**{**{name: getattr(self, name) for name in self._names}, **changes})
