@@ -22,7 +22,6 @@ ORDER = ["tasks", "reports", "projects", "agents", "engines", "dispatches", "mer
 FIELD = re.compile(r"    (\w+): ([^=#]+?)(?: = [^#]+?)?(?:  # (.*))?")
 NAME = re.compile(r"\b[A-Z]\w+")
 WORDS = {"str": "text", "int": "number", "float": "number", "bool": "flag", "Time": "time", "object": "anything"}
-OPEN = "dict[str, Any]"
 
 
 def page() -> str:
@@ -89,7 +88,7 @@ def _kind(kind: str) -> str:
         return f"{_kind(kind.removesuffix(' | None'))} or null"
     if kind.startswith("list["):
         return f"list of {_kind(kind[5:-1])}"
-    if kind == OPEN:
+    if kind.startswith("dict["):
         return "object"
     return "text" if kind in STATES else WORDS.get(kind, kind)
 

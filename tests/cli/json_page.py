@@ -43,6 +43,8 @@ def faults(value: Any, kind: str, shapes: dict[str, Shape], where: str = "") -> 
         if not isinstance(value, list):
             return [f"{where} is no list"]
         return [fault for each in value for fault in faults(each, one, shapes, f"{where}[]")]
+    if " or " in kind:
+        return min((faults(value, each, shapes, where) for each in kind.split(" or ")), key=len)
     if kind in shapes:
         return faults_of_object(value, shapes[kind], shapes, where)
     return [] if PLAIN[kind](value) else [f"{where} is {value!r}, not {kind}"]

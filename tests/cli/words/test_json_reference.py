@@ -368,7 +368,7 @@ def test_every_command_of_the_program_is_on_the_page():
 
 
 def test_every_shape_is_used_and_every_type_is_known():
-    used = {kind.split(" of ")[-1] for kind in ANSWERS.values()}
+    used = {shape for kind in ANSWERS.values() for shape in kind.split(" of ")[-1].split(" or ")}
     for shape in SHAPES.values():
         used |= {kind.removesuffix(", if said").removesuffix(" or null").split(" of ")[-1] for kind in shape.values()}
     assert used - set(PLAIN) == set(SHAPES)

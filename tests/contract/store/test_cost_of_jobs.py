@@ -58,4 +58,4 @@ def test_an_item_is_found_by_its_task(fleet, store):
     add_job(store)
     add_items(store, 0, 20, tasks=True)
     found = store.read(lambda rows: q.item_of_task(rows, **ASKED))
-    assert (found["job"], found["id"], found["project"]) == (JOB, "i1", "p")
+    assert (found.job, found.id) == (JOB, "i1")

@@ -101,7 +101,7 @@ def test_tasks(table):
         was = table.one("SELECT status FROM tasks WHERE slug = 'a'")["status"]
         table.tx(lambda tx: task_store.park(tx, **P, was=was, stage="fix", reason="so", message="so"))
 
-    job = {"id": "j", "project": "p"}
+    job = SimpleNamespace(id="j", project="p")
     table.do("UPDATE tasks SET job = 'j' WHERE slug = 'a'")
     drivers = {
         "claim": lambda: table.fleet.commit(claim.claim(**P)),
@@ -261,40 +261,42 @@ def job(table):
     new = records.NewJob(id="0000000c", project="p", name="j", source="s", folder="f", parameters={}, home="h")
     table.fleet.commit(records.create(new, ["setup"]))
     table.do("INSERT INTO items (job, id, part, number, data) VALUES ('0000000c', 'i', 'map', 1, '{}')")
-    return {"id": "0000000c", "project": "p", "name": "j"}, new
+    return SimpleNamespace(id="0000000c", project="p", name="j"), new
 
 
 def test_items(table, job, monkeypatch):
     mine, _new = job
     one = "SELECT * FROM items WHERE id = 'i'"
     commit = table.fleet.commit
-    monkeypatch.setattr(dead_letters, "_chosen", lambda *_given, **_how: [{"id": "i"}])
+    monkeypatch.setattr(dead_letters, "_chosen", lambda *_given, **_how: [SimpleNamespace(id="i")])
     monkeypatch.setattr(dead_letters, "refuse_foreign", lambda *_given: None)
     monkeypatch.setattr(dead_letters.merge_item, "let_go", lambda *_given, **_how: [])
     context = SimpleNamespace(store=table.fleet.store, commit=commit)
 
     def failed(state):
-        failure = records.Failure(item=table.one(one), state=state, reason="so", signature="s", where="w")
+        failure = records.Failure(
+            item=SimpleNamespace(**table.one(one)), state=state, reason="so", signature="s", where="w"
+        )
         commit(records.outcomes(mine, [], [failure], [], merge=True))
 
     def listed(found, number):
         table.do(f"UPDATE items SET number = {number}, reason = '{records.GONE}' WHERE id = 'i'")
-        commit(records.add_items(mine["id"], found))
+        commit(records.add_items(mine.id, found))
 
     drivers = {
-        "start": lambda: commit(records.start(mine, [{"id": "i"}], tasks=False)),
+        "start": lambda: commit(records.start(mine, [SimpleNamespace(id="i")], tasks=False)),
         "put_back": lambda: commit(records.put_back(mine, ["i"], began=True)),
-        "pass": lambda: commit(records.outcomes(mine, [{"id": "i"}], [], [], merge=True)),
+        "pass": lambda: commit(records.outcomes(mine, [SimpleNamespace(id="i")], [], [], merge=True)),
         "finish": lambda: commit(records.finish(mine, "i", None)),
         "retry": lambda: failed("waiting"),
         "give_up": lambda: failed("dead"),
         "park": lambda: failed("parked"),
         "skip": lambda: failed("skipped"),
-        "revive": lambda: dead_letters.retry(context, mine["id"], (), everything=True),
-        "drop": lambda: dead_letters.drop(context, mine["id"], (), everything=True),
+        "revive": lambda: dead_letters.retry(context, mine.id, (), everything=True),
+        "drop": lambda: dead_letters.drop(context, mine.id, (), everything=True),
         "reset": lambda: commit(records.again(mine, "i")),
         "go_missing": lambda: listed([], 1),
-        "come_back": lambda: table.tx(lambda tx: records.bring_back(tx, mine["id"])),
+        "come_back": lambda: table.tx(lambda tx: records.bring_back(tx, mine.id)),
     }
     assert set(drivers) == set(jobs.EVENTS)
 
@@ -310,8 +312,8 @@ def test_items(table, job, monkeypatch):
 
 def test_jobs(table, job, monkeypatch):
     mine, new = job
-    ident, commit = mine["id"], table.fleet.commit
-    monkeypatch.setattr(dead_letters, "_chosen", lambda *_given, **_how: [{"id": "i"}])
+    ident, commit = mine.id, table.fleet.commit
+    monkeypatch.setattr(dead_letters, "_chosen", lambda *_given, **_how: [SimpleNamespace(id="i")])
     monkeypatch.setattr(dead_letters, "refuse_foreign", lambda *_given: None)
     context = SimpleNamespace(store=table.fleet.store, commit=commit)
     drivers = {

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from staging.stage import FLEET, answer, raw
 
+from fleet.model.results.jobs import JobProgress
 from fleet.surfaces.cli.commands.jobs import progress as job_progress
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
@@ -62,14 +63,13 @@ def test_programs_get_an_object_a_line_with_counts_rate_and_time_left(scene):
 
 @pytest.mark.req("JOB-6")
 def test_one_line_says_how_far_it_is_and_how_long_it_may_take():
-    event = {"event": "progress", "job": "0a0b0c0d", **COUNTS, "rate": 0.5, "eta": 90}
+    event = JobProgress(job="0a0b0c0d", **COUNTS, rate=0.5, eta=90)
     assert (
         job_progress.progress(event)
         == f"{'█' * 15}{'░' * 15} 5/10  4 done  2 running  3 waiting  1 dead  30.0/min  1m left"
     )
-    assert job_progress.progress(event | {"total": 0, "rate": 0.0, "eta": None, "done": 0, "dead": 0}).startswith(
-        "░" * 30
-    )
+    empty = event.replaced(total=0, rate=0.0, eta=None, done=0, dead=0)
+    assert job_progress.progress(empty).startswith("░" * 30)
 
 
 @pytest.mark.req("JOB-6")

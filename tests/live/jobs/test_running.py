@@ -322,7 +322,7 @@ def test_a_step_cannot_report_for_its_item(scene):
     done, _events = scene.run(text, told={"ITEM": ident})
     assert done["items"]["done"] == 1, scene.items(done["id"])
     with scene.jobs() as fleet:
-        said = dict(fleet.jobs.logs(done["id"], ident))
+        said = {each.step: each.text for each in fleet.jobs.logs(done["id"], ident)}
     assert "FLEET_TASK is not set" in said[f"{ident}.1.1"]
     assert said[f"{ident}.1.2"] == f"{done['id']}\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
@@ -15,11 +14,27 @@ from fleet.verbs.jobs.items import dead_letters, session
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fleet.api.actor import Document, Documents
-    from fleet.store.queries import Job
+    from fleet.api.actor import Document
+    from fleet.model.results.jobs import (
+        ItemDetails,
+        ItemsDropped,
+        ItemsRevived,
+        ItemView,
+        JobCancelled,
+        JobDetails,
+        JobEnded,
+        JobPlan,
+        JobView,
+        StepOutput,
+        Validation,
+    )
     from fleet.verbs.jobs.begin import Asked
     from fleet.verbs.jobs.progress import Tell
     from fleet.verbs.jobs.run import Wish
+
+    # `list` is a method of the class below.
+    JobViews = list[JobView]
+    ItemViews = list[ItemView]
 
 
 class Jobs(Part):
@@ -27,26 +42,21 @@ class Jobs(Part):
 
     __slots__ = ()
 
-    def run(self, asked: Asked, tell: Tell, wanted: Wish = lambda: True) -> Document:
+    def run(self, asked: Asked, tell: Tell, wanted: Wish = lambda: True) -> JobEnded:
         """Run a job to its end, or for as long as that is wanted."""
         self._by.may("jobs.run")
         return begin.run_job(self._by.context, asked, os.environ, tell, wanted)
 
-    def plan(self, asked: Asked) -> Document:
+    def plan(self, asked: Asked) -> JobPlan:
         """What running it would begin with. Changes nothing."""
-        new, workflow = begin.prepare(self._by.context, asked, os.environ)
-        steps = {part: [each.title for each in workflow.steps_of(part)] for part in ("setup", "map", "reduce")}
-        head: Document = {"name": new.name, "project": new.project, "steps": steps}
-        head["parameters"] = listing.shown_parameters(new.source, json.dumps(new.parameters))
-        how = {name: getattr(workflow.map, name) for name in ("source", "max_parallel", "isolation", "on_failure")}
-        return head | how | {"attempts": workflow.map.retry.attempts}
+        return begin.plan(self._by.context, asked, os.environ)
 
-    def resume(self, ident: str, tell: Tell, wanted: Wish = lambda: True, *, force: bool = False) -> Document:
+    def resume(self, ident: str, tell: Tell, wanted: Wish = lambda: True, *, force: bool = False) -> JobEnded:
         """Take a job up where it was left."""
         self._by.may("jobs.resume")
         return begin.resume_job(self._by.context, ident, tell, wanted, force=force)
 
-    def cancel(self, ident: str, reason: str) -> Job:
+    def cancel(self, ident: str, reason: str) -> JobCancelled:
         """End a job for good."""
         self._by.may("jobs.cancel")
         return cancel.cancel(self._by.context, ident, reason)
@@ -60,36 +70,36 @@ class Jobs(Part):
         """The job that is meant."""
         return listing.find_job(self._by.view, given)
 
-    def list(self, project: str | None = None) -> Documents:
+    def list(self, project: str | None = None) -> JobViews:
         """Jobs, newest first."""
         return listing.jobs(self._by.view, project)
 
-    def show(self, ident: str) -> Document:
+    def show(self, ident: str) -> JobDetails:
         """How a job stands."""
         return listing.job(self._by.view, ident)
 
-    def items(self, ident: str, state: str | None = None) -> Iterator[Document]:
+    def items(self, ident: str, state: str | None = None) -> Iterator[ItemView]:
         """The items of a job."""
         return listing.listed(self._by.view, ident, state)
 
-    def item(self, ident: str, given: str) -> Document:
+    def item(self, ident: str, given: str) -> ItemDetails:
         """One item, with its failures and steps."""
         return listing.item(self._by.view, ident, given)
 
-    def logs(self, ident: str, item: str | None = None) -> Iterator[tuple[str, str]]:
+    def logs(self, ident: str, item: str | None = None) -> Iterator[StepOutput]:
         """What its steps printed."""
         return listing.logs(self._by.view, ident, item)
 
-    def dead_items(self, ident: str) -> Documents:
+    def dead_items(self, ident: str) -> ItemViews:
         """The dead-letter queue."""
         return dead_letters.queue(self._by.view, ident)
 
-    def retry(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> Document:
+    def retry(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> ItemsRevived:
         """Try items again."""
         self._by.may("jobs.retry")
         return dead_letters.retry(self._by.context, ident, which, everything=everything)
 
-    def drop(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> Document:
+    def drop(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> ItemsDropped:
         """Give items up."""
         self._by.may("jobs.drop")
         return dead_letters.drop(self._by.context, ident, which, everything=everything)
@@ -100,7 +110,7 @@ class Jobs(Part):
         return session.perform(self._by.context, dispatch, project, slug, show)
 
 
-def validate_job(file: str) -> Document:
+def validate_job(file: str) -> Validation:
     """Everything that is wrong with a document. Needs no home."""
     return begin.validate(file)
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fleet.model.states import ItemState, JobState
+    from fleet.model.states import ItemState, JobPart, JobState
 
-STATES = ("waiting", "running", "merging", "done", "dead", "skipped", "parked")
-ENDED = ("done", "dead", "skipped", "parked")
+STATES: tuple[ItemState, ...] = ("waiting", "running", "merging", "done", "dead", "skipped", "parked")
 EVENTS = (
     "start", "put_back", "pass", "finish", "retry", "give_up", "park", "skip", "revive", "drop", "reset", "go_missing", "come_back"
 )  # fmt: skip
@@ -66,7 +65,7 @@ JOB_STEPS: dict[tuple[str, str], JobState] = {
     ("done", "reopen"): "paused",
 }
 # The parts of a job that are worked on as items are, besides its items.
-PARTS = ("setup", "reduce")
+PARTS: tuple[JobPart, ...] = ("setup", "reduce")
 # What an attempt has in common with others that a usage limit ended: it is no failure of its item.
 LIMIT = "limit"
 LONGEST = 200_000
@@ -87,10 +86,10 @@ def item_id(data: object) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_ID]
 
 
-def numbered(found: Iterable[Any]) -> Iterator[tuple[str, int, Any]]:
+def numbered(contents: Iterable[object]) -> Iterator[tuple[str, int, object]]:
     """Each item with its id and number; what is there again gets the number of its time behind its id."""
     seen: dict[str, int] = {}
-    for number, data in enumerate(found, 1):
+    for number, data in enumerate(contents, 1):
         ident = item_id(data)
         seen[ident] = seen.get(ident, 0) + 1
         yield (ident if seen[ident] == 1 else f"{ident}-{seen[ident]}"), number, data

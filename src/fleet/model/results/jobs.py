@@ -1,4 +1,4 @@
-"""Jobs and their items."""
+"""Jobs and their items. `fleet job run` and `fleet resume` of a job print a line for each change, and JobEnded last."""
 
 from __future__ import annotations
 
@@ -6,38 +6,29 @@ from fleet.model.results.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterable
 
     from fleet.model.results.value import Said, Time
+    from fleet.model.states import ItemState, JobPhase, JobState
 
 
-class JobEvent(Value):
-    event: str  # job, item, progress or end
-    job: Said[str] = None  # the job's id
-    id: Said[str] = None  # the same, at the end
-    name: Said[str] = None
-    project: Said[str] = None
-    state: Said[str] = (
-        None  # of the job: running, paused, failed, done, cancelled; of an item: running, merging, done, waiting (to be tried again), dead, skipped, parked
-    )
-    phase: Said[str] = None  # setup, map, reduce or over
-    reason: Said[str] = None
-    item: Said[str] = None  # the item's id
-    label: Said[str] = None  # the item in a few words
-    attempt: Said[int] = None
-    waiting: Said[int] = None  # how many items are in this state
-    running: Said[int] = None
-    merging: Said[int] = None
-    done: Said[int] = None
-    dead: Said[int] = None
-    skipped: Said[int] = None
-    parked: Said[int] = None
-    total: Said[int] = None
-    rate: Said[int] = None  # items ended a second, since the runner began
-    eta: Said[int] = None  # seconds left, if the rate stays
-    items: Said[ItemCounts] = None
-    branch: Said[str] = None  # where finished items are merged
-    left: Said[list[str]] = None  # what could not be let go, and why
+class JobChanged(Value):
+    event: str = "job"  # job
+    job: str  # the job's id
+    name: str
+    state: JobState  # running, paused, failed, done or cancelled
+    phase: JobPhase  # setup, map, reduce or over
+    reason: str | None  # why it is paused, failed or cancelled
+
+
+class ItemChanged(Value):
+    event: str = "item"  # item
+    job: str
+    item: str  # the item's id
+    label: str  # the item in a few words
+    state: ItemState  # running, merging, done, waiting (to be tried again), dead, skipped or parked
+    attempt: int
+    reason: str | None  # its first line
 
 
 class ItemCounts(Value):
@@ -50,12 +41,46 @@ class ItemCounts(Value):
     parked: int  # could not be merged, or was stopped by a person
     total: int
 
+    @property
+    def ended(self) -> int:
+        """How many items nothing more is done about."""
+        return self.done + self.dead + self.skipped + self.parked
+
+    def in_words(self, states: Iterable[ItemState]) -> list[str]:
+        """How many items are in each of these states, without the states that have none."""
+        counts = self.as_json()
+        return [f"{counts[state]} {state}" for state in states if counts[state]]
+
+
+class JobProgress(ItemCounts):
+    event: str = "progress"  # progress
+    job: str
+    rate: float  # items ended a second, since the runner began
+    eta: int | None  # seconds left, if the rate stays
+
+
+class _JobSummary(Value):
+    id: str
+    name: str
+    project: str
+    state: JobState
+    phase: JobPhase
+    reason: str | None  # why it is paused, failed or cancelled
+    items: ItemCounts
+    branch: str  # where finished items are merged
+
+
+class JobEnded(_JobSummary):
+    event: str = "end"  # end
+    left: list[str]  # what could not be let go, and why
+    stopped: Said[str] = None  # the runner that --force stopped
+
 
 class JobPlan(Value):
     name: str
     project: str
-    parameters: dict[str, Any]  # what `{env.NAME}` stands for; `…` for what does not stand in the document
-    steps: dict[str, Any]  # the titles of the steps of setup, map and reduce
+    parameters: dict[str, str]  # what `{env.NAME}` stands for; `…` for what does not stand in the document
+    steps: dict[str, list[str]]  # the titles of the steps of setup, map and reduce
     source: str  # list, file, command or glob
     max_parallel: int
     isolation: str
@@ -63,15 +88,7 @@ class JobPlan(Value):
     attempts: int
 
 
-class JobView(Value):
-    id: str
-    name: str
-    project: str
-    state: str
-    phase: str
-    reason: str | None  # why it is paused, failed or cancelled
-    items: ItemCounts
-    branch: str
+class JobView(_JobSummary):
     added_at: Time
     begun_at: Time  # when its last runner began
     ended_at: Time | None
@@ -80,7 +97,7 @@ class JobView(Value):
 
 
 class JobDetails(JobView):
-    parameters: dict[str, Any]  # as in JobPlan
+    parameters: dict[str, str]  # as in JobPlan
     report: JobReport
     processes: list[JobProcess]  # what a runner of it started itself and runs now
 
@@ -96,15 +113,7 @@ class JobReport(Value):
     md: str | None
 
 
-class JobCancelled(Value):
-    id: str
-    name: str
-    project: str
-    state: str
-    phase: str
-    reason: str | None
-    items: ItemCounts
-    branch: str
+class JobCancelled(_JobSummary):
     left: list[str]  # what could not be let go, and why
     runner: str | None  # who is ending it, when a runner has it in hand
 
@@ -112,7 +121,7 @@ class JobCancelled(Value):
 class ItemView(Value):
     id: str  # made from its content
     number: int  # its place in the input; below 0 when it is gone from there
-    state: str
+    state: ItemState
     attempts: int
     dispatch: str | None  # of its last attempt
     reason: str | None
@@ -160,7 +169,7 @@ class StepOutput(Value):
 class ItemsRevived(Value):
     job: str
     items: list[str]
-    state: str  # of the job: running when a runner takes them up, else paused
+    state: JobState  # of the job: running when a runner takes them up, else paused
 
 
 class ItemsDropped(Value):

@@ -346,8 +346,6 @@ _MODULES = {
         'ITEM_OF_TASK',
         'Item',
         'ItemCount',
-        'ItemId',
-        'ItemOfTask',
         'JOBS_LIKE',
         'JOB_BY_ID',
         'JOB_LITTER',

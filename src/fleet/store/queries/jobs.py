@@ -149,93 +149,6 @@ class Item(Row):
         self.history = history
 
 
-class ItemId(Row):
-    __slots__ = (
-        'id',
-    )
-
-    def __init__(
-        self,
-        id: str,
-    ) -> None:
-        self.id = id
-
-
-class ItemOfTask(Row):
-    __slots__ = (
-        'job',
-        'id',
-        'part',
-        'number',
-        'data',
-        'state',
-        'attempts',
-        'failures',
-        'not_before',
-        'dispatch',
-        'verdict',
-        'reason',
-        'signature',
-        'failed_at',
-        'merged',
-        'started_at',
-        'ended_at',
-        'history',
-        'project',
-        'source',
-        'parameters',
-        'folder',
-    )
-
-    def __init__(
-        self,
-        job: str,
-        id: str,
-        part: JobPart,
-        number: int,
-        data: str,
-        state: ItemState,
-        attempts: int,
-        failures: int,
-        not_before: int | None,
-        dispatch: str | None,
-        verdict: ItemVerdict | None,
-        reason: str | None,
-        signature: str | None,
-        failed_at: int | None,
-        merged: str | None,
-        started_at: int | None,
-        ended_at: int | None,
-        history: str,
-        project: str,
-        source: str,
-        parameters: str,
-        folder: str,
-    ) -> None:
-        self.job = job
-        self.id = id
-        self.part = part
-        self.number = number
-        self.data = data
-        self.state = state
-        self.attempts = attempts
-        self.failures = failures
-        self.not_before = not_before
-        self.dispatch = dispatch
-        self.verdict = verdict
-        self.reason = reason
-        self.signature = signature
-        self.failed_at = failed_at
-        self.merged = merged
-        self.started_at = started_at
-        self.ended_at = ended_at
-        self.history = history
-        self.project = project
-        self.source = source
-        self.parameters = parameters
-        self.folder = folder
-
-
 class ItemCount(Row):
     __slots__ = (
         'state',
@@ -597,28 +510,28 @@ def item_by_id(rows: Rows, /, *, job: str, id: str) -> Item | None:
 
 ITEMS_LIKE = Query(
     'items_like',
-    'SELECT id FROM items WHERE job = :job AND id LIKE :prefix ORDER BY id LIMIT :most',
-    'SELECT id FROM items WHERE job = %(job)s AND id LIKE %(prefix)s ORDER BY id LIMIT %(most)s',
-    ItemId,
+    'SELECT * FROM items WHERE job = :job AND id LIKE :prefix ORDER BY id LIMIT :most',
+    'SELECT * FROM items WHERE job = %(job)s AND id LIKE %(prefix)s ORDER BY id LIMIT %(most)s',
+    Item,
 )
 
 
-def items_like(rows: Rows, /, *, job: str, prefix: str, most: int) -> list[ItemId]:
+def items_like(rows: Rows, /, *, job: str, prefix: str, most: int) -> list[Item]:
     """Items whose id begins with a text."""
-    return rows.select_all(ITEMS_LIKE, ItemId, {'job': job, 'prefix': prefix, 'most': most})
+    return rows.select_all(ITEMS_LIKE, Item, {'job': job, 'prefix': prefix, 'most': most})
 
 
 ITEM_OF_TASK = Query(
     'item_of_task',
-    "SELECT i.*, j.project, j.source, j.parameters, j.folder FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.project = :project AND t.slug = :slug",
-    "SELECT i.*, j.project, j.source, j.parameters, j.folder FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.project = %(project)s AND t.slug = %(slug)s",
-    ItemOfTask,
+    "SELECT i.* FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.project = :project AND t.slug = :slug",
+    "SELECT i.* FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1) WHERE t.project = %(project)s AND t.slug = %(slug)s",
+    Item,
 )
 
 
-def item_of_task(rows: Rows, /, *, project: str, slug: str) -> ItemOfTask | None:
-    """The item that a dispatch works on, with its job."""
-    return rows.select_one(ITEM_OF_TASK, ItemOfTask, {'project': project, 'slug': slug})
+def item_of_task(rows: Rows, /, *, project: str, slug: str) -> Item | None:
+    """The item that a dispatch works on."""
+    return rows.select_one(ITEM_OF_TASK, Item, {'project': project, 'slug': slug})
 
 
 COUNT_ITEMS = Query(
@@ -681,8 +594,8 @@ ITEMS_PAGE = Query(
 )
 
 
-def items_page(rows: Rows, /, *, job: str, state: ItemState | None, after: int, after_id: str, most: int) -> list[Item]:
-    """Items by number, a page at a time."""
+def items_page(rows: Rows, /, *, job: str, state: str | None, after: int, after_id: str, most: int) -> list[Item]:
+    """Items by number, a page at a time. The state is what a person asked for, and may be none."""
     return rows.select_all(ITEMS_PAGE, Item, {'job': job, 'state': state, 'after': after, 'after_id': after_id, 'most': most})
 
 

@@ -70,13 +70,13 @@ SELECT * FROM items WHERE job = :job AND id = :id;
 
 -- name: items_like
 -- Items whose id begins with a text.
--- returns: ItemId*
-SELECT id FROM items WHERE job = :job AND id LIKE :prefix ORDER BY id LIMIT :most;
+-- returns: Item*
+SELECT * FROM items WHERE job = :job AND id LIKE :prefix ORDER BY id LIMIT :most;
 
 -- name: item_of_task
--- The item that a dispatch works on, with its job.
--- returns: ItemOfTask?
-SELECT i.*, j.project, j.source, j.parameters, j.folder FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project
+-- The item that a dispatch works on.
+-- returns: Item?
+SELECT i.* FROM tasks t JOIN jobs j ON j.id = t.job AND j.project = t.project
 JOIN items i ON i.job = t.job AND i.id = SUBSTR(t.slug, LENGTH('job-' || t.job || '-') + 1)
 WHERE t.project = :project AND t.slug = :slug;
 
@@ -102,8 +102,9 @@ SELECT COUNT(*) AS n, MIN(COALESCE(not_before, 0)) AS at FROM items WHERE job = 
 SELECT * FROM items WHERE job = :job AND state IN ('running', 'merging') ORDER BY number;
 
 -- name: items_page
--- Items by number, a page at a time.
+-- Items by number, a page at a time. The state is what a person asked for, and may be none.
 -- returns: Item*
+-- takes: state str | None
 SELECT * FROM items WHERE job = :job AND part = 'map' AND (CAST(:state AS TEXT) IS NULL OR state = :state)
   AND (number > :after OR (number = :after AND id > :after_id)) ORDER BY number, id LIMIT :most;
 

@@ -40,10 +40,10 @@ class JobScenario(Scenario):
         """Nothing at all may be left of it."""
         with _jobs(scene) as fleet:
             for job in fleet.jobs.list():
-                if job["state"] not in {"done", "cancelled"}:
-                    fleet.jobs.cancel(job["id"], "the scene is over")
-                if fleet.jobs.dead_items(job["id"]):
-                    fleet.jobs.drop(job["id"], (), everything=True)
+                if job.state not in {"done", "cancelled"}:
+                    fleet.jobs.cancel(job.id, "the scene is over")
+                if fleet.jobs.dead_items(job.id):
+                    fleet.jobs.drop(job.id, (), everything=True)
         return super().finish(scene)
 
 
@@ -87,13 +87,13 @@ def _check(scene: Scene) -> list[str]:
         before = fleet.jobs.list()
         if not before:
             _run(fleet)
-        elif before[0]["state"] != "done":
-            fleet.jobs.resume(before[0]["id"], lambda _event: None)
+        elif before[0].state != "done":
+            fleet.jobs.resume(before[0].id, lambda _event: None)
         (job,) = fleet.jobs.list()
-        found = {each["item"]: each["state"] for each in fleet.jobs.items(job["id"])}
-        faults = [] if job["state"] == "done" else [f"the job is {job['state']}: {job['reason']}"]
+        found = {each.item: each.state for each in fleet.jobs.items(job.id)}
+        faults = [] if job.state == "done" else [f"the job is {job.state}: {job.reason}"]
         faults += [] if found == dict.fromkeys(ITEMS, "done") else [f"items: {found}"]
-        titles = scene.git("log", "--no-merges", "--format=%s", job["branch"]).splitlines()
+        titles = scene.git("log", "--no-merges", "--format=%s", job.branch).splitlines()
     faults += [
         f"item {item} is {titles.count(f'item {item}')} times on the branch"
         for item in ITEMS

@@ -30,12 +30,11 @@ def has_runner(context: Context, ident: str) -> bool:
 def left_jobs(context: Context, project: str | None) -> list[Resumable]:
     """Jobs that could be resumed."""
     rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
-    left = [
-        row
+    return [
+        _resumable(row)
         for row in rows
         if row.state in {"running", "paused", "failed"} and is_own(context, row) and not has_runner(context, row.id)
     ]
-    return [_resumable(row) for row in left]
 
 
 def _resumable(row: Job) -> Resumable:
@@ -91,7 +90,7 @@ def left_without_claim(context: Context) -> list[Left]:
 
 
 def _claims(context: Context) -> list[Claim]:
-    return [Claim.of(row) for row in context.store.read(lambda rows: q.open_claims_of_jobs(rows))]
+    return [Claim.of(row) for row in context.store.read(q.open_claims_of_jobs)]
 
 
 def _left(context: Context, claim: Claim) -> Left | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.families import BadInput, Refused
 from fleet.model import names
+from fleet.model.jobs import items
 from fleet.model.jobs.workflow import Workflow, faults, read
+from fleet.model.results.jobs import JobPlan, Validation
+from fleet.model.text.secrets import HIDDEN
 from fleet.store import queries as q
 from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.jobs import records
@@ -19,6 +22,8 @@ from fleet.verbs.resume.work_lock import taken_to_resume
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fleet.model.results.jobs import JobEnded
+    from fleet.model.states import JobPart
     from fleet.store.queries import Job
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.progress import Tell
@@ -47,10 +52,32 @@ def text_of(file: str) -> str:
         raise BadInput(what=f"{file} cannot be read: {str(error.strerror).lower()}") from None
 
 
-def validate(file: str) -> dict[str, Any]:
+def validate(file: str) -> Validation:
     """Everything that is wrong with a document."""
     found = faults(text_of(file))
-    return {"file": file, "valid": not found, "faults": [fault.as_document() for fault in found]}
+    return Validation(file=file, valid=not found, faults=found)
+
+
+def plan(context: Context, asked: Asked, environment: Mapping[str, str]) -> JobPlan:
+    """What running it would begin with. Changes nothing."""
+    new, workflow = prepare(context, asked, environment)
+    return JobPlan(
+        name=new.name,
+        project=new.project,
+        parameters=shown_parameters(new.source, new.parameters),
+        steps={part: [step.title for step in workflow.steps_of(part)] for part in ("setup", "map", "reduce")},
+        source=workflow.map.source,
+        max_parallel=workflow.map.max_parallel,
+        isolation=workflow.map.isolation,
+        on_failure=workflow.map.on_failure,
+        attempts=workflow.map.retry.attempts,
+    )
+
+
+def shown_parameters(source: str, parameters: dict[str, str]) -> dict[str, str]:
+    """What {env.NAME} stands for, as it is shown: what was handed over and does not stand in the document is a secret."""
+    written = read(source, "the job's document").env
+    return {name: value if written.get(name) == value else HIDDEN for name, value in parameters.items()}
 
 
 def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> tuple[records.NewJob, Workflow]:
@@ -87,10 +114,11 @@ def _parameters(workflow: Workflow, told: dict[str, str], environment: Mapping[s
     return found
 
 
-def parts_of(workflow: Workflow) -> list[str]:
+def parts_of(workflow: Workflow) -> list[JobPart]:
     """Which parts are worked on besides the items: setup also where only its checkout is needed."""
     setup = bool(workflow.setup) or workflow.map.isolation == "none" or workflow.map.source != "list"
-    return (["setup"] if setup else []) + (["reduce"] if workflow.reduce else [])
+    wanted = {"setup": setup, "reduce": bool(workflow.reduce)}
+    return [part for part in items.PARTS if wanted[part]]
 
 
 def gate_of(context: Context, ident: str) -> Gate:
@@ -110,7 +138,7 @@ def _refuse_other_hands(context: Context, job: Job, workflow: Workflow) -> None:
         raise Refused(what=what)
 
 
-def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> dict[str, Any]:
+def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> JobEnded:
     """Write a job down and run it. One that is there under its id is run once more, with its input read anew."""
     new, workflow = prepare(context, asked, environment)
     gate = gate_of(context, new.id)
@@ -127,12 +155,12 @@ def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell
         gate.give()
 
 
-def resume_job(context: Context, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> dict[str, Any]:
+def resume_job(context: Context, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> JobEnded:
     """Take a job up where it was left, behind its gate; with force, whoever holds that is stopped first."""
     refuse_foreign(context, f"job {ident}", context.store.read(lambda rows: records.job_of(rows, ident)))
     gate = gate_of(context, ident)
     stopped = taken_to_resume(context, gate, ident, force=force)
     try:
-        return carry_on(context, ident, tell, wanted) | {"stopped": str(stopped) if stopped else None}
+        return carry_on(context, ident, tell, wanted).replaced(stopped=str(stopped) if stopped else None)
     finally:
         gate.give()

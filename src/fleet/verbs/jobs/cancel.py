@@ -6,25 +6,27 @@ from typing import TYPE_CHECKING
 
 from fleet.errors.contested import GateHeld
 from fleet.errors.families import Refused
+from fleet.model.branches import job_branch
 from fleet.model.jobs.items import JOB_STEPS
+from fleet.model.results.jobs import JobCancelled
 from fleet.model.tables import target
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.homes.ownership import refuse_foreign
-from fleet.verbs.jobs import records
+from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.begin import gate_of
 from fleet.verbs.jobs.items import attempts
 from fleet.verbs.jobs.items.own_processes import end_left
 from fleet.verbs.jobs.report import write_report
-from fleet.verbs.jobs.run import release_all, summary
+from fleet.verbs.jobs.run import release_all
 
 if TYPE_CHECKING:
     from fleet.store.queries import Job
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
 
-def cancel(context: Context, ident: str, reason: str) -> Job:
+def cancel(context: Context, ident: str, reason: str) -> JobCancelled:
     """Cancel it; a runner that has it in hand ends it at its next turn."""
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
@@ -33,21 +35,22 @@ def cancel(context: Context, ident: str, reason: str) -> Job:
     try:
         gate.take()
     except GateHeld:
-        return summary(context, context.store.read(lambda rows: records.job_of(rows, ident))) | {
-            "left": [],
-            "runner": str(gate.holder()),
-        }
+        return _outcome(context, ident, [], str(gate.holder()))
     try:
         left = _end_all(context, job)
     finally:
         gate.give()
-    job = context.store.read(lambda rows: records.job_of(rows, ident))
-    write_report(context, job)
-    return summary(context, job) | {"left": left, "runner": None}
+    write_report(context, context.store.read(lambda rows: records.job_of(rows, ident)))
+    return _outcome(context, ident, left, None)
 
 
-def _cancelled(ident: str, reason: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _outcome(context: Context, ident: str, left: list[str], runner: str | None) -> JobCancelled:
+    job, counts = context.store.read(lambda rows: records.job_of(rows, ident)), results.count(context, ident)
+    return JobCancelled.made_of(job, items=counts, branch=job_branch(ident), left=left, runner=runner)
+
+
+def _cancelled(ident: str, reason: str) -> Change[None]:
+    def work(tx: Tx) -> None:
         was = records.job_of(tx, ident)
         tx.about(was.project)
         if was.state == "done":
@@ -55,15 +58,13 @@ def _cancelled(ident: str, reason: str) -> Change[Row]:
                 what=f"job {ident} is done; `fleet job dlq drop {ident} --all` lets go of what it could not do"
             )
         tx.note(job=ident, was=was.state, reason=reason)
-        return {
-            "cancelled": q.cancel_job(tx, id=ident, after=target(JOB_STEPS, "cancel"), reason=reason, at=tx.at) == 1
-        }
+        q.cancel_job(tx, id=ident, after=target(JOB_STEPS, "cancel"), reason=reason, at=tx.at)
 
     return Change(f"cancel job {ident}: {reason}", work)
 
 
 def _end_all(context: Context, job: Job) -> list[str]:
-    end_left(context, job)
+    end_left(context, job.id)
     for row in context.store.read(lambda rows: q.items_at_work(rows, job=job.id)):
         attempts.stop(context, job, row)
     return release_all(context, job)

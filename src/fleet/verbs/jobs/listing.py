@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.absent import NoSuchItem, NoSuchJob
 from fleet.errors.given import Ambiguous
+from fleet.model.branches import job_branch
 from fleet.model.jobs import items
-from fleet.model.jobs.workflow import read
-from fleet.model.text.secrets import HIDDEN
+from fleet.model.results.jobs import (
+    ItemDetails,
+    ItemFailure,
+    ItemView,
+    JobDetails,
+    JobProcess,
+    JobReport,
+    JobView,
+    StepDone,
+    StepOutput,
+)
 from fleet.model.text.times import iso, iso_or_none
 from fleet.resources.job_process import left_processes, runner_of
 from fleet.store import queries as q
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.abandoned import has_runner
+from fleet.verbs.jobs.begin import shown_parameters
 from fleet.verbs.jobs.items.own_processes import open_claims
-from fleet.verbs.jobs.run import summary
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.store.queries import Item, Job
+    from fleet.store.queries import Item, Job, JobStep
     from fleet.verbs.context import Context
 
 _MOST = 1_000
@@ -44,7 +54,7 @@ def find_job(context: Context, given: str) -> str:
         raise NoSuchJob(job=given)
     if len(found) > 1:
         raise Ambiguous(given=given, candidates=", ".join(found))
-    return str(found[0])
+    return found[0]
 
 
 def find_item(context: Context, job: str, given: str) -> Item:
@@ -58,103 +68,101 @@ def find_item(context: Context, job: str, given: str) -> Item:
         raise NoSuchItem(job=job, item=given)
     if len(found) > 1:
         raise Ambiguous(given=given, candidates=", ".join(row.id for row in found))
-    return context.store.read(lambda rows: q.item_by_id(rows, job=job, id=found[0].id)) or {}
+    return found[0]
 
 
-def jobs(context: Context, project: str | None) -> list[dict[str, Any]]:
+def jobs(context: Context, project: str | None) -> list[JobView]:
     """Jobs, newest first."""
     rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
-    return [_document(context, row) for row in rows]
+    return [_view(context, row) for row in rows]
 
 
-def job(context: Context, ident: str) -> dict[str, Any]:
+def job(context: Context, ident: str) -> JobDetails:
     """One job: how it stands, and where its report is."""
     row = context.store.read(lambda rows: records.job_of(rows, ident))
-    folder = f"{context.world.home}/{paths.job(ident)}"
-    reports = {kind: f"{folder}/report.{kind}" for kind in ("html", "md")}
-    there = {kind: path if os.path.exists(path) else None for kind, path in reports.items()}
-    more = {
-        "parameters": shown_parameters(row.source, row.parameters),
-        "report": there,
-        "processes": _processes(context, ident),
-    }
-    return _document(context, row) | more
+    return JobDetails.made_of(
+        _view(context, row),
+        parameters=shown_parameters(row.source, json.loads(row.parameters)),
+        report=JobReport(html=_report(context, ident, "html"), md=_report(context, ident, "md")),
+        processes=_processes(context, ident),
+    )
 
 
-def _processes(context: Context, ident: str) -> list[dict[str, Any]]:
+def _report(context: Context, ident: str, kind: str) -> str | None:
+    path = f"{context.world.home}/{paths.job(ident, f'report.{kind}')}"
+    return path if os.path.exists(path) else None
+
+
+def _processes(context: Context, ident: str) -> list[JobProcess]:
     """What runners of the job started themselves and runs now; a dead runner's too."""
-    world, found = context.world, []
+    world, running = context.world, []
     for claim in open_claims(context, ident):
         here = is_own(context, claim)
         runner = world.processes.life(runner_of(claim)) if here else "unknown"
         for who in left_processes(claim, world) if here else ():
             item = world.processes.variable(who, "FLEET_ITEM") or None
-            found.append({"pid": who.pid, "item": item, "runner": runner})
-    return found
+            running.append(JobProcess(pid=who.pid, item=item, runner=runner))
+    return running
 
 
-def shown_parameters(source: str, parameters: str) -> dict[str, str]:
-    """What {env.NAME} stands for, as it is shown: what was handed over and does not stand in the document is a secret."""
-    written = read(source, "the job's document").env
-    told: dict[str, str] = json.loads(parameters)
-    return {name: value if written.get(name) == value else HIDDEN for name, value in told.items()}
-
-
-def _document(context: Context, row: Job) -> dict[str, Any]:
-    times = {
-        "added_at": iso(row.added_at),
-        "begun_at": iso(row.begun_at),
-        "ended_at": iso_or_none(row.ended_at),
-    }
-    return (
-        summary(context, row)
-        | times
-        | {"actor": row.actor, "runs": row.state == "running" and has_runner(context, row.id)}
+def _view(context: Context, row: Job) -> JobView:
+    return JobView.made_of(
+        row,
+        items=results.count(context, row.id),
+        branch=job_branch(row.id),
+        added_at=iso(row.added_at),
+        begun_at=iso(row.begun_at),
+        ended_at=iso_or_none(row.ended_at),
+        runs=row.state == "running" and has_runner(context, row.id),
     )
 
 
-def listed(context: Context, ident: str, state: str | None = None) -> Iterator[dict[str, Any]]:
+def listed(context: Context, ident: str, state: str | None = None) -> Iterator[ItemView]:
     """The items of a job, in their order."""
-    return (item_document(row) for row in results.pages(context, ident, state))
+    return (item_view(row) for row in results.pages(context, ident, state))
 
 
-def item_document(row: Item) -> dict[str, Any]:
+def item_view(row: Item) -> ItemView:
     """An item as programs see it."""
-    keep = ("id", "number", "state", "attempts", "dispatch", "reason", "signature")
-    times = {name: iso_or_none(row[name]) for name in ("not_before", "started_at", "ended_at")}
     data = json.loads(row.data)
-    return {name: row[name] for name in keep} | times | {"label": items.label(data), "item": data, "commit": row.merged}
+    return ItemView.made_of(
+        row,
+        not_before=iso_or_none(row.not_before),
+        started_at=iso_or_none(row.started_at),
+        ended_at=iso_or_none(row.ended_at),
+        label=items.label(data),
+        item=data,
+        commit=row.merged,
+    )
 
 
-def item(context: Context, ident: str, given: str) -> dict[str, Any]:
+def item(context: Context, ident: str, given: str) -> ItemDetails:
     """One item with its failures and its steps."""
     row = find_item(context, ident, given)
     steps = context.store.read(lambda rows: q.steps_of_item(rows, job=ident, item=row.id))
-    history = [_with_times(each) for each in json.loads(row.history)]
-    shown = [
-        {name: step[name] for name in ("attempt", "number", "title", "status", "reason")}
-        | {
-            "started_at": iso(step.started_at),
-            "ended_at": iso(step.ended_at),
-            "commits": json.loads(step.commits),
-        }
-        for step in steps
-    ]
-    return item_document(row) | {"job": ident, "history": history, "steps": shown}
+    return ItemDetails.made_of(item_view(row), job=ident, history=_history(row), steps=[_step(each) for each in steps])
 
 
-def _with_times(each: dict[str, Any]) -> dict[str, Any]:
-    return each | {name: iso_or_none(each[name]) for name in ("started_at", "ended_at")}
+def _history(row: Item) -> list[ItemFailure]:
+    times = ("started_at", "ended_at")
+    failures = json.loads(row.history)
+    return [ItemFailure.from_json(each | {name: iso_or_none(each[name]) for name in times}) for each in failures]
 
 
-def logs(context: Context, ident: str, given: str | None) -> Iterator[tuple[str, str]]:
+def _step(row: JobStep) -> StepDone:
+    times = {"started_at": iso(row.started_at), "ended_at": iso(row.ended_at)}
+    return StepDone.made_of(row, **times, commits=json.loads(row.commits))
+
+
+def logs(context: Context, ident: str, given: str | None) -> Iterator[StepOutput]:
     """What steps printed: of one item, or of all that were tried."""
     wanted = find_item(context, ident, given).id if given else None
     for name in sorted(context.world.files.names(paths.job_step(ident)), key=_order):
         mine = name.partition(".")[0]
         if name.endswith((".log", ".out")) and wanted in {None, mine}:
             path = paths.job_step(ident, name)
-            yield name.rpartition(".")[0], context.world.files.read(path).decode("utf-8", "replace")
+            text = context.world.files.read(path).decode("utf-8", "replace")
+            yield StepOutput(step=name.rpartition(".")[0], text=text)
 
 
 def _order(name: str) -> tuple[str, int, int]:

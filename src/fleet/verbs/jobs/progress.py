@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fleet.model.jobs import items
-from fleet.store import queries as q
+from fleet.model.results.jobs import ItemChanged, JobChanged, JobProgress
+from fleet.verbs.jobs import records, results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.store.transaction import Row
+    from fleet.model.states import ItemState
+    from fleet.store.queries import Item, Job
     from fleet.verbs.context import Context
 
-    Event = dict[str, Any]
+    Event = JobChanged | ItemChanged | JobProgress
     Tell = Callable[[Event], None]
 
 _EVERY = 0.5
@@ -23,7 +23,7 @@ _EVERY = 0.5
 class Telling:
     """What a runner says while it goes on."""
 
-    def __init__(self, context: Context, job: Row, tell: Tell) -> None:
+    def __init__(self, context: Context, job: str, tell: Tell) -> None:
         self._context = context
         self._job = job
         self._tell = tell
@@ -31,37 +31,29 @@ class Telling:
         self._last = 0.0
         self._before: int | None = None
 
-    def job(self, state: str, **facts: Any) -> None:  # noqa: ANN401
+    def job(self, job: Job) -> None:
         """The job as a whole."""
-        self._tell({"event": "job", "job": self._job["id"], "name": self._job["name"], "state": state, **facts})
+        self._tell(JobChanged(job=job.id, name=job.name, state=job.state, phase=job.phase, reason=job.reason))
 
-    def item(self, item: Row, state: str, reason: str | None = None) -> None:
+    def item(self, item: Item, state: ItemState, reason: str | None = None) -> None:
         """One item went on."""
-        shown = items.label(json.loads(item["data"])) if item["part"] == "map" else item["part"]
-        head = {"event": "item", "job": self._job["id"], "item": item["id"], "label": shown, "state": state}
-        self._tell(head | {"attempt": item["attempts"], "reason": (reason or "").splitlines()[0] if reason else None})
+        first = reason.splitlines()[0] if reason else None
+        label = records.label(item)
+        self._tell(
+            ItemChanged(job=self._job, item=item.id, label=label, state=state, attempt=item.attempts, reason=first)
+        )
 
     def progress(self, *, now: bool = False) -> None:
         """Counts, rate and how long it may take; not more often than people can read."""
         ticks = self._context.world.clock.ticks()
-        if not now and ticks - self._last < _EVERY:
-            return
-        self._last = ticks
-        self._tell(self.counted())
+        if now or ticks - self._last >= _EVERY:
+            self._last = ticks
+            self._tell(self._progress(ticks - self._began))
 
-    def counted(self) -> Event:
-        """How far it is."""
-        counts = count(self._context, self._job["id"])
-        ended = counts["done"] + counts["dead"] + counts["skipped"] + counts["parked"]
-        self._before = ended if self._before is None else self._before
-        passed = self._context.world.clock.ticks() - self._began
-        rate = (ended - self._before) / passed if passed > 0 else 0.0
-        left = counts["total"] - ended
-        head = {"event": "progress", "job": self._job["id"], **counts, "rate": round(rate, 3)}
-        return head | {"eta": round(left / rate) if rate > 0 and left else (0 if not left else None)}
-
-
-def count(context: Context, job: str) -> dict[str, int]:
-    """How many items are in each state, and in all."""
-    found = {row.state: row.n for row in context.store.read(lambda rows: q.count_items(rows, job=job))}
-    return {state: found.get(state, 0) for state in items.STATES} | {"total": sum(found.values())}
+    def _progress(self, seconds: float) -> JobProgress:
+        counts = results.count(self._context, self._job)
+        self._before = counts.ended if self._before is None else self._before
+        rate = (counts.ended - self._before) / seconds if seconds > 0 else 0.0
+        left = counts.total - counts.ended
+        eta = round(left / rate) if rate > 0 and left else (0 if not left else None)
+        return JobProgress.made_of(counts, job=self._job, rate=round(rate, 3), eta=eta)

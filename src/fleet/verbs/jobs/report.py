@@ -10,12 +10,13 @@ from fleet.model.jobs import items
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND, age, iso
 from fleet.store import queries as q
-from fleet.verbs.jobs import progress, results
+from fleet.verbs.jobs import results
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fleet.model.results.jobs import ItemCounts
     from fleet.store.queries import Job
     from fleet.verbs.context import Context
 
@@ -30,32 +31,35 @@ _STYLE = (
 _HEADS = ("#", "item", "state", "attempts", "took", "commit", "reason")
 
 
-def write_report(context: Context, job: Job) -> dict[str, str]:
-    """Write both, and say where they are."""
-    counts = progress.count(context, job.id)
+def write_report(context: Context, job: Job) -> None:
+    """Write both."""
+    counts = results.count(context, job.id)
     made = {
         "html": escapes.text("".join(_page(context, job, counts))).encode(),
         "md": escapes.text("".join(_markdown(context, job, counts))).encode(),
     }
-    return {kind: context.world.files.publish(paths.job(job.id, f"report.{kind}"), text) for kind, text in made.items()}
+    for kind, text in made.items():
+        context.world.files.publish(paths.job(job.id, f"report.{kind}"), text)
 
 
-def _line(job: Job, counts: dict[str, int]) -> str:
+def _line(job: Job, counts: ItemCounts) -> str:
     ended = job.ended_at or job.changed_at
-    said = ", ".join(f"{counts[state]} {state}" for state in items.STATES if counts[state])
-    return f"{job.state}; {counts['total']} items: {said or 'none'}; begun {iso(job.added_at)}, {age(ended - job.added_at)}"
+    states = ", ".join(counts.in_words(items.STATES))
+    return (
+        f"{job.state}; {counts.total} items: {states or 'none'}; begun {iso(job.added_at)}, {age(ended - job.added_at)}"
+    )
 
 
 def _rows(context: Context, job: Job) -> Iterator[tuple[str, ...]]:
     for row in results.pages(context, job.id):
-        took = age(row["ended_at"] - row["started_at"]) if row["ended_at"] and row["started_at"] else ""
-        reason = (row["reason"] or "").strip()
-        label = items.label(json.loads(row["data"]))
-        commit = (row["merged"] or "")[:12]
-        yield str(abs(row["number"])), label, row["state"], str(row["attempts"]), took, commit, reason
+        took = age(row.ended_at - row.started_at) if row.ended_at and row.started_at else ""
+        reason = (row.reason or "").strip()
+        label = items.label(json.loads(row.data))
+        commit = (row.merged or "")[:12]
+        yield str(abs(row.number)), label, row.state, str(row.attempts), took, commit, reason
 
 
-def _page(context: Context, job: Job, counts: dict[str, int]) -> Iterator[str]:
+def _page(context: Context, job: Job, counts: ItemCounts) -> Iterator[str]:
     title = html.escape(f"{job.name} ({job.id})")
     yield f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>\n'
     yield f"<h1>{title}</h1>\n<p>{html.escape(_line(job, counts))}</p>\n"
@@ -103,7 +107,7 @@ def _place(at: int, count: int, total: int, span: tuple[int, int], tall: int) ->
     return _EDGE + wide * (at - span[0]) / (span[1] - span[0]), _HEIGHT - _EDGE - tall * count / total
 
 
-def _markdown(context: Context, job: Job, counts: dict[str, int]) -> Iterator[str]:
+def _markdown(context: Context, job: Job, counts: ItemCounts) -> Iterator[str]:
     yield f"# {job.name} ({job.id})\n\n{_line(job, counts)}\n\n"
     if job.reason:
         yield "".join(f"    {line}\n" for line in job.reason.splitlines()) + "\n"

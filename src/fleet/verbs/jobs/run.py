@@ -6,7 +6,7 @@ Killed anywhere, the next runner finds every item in a state that says what is t
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.contested import StoreBusy
 from fleet.errors.families import FleetError, JobFailed, Refused, StoreError
@@ -15,12 +15,14 @@ from fleet.errors.tools import GitRefused
 from fleet.model.branches import job_branch
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import read
+from fleet.model.results.jobs import JobEnded
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.engine_wait import Holding
 from fleet.verbs.jobs.items import attempts, inputs, item_outcome, merge_item, run_step
 from fleet.verbs.jobs.items.in_place import InPlace
+from fleet.verbs.jobs.items.item_outcome import Attempt
 from fleet.verbs.jobs.items.own_processes import OwnProcesses, end_left
 from fleet.verbs.jobs.progress import Telling
 from fleet.verbs.jobs.report import write_report
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.model.jobs.workflow import Workflow
+    from fleet.model.states import JobPart, JobPhase, JobState
     from fleet.store.queries import Item, Job
-    from fleet.store.transaction import Row
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.progress import Tell
 
@@ -41,14 +43,13 @@ _LOOK_AGAIN = 0.15
 _LOOK_SOON = 0.004
 _LOOK_LATER = 1.0
 INTERRUPTED = "interrupted"
-Batch = list[tuple["Row", item_outcome.Outcome, list["Row"]]]
 
 
 class _Halt(Exception):
     """The runner is to stop here; the job is left to be resumed."""
 
 
-def carry_on(context: Context, ident: str, tell: Tell, wanted: Wish) -> dict[str, Any]:
+def carry_on(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded:
     """Bring a job to its end, for whoever holds its gate; or as far as it gets."""
     context.commit(records.begin(ident))
     job = context.store.read(lambda rows: records.job_of(rows, ident))
@@ -63,8 +64,8 @@ def carry_on(context: Context, ident: str, tell: Tell, wanted: Wish) -> dict[str
         left = runner.left + release_all(context, job)
     write_report(context, job)
     runner.telling.progress(now=True)
-    runner.telling.job(job.state, phase=job.phase, reason=job.reason)
-    return summary(context, job) | {"left": left}
+    runner.telling.job(job)
+    return JobEnded.made_of(job, items=results.count(context, ident), branch=job_branch(ident), left=left)
 
 
 def release_all(context: Context, job: Job) -> list[str]:
@@ -77,17 +78,10 @@ def release_all(context: Context, job: Job) -> list[str]:
     return left
 
 
-def summary(context: Context, job: Job) -> dict[str, Any]:
-    """How a job stands, in few words."""
-    counts = Telling(context, job, lambda _event: None).counted()
-    head = {name: job[name] for name in ("id", "name", "project", "state", "phase", "reason")}
-    return head | {"items": {name: counts[name] for name in (*items.STATES, "total")}, "branch": job_branch(job.id)}
-
-
 class Runner:
     """One runner's hold of a job."""
 
-    def __init__(self, context: Context, job: Row, workflow: Workflow, tell: Tell, wanted: Wish) -> None:
+    def __init__(self, context: Context, job: Job, workflow: Workflow, tell: Tell, wanted: Wish) -> None:
         self._context = context
         self._job = job
         self._workflow = workflow
@@ -97,9 +91,9 @@ class Runner:
         # What this runner started itself and could not end, in words.
         self.left: list[str] = []
         self._holding = Holding(context, job, workflow)
-        self.telling = Telling(context, job, tell)
+        self.telling = Telling(context, job.id, tell)
 
-    def outcome(self) -> tuple[str, str | None]:
+    def outcome(self) -> tuple[JobState, str | None]:
         """Go on until the end; what state that is."""
         try:
             self._go()
@@ -118,43 +112,44 @@ class Runner:
         return "done", None
 
     def _go(self) -> None:
-        self.telling.job("running", phase=self._job["phase"], reason=None)
-        end_left(self._context, self._job)
+        self.telling.job(self._job)
+        end_left(self._context, self._job.id)
         merge_item.ensure_branch(self._context, self._job)
         self.tidy(over=False)
-        if self._job["phase"] == "setup":
+        if self._job.phase == "setup":
             self._work_off("setup")
             self._take_in()
-        while self._job["phase"] == "map":
+        while self._job.phase == "map":
             self._map()
-        if self._job["phase"] == "reduce":
+        if self._job.phase == "reduce":
             results.write(self._context, self._job)
             self._work_off("reduce")
             self._step("reduce", "over")
 
-    def _step(self, before: str, after: str) -> Job:
-        self._context.commit(records.phase(self._job["id"], before, after))
-        self._job = self._context.store.read(lambda rows: records.job_of(rows, self._job["id"]))
-        self.telling.job("running", phase=self._job["phase"], reason=None)
+    def _step(self, before: JobPhase, after: JobPhase) -> None:
+        self._context.commit(records.phase(self._job.id, before, after))
+        self._job = self._read_job()
+        self.telling.job(self._job)
 
-    def _take_in(self) -> Job:
-        where = run_step.Where(home=self._context.world.home, job=self._job["id"], project=self._job["project"], item="input",
-                            attempt=1, cwd=self._tree(), folder=self._job["folder"], own=True)  # fmt: skip
+    def _read_job(self) -> Job:
+        return self._context.store.read(lambda rows: records.job_of(rows, self._job.id))
+
+    def _take_in(self) -> None:
+        where = run_step.Where(home=self._context.world.home, job=self._job.id, project=self._job.project, item="input",
+                            attempt=1, cwd=self._tree(), folder=self._job.folder, own=True)  # fmt: skip
         values = run_step.values_of(self._context, self._job, self._workflow, "input", None)
         try:
             found = inputs.items_of(self._context, self._workflow, where, values, inputs.Hands(self._own, self._obey))
         finally:
             self._own.release()
-        self._context.commit(records.add_items(self._job["id"], found))
+        self._context.commit(records.add_items(self._job.id, found))
         del found
-        self._job = self._context.store.read(lambda rows: records.job_of(rows, self._job["id"]))
+        self._job = self._read_job()
         self.tidy(over=False)
         self.telling.progress(now=True)
 
     def _tree(self) -> str:
-        return (
-            f"{self._context.world.home}/{paths.worktree(self._job['project'], items.slug(self._job['id'], 'setup'))}"
-        )
+        return f"{self._context.world.home}/{paths.worktree(self._job.project, items.slug(self._job.id, 'setup'))}"
 
     def _map(self) -> None:
         if self._workflow.map.isolation == "none":
@@ -172,7 +167,7 @@ class Runner:
             self._context.commit(records.again(self._job, "setup"))
             self._work_off("setup")
         self._hands = InPlace(self._context, self._job, self._workflow, self._tree(), self._own.take())
-        lost = [row["id"] for row in self._at_work("map") if row["state"] == "running"]
+        lost = [row.id for row in self._at_work("map") if row.state == "running"]
         if lost:
             self._context.commit(records.put_back(self._job, lost, began=True))
 
@@ -185,7 +180,7 @@ class Runner:
             self._context.commit(records.put_back(self._job, dropped, began=True))
 
     # the loop -------------------------------------------------------------------------------------------------------------
-    def _work_off(self, part: str) -> None:
+    def _work_off(self, part: JobPart) -> None:
         """Until no item of this part is left to do."""
         while True:
             self._context.forget()
@@ -194,13 +189,11 @@ class Runner:
             self._merge(part)
             started = self._start(part)
             self.telling.progress()
-            rest = self._context.store.read(lambda rows: q.soonest_item(rows, job=self._job["id"], part=part)) or {
-                "n": 0
-            }
+            rest = self._context.store.read(lambda rows: q.soonest_item(rows, job=self._job.id, part=part))
             if not started and not self._at_work(part):
-                if not rest["n"]:
+                if not rest.n:
                     break
-                self._wait_for(rest["at"])
+                self._wait_for(rest.at or 0)
             elif not started:
                 self._context.world.clock.wait(_LOOK_SOON if self._uses_hands(part) else _LOOK_AGAIN)
         self._refuse_unfinished(part)
@@ -211,129 +204,127 @@ class Runner:
             _LOOK_LATER if self._holding.room() == 0 else min(left + _LOOK_SOON, _LOOK_AGAIN)
         )
 
-    def _uses_hands(self, part: str) -> bool:
+    def _uses_hands(self, part: JobPart) -> bool:
         return part == "map" and self._hands is not None
 
     def _obey(self) -> None:
         if not self._wanted():
             raise _Halt(INTERRUPTED)
-        now = self._context.store.read(lambda rows: records.job_of(rows, self._job["id"]))
-        if now.state == "cancelled":
+        if self._read_job().state == "cancelled":
             self._drop_hands()
             for row in self._at_work(None):
                 attempts.stop(self._context, self._job, row)
             raise _Halt("cancelled")
 
-    def _refuse_unfinished(self, part: str) -> None:
+    def _refuse_unfinished(self, part: JobPart) -> None:
         """Setup and reduce have to be done; the items of the map need not."""
         if part == "map":
             return
         row = self._item(part)
         if row is not None and row.state != "done":
             why = f"{part} failed: {row.reason or row.state}"
-            raise JobFailed(job=self._job["id"], why=why, advice=f"`fleet resume {self._job['id']}` tries it again")
+            raise JobFailed(job=self._job.id, why=why, advice=f"`fleet resume {self._job.id}` tries it again")
 
     def _item(self, ident: str) -> Item | None:
-        return self._context.store.read(lambda rows: q.item_by_id(rows, job=self._job["id"], id=ident))
+        return self._context.store.read(lambda rows: q.item_by_id(rows, job=self._job.id, id=ident))
 
-    def _at_work(self, part: str | None) -> list[Row]:
-        rows = self._context.store.read(lambda snapshot: q.items_at_work(snapshot, job=self._job["id"]))
+    def _at_work(self, part: JobPart | None) -> list[Item]:
+        rows = self._context.store.read(lambda snapshot: q.items_at_work(snapshot, job=self._job.id))
         return [row for row in rows if part in {None, row.part}]
 
-    def _looked_at(self, part: str) -> Batch:
+    def _looked_at(self, part: JobPart) -> list[Attempt]:
         """The attempts that have ended."""
         if self._uses_hands(part) and self._hands is not None:
             self._own.note(self._hands.at_work())
             return self._hands.look()
-        found: Batch = []
+        ended = []
         for row in self._at_work(part):
-            outcome = attempts.look(self._context, self._job, row) if row["state"] == "running" else None
+            outcome = attempts.look(self._context, self._job, row) if row.state == "running" else None
             if outcome is not None:
-                found.append((self._item(row["id"]) or row, outcome, []))
-        return found
+                ended.append(Attempt(self._item(row.id) or row, outcome))
+        return ended
 
-    def _conclude(self, ended: Batch, part: str) -> None:
+    def _conclude(self, ended: list[Attempt], part: JobPart) -> None:
         """What becomes of them is written down; then the job may have to pause or stop."""
         ended = self._without_limited(ended)
         if not ended:
             return
         now, ids = self._context.world.clock.now(), self._context.world.ids
-        passed = [item for item, outcome, _steps in ended if outcome.passed]
+        passed = [each.item for each in ended if each.outcome.passed]
         failed = [
-            item_outcome.failure(self._workflow, item, outcome, now=now, share=ids.share())
-            for item, outcome, _steps in ended
-            if not outcome.passed
+            item_outcome.failure(self._workflow, each.item, each.outcome, now=now, share=ids.share())
+            for each in ended
+            if not each.outcome.passed
         ]
-        steps = [row for _item, _outcome, rows in ended for row in rows]
+        steps = [step for each in ended for step in each.steps]
         merge = not self._uses_hands(part)
         self._context.commit(records.outcomes(self._job, passed, failed, steps, merge=merge))
         for item in passed:
-            self._holding.lift(since=item["started_at"])
+            self._holding.lift(since=item.started_at or 0)
             self.telling.item(item, "merging" if merge else "done")
-        for each in failed:
-            self.telling.item(each.item, each.state, each.reason)
+        for failure in failed:
+            self.telling.item(failure.item, failure.state, failure.reason)
         if failed and part == "map":
             self._weigh(failed)
 
-    def _without_limited(self, ended: Batch) -> Batch:
+    def _without_limited(self, ended: list[Attempt]) -> list[Attempt]:
         """Items that a usage limit ended are put back; they have not failed."""
-        limited = [(item, outcome) for item, outcome, _steps in ended if outcome.signature == items.LIMIT]
+        limited = [each for each in ended if each.outcome.signature == items.LIMIT]
         if limited:
-            self._context.commit(records.put_back(self._job, [item["id"] for item, _outcome in limited], began=True))
-        for item, outcome in limited:
-            self.telling.item(item, "waiting", f"{self._holding.told()}; {outcome.reason}")
-        return [each for each in ended if each[1].signature != items.LIMIT]
+            self._context.commit(records.put_back(self._job, [each.item.id for each in limited], began=True))
+        for each in limited:
+            self.telling.item(each.item, "waiting", f"{self._holding.in_words()}; {each.outcome.reason}")
+        return [each for each in ended if each.outcome.signature != items.LIMIT]
 
     def _weigh(self, failed: list[records.Failure]) -> None:
         for each in failed:
             if each.state == "skipped":
-                merge_item.let_go(self._context, self._job, each.item["id"], status="failed", reason=each.reason)
+                merge_item.let_go(self._context, self._job, each.item.id, status="failed", reason=each.reason)
             if each.state == "dead" and self._workflow.map.on_failure == "stop":
-                why = f"item {each.item['id']} failed, and on_failure is stop: {each.reason}"
-                raise JobFailed(job=self._job["id"], why=why, advice="`fleet job dlq` shows it")
+                why = f"item {each.item.id} failed, and on_failure is stop: {each.reason}"
+                raise JobFailed(job=self._job.id, why=why, advice="`fleet job dlq` shows it")
         alike = item_outcome.most_alike(self._context, self._job, self._workflow)
         if alike:
             raise _Halt(alike)
 
-    def _start(self, part: str) -> bool:
+    def _start(self, part: JobPart) -> bool:
         """As many as there is room for."""
-        busy = sum(row["state"] == "running" for row in self._at_work(part))
+        busy = sum(row.state == "running" for row in self._at_work(part))
         room = min(self._workflow.map.max_parallel if part == "map" else 1, self._holding.room()) - busy
         if room <= 0:
             return False
-        place = {"job": self._job["id"], "part": part, "now": self._context.world.clock.now(), "most": room}
-        chosen = self._context.store.read(lambda rows: q.next_items(rows, **place))
+        now = self._context.world.clock.now()
+        chosen = self._context.store.read(
+            lambda rows: q.next_items(rows, job=self._job.id, part=part, now=now, most=room)
+        )
         if not chosen:
             return False
         tasks = not self._uses_hands(part)
-        begun = set(self._context.commit(records.start(self._job, chosen, tasks=tasks))["started"])
+        begun = self._context.commit(records.start(self._job, chosen, tasks=tasks))
         for row in chosen:
             if row.id in begun:
                 self._begin(row, part)
         return bool(begun)
 
-    def _begin(self, row: Item, part: str) -> None:
-        item = row | {
-            "attempts": row.attempts + 1,
-            "state": "running",
-            "started_at": self._context.world.clock.now(),
-        }
+    def _begin(self, row: Item, part: JobPart) -> None:
+        now = self._context.world.clock.now()
+        item = row.replaced(attempts=row.attempts + 1, state="running", started_at=now)
         self.telling.item(item, "running")
         if self._uses_hands(part) and self._hands:
             self._hands.start(item)
             return
         outcome = attempts.start(self._context, self._job, item)
         if outcome is not None:
-            self._conclude([(self._item(row.id) or item, outcome, [])], part)
+            self._conclude([Attempt(self._item(row.id) or item, outcome)], part)
 
-    def _merge(self, part: str) -> None:
+    def _merge(self, part: JobPart) -> None:
         for row in self._at_work(part):
-            if row["state"] == "merging":
+            if row.state == "merging":
                 self._merge_one(row)
 
-    def _merge_one(self, row: Row) -> None:
+    def _merge_one(self, row: Item) -> None:
         try:
-            commit = merge_item.merge(self._context, self._job, row["id"])
+            commit = merge_item.merge(self._context, self._job, row.id)
         except (NotMergeable, GitRefused) as error:
             parked = records.Failure(item=row, state="parked", reason=str(error), signature="merge", where="merge")
             self._context.commit(records.outcomes(self._job, [], [parked], [], merge=True))
@@ -341,22 +332,18 @@ class Runner:
             return
         except Refused:
             return  # somebody moved the branch meanwhile: in the next round
-        self._context.commit(records.finish(self._job, row["id"], commit))
+        self._context.commit(records.finish(self._job, row.id, commit))
         self.telling.item(row, "done")
-        if row["part"] == "map":
-            merge_item.let_go(self._context, self._job, row["id"])
+        if row.part == "map":
+            merge_item.let_go(self._context, self._job, row.id)
 
     def tidy(self, *, over: bool) -> list[str]:
         """Worktrees of items that are over go. The one of setup stays for as long as its checkout is used."""
         job, left = self._job, []
-        rows = self._context.store.read(
-            lambda snapshot: q.open_tasks_of_job(snapshot, project=job["project"], job=job["id"])
-        )
-        uses = not over and (
-            job["phase"] == "setup" or (job["phase"] == "map" and self._workflow.map.isolation == "none")
-        )
+        rows = self._context.store.read(lambda snapshot: q.open_tasks_of_job(snapshot, project=job.project, job=job.id))
+        uses = not over and (job.phase == "setup" or (job.phase == "map" and self._workflow.map.isolation == "none"))
         for row in rows:
-            item = self._item(row.slug.removeprefix(items.slug(job["id"], "")))
+            item = self._item(row.slug.removeprefix(items.slug(job.id, "")))
             if item is not None and item.state in {"done", "skipped"} and not (uses and item.id == "setup"):
                 left += merge_item.let_go(self._context, job, item.id)
         return left

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fleet.errors.contested import GateHeld
 from fleet.store import queries as q
 from fleet.verbs.homes.ownership import is_own
+from fleet.verbs.jobs import records
 from fleet.verbs.jobs.abandoned import Left, left_by_runners, left_without_claim
 from fleet.verbs.jobs.items import merge_item
 from fleet.verbs.jobs.items.own_processes import end_left
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def litter(context: Context, *, kill: bool) -> Iterator[Finding]:
     """One that has a runner is that runner's business."""
-    for row in context.store.read(lambda rows: q.job_litter(rows)):
+    for row in context.store.read(q.job_litter):
         if not is_own(context, row):
             continue  # the gate of another home's job is not here
         gate = context.world.work_gate(f"job-{row.job}", row.job)
@@ -37,7 +38,7 @@ def litter(context: Context, *, kill: bool) -> Iterator[Finding]:
 
 
 def _let_go(context: Context, row: JobLitter, *, kill: bool) -> Finding:
-    job = {"id": row.job, "project": row.project}
+    job = context.store.read(lambda rows: records.job_of(rows, row.job))
     status = "done" if row.state == "done" else "abandoned"
     proof = f"the item is {row.state}, the job is {row.job_state}, and nobody runs it"
     return acted(f"the bundle of {row.project}/{row.slug}", "its item is over", proof, "let it go", kill,
@@ -59,4 +60,4 @@ def left_running(context: Context, *, kill: bool) -> Iterator[Finding]:
 def _end(context: Context, left: Left) -> None:
     """Behind the job's gate: no runner can begin meanwhile."""
     with context.world.work_gate(f"job-{left.job}", left.job):
-        end_left(context, {"id": left.job})
+        end_left(context, left.job)

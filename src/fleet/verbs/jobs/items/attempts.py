@@ -19,56 +19,48 @@ from fleet.verbs.jobs.items.item_outcome import Outcome
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, Item, Job
-    from fleet.store.transaction import Row
     from fleet.verbs.context import Context
 
 _LATER = 2_000
 ENGINE = "job"
 
 
-def start(context: Context, job: Row, item: Row) -> Outcome | None:
+def start(context: Context, job: Job, item: Item) -> Outcome | None:
     """Dispatch an item that is running. What came of it at once: it could not be, or not now."""
-    slug = items.slug(job["id"], item["id"])
-    wanted = Wanted(project=job["project"], slug=slug, engine=ENGINE, onto=job_branch(job["id"]))
+    slug = items.slug(job.id, item.id)
+    wanted = Wanted(project=job.project, slug=slug, engine=ENGINE, onto=job_branch(job.id))
     try:
         made = dispatch(context, wanted)
     except (LimitReached, Contested):
         if _attempt(context, job, item) is not None:
             return None  # a runner before us had dispatched it
         later = context.world.clock.now() + _LATER
-        context.commit(records.put_back(job, [item["id"]], began=False, not_before=later))
+        context.commit(records.put_back(job, [item.id], began=False, not_before=later))
         return None
     except StoreError:
         raise
     except (FleetError, OSError) as error:
         return Outcome(passed=False, where="dispatch", reason=str(error))
-    context.commit(records.give(job, item["id"], made["id"]))
+    context.commit(records.give(job, item.id, made["id"]))
     return None
 
 
-def look(context: Context, job: Row, item: Row) -> Outcome | None:
+def look(context: Context, job: Job, item: Item) -> Outcome | None:
     """What became of a running item; None while it is worked on, or when it goes back to those that wait."""
     row = _attempt(context, job, item)
-    if row is not None:
-        if not treat(context, row, "job").ended:
-            return None
-        row = _journal(context, row)
-    item = _fresh(context, job, item)  # it may have been judged since it was read
-    if item["verdict"] is not None:
-        where, reason = (item["reason"] or "").partition(":")[0], item["reason"] or ""
-        return Outcome(passed=item["verdict"] == "passed", where=where, reason=reason, signature=item["signature"])
-    return _without_verdict(context, job, item, row)
+    if row is not None and not treat(context, row, "job").ended:
+        return None
+    # It may have been judged since it was read.
+    item = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id=item.id)) or item
+    if item.verdict is not None:
+        where, reason = (item.reason or "").partition(":")[0], item.reason or ""
+        return Outcome(passed=item.verdict == "passed", where=where, reason=reason, signature=item.signature)
+    return _without_verdict(context, job, item, row and _ended(context, row))
 
 
-def _fresh(context: Context, job: Row, item: Row) -> Row:
-    found = context.store.read(lambda rows: q.item_by_id(rows, job=job["id"], id=item["id"]))
-    return item if found is None else found
-
-
-def _journal(context: Context, row: Dispatch) -> Dispatch:
-    """As it is now; as it was, when it is archived already."""
-    found = context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id))
-    return row if found is None else found
+def _ended(context: Context, row: Dispatch) -> Dispatch:
+    """The dispatch as it ended; as it was before, when it is archived already."""
+    return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
 
 
 def _attempt(context: Context, job: Job, item: Item) -> Dispatch | None:
@@ -77,14 +69,14 @@ def _attempt(context: Context, job: Job, item: Item) -> Dispatch | None:
     return context.store.read(lambda rows: q.unfinished_of_task(rows, **place))
 
 
-def _without_verdict(context: Context, job: Row, item: Row, row: Dispatch | None) -> Outcome | None:
+def _without_verdict(context: Context, job: Job, item: Item, row: Dispatch | None) -> Outcome | None:
     """It ended before its steps did, or never began: its runner died over it, or the machine did."""
-    place = {"project": job["project"], "slug": items.slug(job["id"], item["id"])}
-    task = context.store.read(lambda rows: q.task_whole(rows, **place)) or {"status": "open", "reason": None}
-    reason = str((row or {}).get("blocked_reason") or task["reason"] or "it ended without a word")
-    unbegun = task["status"] == "open"
+    slug = items.slug(job.id, item.id)
+    task = context.store.read(lambda rows: q.task_whole(rows, project=job.project, slug=slug))
+    reason = (row and row.blocked_reason) or (task and task.reason) or "it ended without a word"
+    unbegun = task is None or task.status == "open"
     if unbegun or reason.startswith(INTERRUPTED):
-        context.commit(records.put_back(job, [item["id"]], began=not unbegun))
+        context.commit(records.put_back(job, [item.id], began=not unbegun))
         return None
     return Outcome(passed=False, where="attempt", reason=reason, parked=reason == STOPPED)
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.model.jobs import items
 from fleet.verbs.jobs.items import run_step
-from fleet.verbs.jobs.items.item_outcome import Outcome
+from fleet.verbs.jobs.items.item_outcome import Attempt, Outcome
 from fleet.world.process.children import Child, Ended
 
 if TYPE_CHECKING:
     from fleet.model.jobs.workflow import Workflow
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Item, Job, JobStep
     from fleet.verbs.context import Context
 
 # Steps that end sooner are not worth a transaction that says who they are: the job's mark and lock tell.
@@ -27,20 +27,20 @@ _BRIEF = 0.25
 class _Work:
     """An item at work: which step's turn it is, and the steps before it."""
 
-    item: Row
+    item: Item
     where: run_step.Where
     values: dict[str, Any]
     child: Child | Ended
     turn: run_step.Turn | None = None
     number: int = 1
     since: float = 0.0
-    done: list[Row] = field(default_factory=list)
+    done: list[JobStep] = field(default_factory=list)
 
 
 class InPlace:
     """The items that this runner works on itself."""
 
-    def __init__(self, context: Context, job: Row, workflow: Workflow, cwd: str, lock: int) -> None:
+    def __init__(self, context: Context, job: Job, workflow: Workflow, cwd: str, lock: int) -> None:
         self._context = context
         self._job = job
         self._workflow = workflow
@@ -49,20 +49,21 @@ class InPlace:
         self._work: dict[str, _Work] = {}
         self._setup = run_step.values_of(context, job, workflow, "map", None)
 
-    def start(self, item: Row) -> None:
+    def start(self, item: Item) -> None:
         """Begin an item that is running."""
-        data = json.loads(item["data"])
         where = run_step.Where(
             home=self._context.world.home,
-            job=self._job["id"],
-            project=self._job["project"],
-            item=item["id"],
-            attempt=item["attempts"],
+            job=self._job.id,
+            project=self._job.project,
+            item=item.id,
+            attempt=item.attempts,
             cwd=self._cwd,
             own=True,
         )
-        work = _Work(item=item, where=where, values=self._setup | {"item": data}, child=Ended(status=None))
-        self._work[item["id"]] = work
+        work = _Work(
+            item=item, where=where, values=self._setup | {"item": json.loads(item.data)}, child=Ended(status=None)
+        )
+        self._work[item.id] = work
         self._begin_step(work)
 
     def _begin_step(self, work: _Work) -> None:
@@ -80,22 +81,22 @@ class InPlace:
             if isinstance(work.child, Child) and work.since <= before
         }
 
-    def look(self) -> list[tuple[Row, Outcome, list[Row]]]:
-        """The items that have ended, what each came to, and its steps."""
+    def look(self) -> list[Attempt]:
+        """The attempts that have ended."""
         over = []
         for ident, work in list(self._work.items()):
             ended = work.child.look() if isinstance(work.child, Child) else work.child
             outcome = self._after(work, ended) if ended is not None else None
             if outcome is not None:
                 del self._work[ident]
-                over.append((work.item, outcome, work.done))
+                over.append(Attempt(work.item, outcome, work.done))
         return over
 
     def _after(self, work: _Work, ended: Ended) -> Outcome | None:
         """The next step begins, or the item is over."""
         assert work.turn is not None  # noqa: S101 - it was started
-        result = work.turn.came(ended)
-        work.done.append(work.turn.row)
+        result, row = work.turn.came(ended)
+        work.done.append(row)
         at = f"map step {work.number}"
         if not result.ok:
             alike = items.LIMIT if result.limit else items.signature(at, result.reason, work.values["item"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.model.jobs import items
 from fleet.model.text import escapes
@@ -12,11 +12,14 @@ from fleet.store import queries as q
 from fleet.verbs.jobs.records import Failure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fleet.model.jobs.workflow import Workflow
-    from fleet.store.transaction import Row
+    from fleet.model.states import ItemState
+    from fleet.store.queries import Item, Job, JobStep
     from fleet.verbs.context import Context
 
-_STATES = {"dlq": "dead", "skip": "skipped", "stop": "dead"}
+_STATES: dict[str, ItemState] = {"dlq": "dead", "skip": "skipped", "stop": "dead"}
 _REASON = 6_000
 
 
@@ -31,17 +34,22 @@ class Outcome:
     parked: bool = False
 
 
-def failure(workflow: Workflow, item: Row, outcome: Outcome, *, now: int, share: float) -> Failure:
+class Attempt(NamedTuple):
+    """An attempt that has ended. An item in a worktree of its own has written its steps down itself."""
+
+    item: Item
+    outcome: Outcome
+    steps: Sequence[JobStep] = ()
+
+
+def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share: float) -> Failure:
     """What becomes of an item that failed: another try later, or what the job says of those that cannot be done."""
-    count = item["failures"] + 1
-    again = item["part"] == "map" and count < workflow.map.retry.attempts and not outcome.parked
-    state = "waiting" if again else "parked" if outcome.parked else _STATES[workflow.map.on_failure]
-    if item["part"] != "map" and not again:
-        state = "dead"
-    data = json.loads(item["data"])
+    count = item.failures + 1
+    again = item.part == "map" and count < workflow.map.retry.attempts and not outcome.parked
+    data = json.loads(item.data)
     return Failure(
         item=item,
-        state=state,
+        state="waiting" if again else _state_of_failed(workflow, item, outcome),
         reason=escapes.cut(outcome.reason, _REASON),
         signature=outcome.signature or items.signature(outcome.where, outcome.reason, data),
         where=outcome.where,
@@ -49,13 +57,18 @@ def failure(workflow: Workflow, item: Row, outcome: Outcome, *, now: int, share:
     )
 
 
-def most_alike(context: Context, job: Row, workflow: Workflow) -> str | None:
+def _state_of_failed(workflow: Workflow, item: Item, outcome: Outcome) -> ItemState:
+    if item.part != "map":
+        return "dead"
+    return "parked" if outcome.parked else _STATES[workflow.map.on_failure]
+
+
+def most_alike(context: Context, job: Job, workflow: Workflow) -> str | None:
     """The signature that most items failed with since the runner began, if they are many."""
     if not workflow.map.breaker:
         return None
-    since = {"job": job["id"], "since": job["begun_at"]}
-    alike = context.store.read(lambda rows: q.failures_alike(rows, **since))
+    alike = context.store.read(lambda rows: q.failures_alike(rows, job=job.id, since=job.begun_at))
     if alike is None or alike.n < workflow.map.breaker:
         return None
-    tried = context.store.read(lambda rows: q.items_tried(rows, **since)) or {"n": 0}
-    return f"{alike.n} of {tried['n']} items failed alike: {alike.signature}" if alike.n * 2 > tried["n"] else None
+    tried = context.store.read(lambda rows: q.items_tried(rows, job=job.id, since=job.begun_at)).n
+    return f"{alike.n} of {tried} items failed alike: {alike.signature}" if alike.n * 2 > tried else None

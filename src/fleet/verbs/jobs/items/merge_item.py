@@ -30,17 +30,16 @@ if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
     from fleet.resources.kind import Order
     from fleet.store.queries import Job
-    from fleet.store.transaction import Row
     from fleet.verbs.context import Context
 
 
-def ensure_branch(context: Context, job: Row) -> None:
+def ensure_branch(context: Context, job: Job) -> None:
     """The job's branch, made from the project's integration branch if it is missing."""
-    repository, name = context.project(job["project"]).path, job_branch(job["id"])
+    repository, name = context.project(job.project).path, job_branch(job.id)
     git = context.world.git
     if git.resolve(repository, head_ref(name)) is not None:
         return
-    _integration, start = integration_branch(context, job["project"], repository)
+    _integration, start = integration_branch(context, job.project, repository)
     gate = context.world.git_gate(repository)
     gate.take(wait=60)
     try:
@@ -51,13 +50,13 @@ def ensure_branch(context: Context, job: Row) -> None:
         raise GitRefused(what=f"make the branch {name}", why=git.why_not_made(repository, name) or "it is not there")
 
 
-def merge(context: Context, job: Row, item: str, *, shared: bool = False) -> str | None:
+def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str | None:
     """The commit of the job's branch that has the item's work; None when there was nothing to merge. NotMergeable: a conflict.
 
     Shared: the one checkout, whose branch the steps of all items have moved since setup ended.
     """
-    slug, name = items.slug(job["id"], item), job_branch(job["id"])
-    repository, git = context.project(job["project"]).path, context.world.git
+    slug, name = items.slug(job.id, item), job_branch(job.id)
+    repository, git = context.project(job.project).path, context.world.git
     _settle_finisher(context, job, slug)
     tip, base = git.resolve(repository, task_ref(slug)), git.resolve(repository, head_ref(name))
     if not shared:
@@ -65,10 +64,10 @@ def merge(context: Context, job: Row, item: str, *, shared: bool = False) -> str
     if base is None:
         raise GitRefused(what=f"find the branch {name}", why="somebody has deleted it")
     if tip is None or tip == base or git.contains(repository, name, tip):
-        elsewhere = astray(context, job["project"], slug, repository, name)
+        elsewhere = astray(context, job.project, slug, repository, name)
         if elsewhere:
             advice = f"bring its work onto {task_branch(slug)}, or try the item again"
-            raise NotMergeable(project=job["project"], slug=slug, why=elsewhere, advice=advice, stage="finisher")
+            raise NotMergeable(project=job.project, slug=slug, why=elsewhere, advice=advice, stage="finisher")
     if tip is None or tip == base:
         return None
     if git.contains(repository, name, tip):
@@ -80,27 +79,27 @@ def merge(context: Context, job: Row, item: str, *, shared: bool = False) -> str
         if not git.set_branch(repository, name, new=tip, old=base):
             raise Refused(what=f"the branch {name} moved meanwhile; try again")
         return tip
-    return _in_a_tree(context, order_for(context, job["project"], slug, repository, (name, base, tip)), tip)
+    return _in_a_tree(context, order_for(context, job.project, slug, repository, (name, base, tip)), tip)
 
 
-def _refuse_moved(context: Context, job: Row, slug: str, tip: str | None) -> None:
+def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> None:
     """Refuse an item whose branch is not at the commit that its steps ended with: what is there now, no step has made."""
-    state = context.store.read(lambda rows: tasks.state(rows, job["project"], slug))
+    state = context.store.read(lambda rows: tasks.state(rows, job.project, slug))
     if tip is None or state.work in {None, tip}:
         return
     why = f"{task_branch(slug)} moved since the item's steps ended: it was at {state.work[:12]}, and is at {tip[:12]}"
     advice = "try the item again: `fleet job dlq` lists it"
-    raise NotMergeable(project=job["project"], slug=slug, why=why, advice=advice, stage="finisher")
+    raise NotMergeable(project=job.project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
-def _has_work(context: Context, job: Row, slug: str, tip: str) -> bool:
-    last = context.store.read(lambda rows: q.last_of_task(rows, project=job["project"], slug=slug))
+def _has_work(context: Context, job: Job, slug: str, tip: str) -> bool:
+    last = context.store.read(lambda rows: q.last_of_task(rows, project=job.project, slug=slug))
     return last is None or last.base != tip
 
 
-def _settle_finisher(context: Context, job: Row, slug: str) -> None:
+def _settle_finisher(context: Context, job: Job, slug: str) -> None:
     """A runner that died over the merge left its journal and its tree."""
-    row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=job["project"], slug=slug))
+    row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=job.project, slug=slug))
     if row is not None and not treat(context, row, "job").ended:
         raise Refused(what=f"{row.id} is still merging {slug}; try again")
 
@@ -143,7 +142,7 @@ def let_go(context: Context, job: Job, item: str, *, status: str = "done", reaso
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, **place))
     if attempt is not None and not treat(context, attempt, "job").ended:
         return [f"{attempt.id} still works on {slug}"]
-    if not context.commit(records.close_task(job, slug, status, reason))["closed"]:
+    if not context.commit(records.close_task(job, slug, status, reason)):
         return []  # it was never dispatched
     left = release_bundle(context, job.project, slug)
     if left:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from fleet.store.queries import Job
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
 _FIRST_LOOK = 0.004
@@ -44,10 +44,10 @@ _BETWEEN_NOTES = 1.0
 class OwnProcesses:
     """What one runner starts itself. Its children inherit the lock that it holds meanwhile."""
 
-    def __init__(self, context: Context, job: Row) -> None:
+    def __init__(self, context: Context, job: Job) -> None:
         self._context = context
         self._job = job
-        self._lock = lock_of(job["id"], context.world)
+        self._lock = lock_of(job.id, context.world)
         self._handle = -1
         self._claim: Claim | None = None
         self._noted: dict[str, str] = {}
@@ -60,14 +60,12 @@ class OwnProcesses:
             try:
                 self._handle = self._lock.take()
             except BlockingIOError:
-                raise Contested(
-                    what=f"processes of job {self._job['id']} still run, and hold {self._lock.path}"
-                ) from None
+                raise Contested(what=f"processes of job {self._job.id} still run, and hold {self._lock.path}") from None
         return self._handle
 
     def _claimed(self) -> Claim:
-        job, kind = self._job["id"], KINDS[JobProcess.name]
-        order = Order(dispatch="", project=self._job["project"], slug=None, repository="", job=job)
+        job, kind = self._job.id, KINDS[JobProcess.name]
+        order = Order(dispatch="", project=self._job.project, slug=None, repository="", job=job)
         claim = intent(self._context, kind, order)
         self._context.commit(_intended(claim))
         acquire(self._context, [claim], order)
@@ -105,41 +103,41 @@ class OwnProcesses:
 
     def _note(self, at_work: Mapping[str, int]) -> None:
         whom = {item: self._context.world.processes.identify(pid) for item, pid in at_work.items()}
-        told = {item: str(who) for item, who in whom.items() if who is not None}
-        if self._claim is not None and told != self._noted:
-            self._context.commit(_recorded(self._claim, told))
-            self._noted = told
+        processes = {item: str(who) for item, who in whom.items() if who is not None}
+        if self._claim is not None and processes != self._noted:
+            self._context.commit(_recorded(self._claim, processes))
+            self._noted = processes
 
     def release(self) -> list[str]:
         """End what is left of them and release the claim. Says why something is left; safe when nothing was claimed."""
         self._lock.give()
         self._handle = -1
-        if self._claim is None:
+        claim = self._claim
+        if claim is None:
             return []
-        row = self._context.store.read(lambda rows: q.claim_by_id(rows, id=self._claim.id if self._claim else ""))
+        row = self._context.store.read(lambda rows: q.claim_by_id(rows, id=claim.id))
         left = release(self._context, Claim.of(row)) if row is not None else ""
         if not left:
             self._claim = None
         return [left] if left else []
 
 
-def _intended(claim: Claim) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _intended(claim: Claim) -> Change[None]:
+    def work(tx: Tx) -> None:
         tx.about(claim.project or "")
         add_claim(tx, claim)
         tx.note(job=claim.job, claim=str(claim))
-        return {"claim": claim.id}
 
     return Change(f"job {claim.job}: claim the processes of its runner", work)
 
 
-def _recorded(claim: Claim, processes: dict[str, str]) -> Change[Row]:
+def _recorded(claim: Claim, processes: dict[str, str]) -> Change[None]:
     data = jsontext.dumps(claim.data | {"processes": processes})
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         tx.about(claim.project or "")
         tx.note(job=claim.job, processes=processes)
-        return {"recorded": q.set_claim_data(tx, id=claim.id, data=data, at=tx.at)}
+        q.set_claim_data(tx, id=claim.id, data=data, at=tx.at)
 
     return Change(f"job {claim.job}: record {len(processes)} processes", work)
 
@@ -149,12 +147,12 @@ def open_claims(context: Context, job: str) -> list[Claim]:
     return [Claim.of(row) for row in context.store.read(lambda rows: q.open_claims_of_job(rows, job=job))]
 
 
-def end_left(context: Context, job: Job) -> None:
+def end_left(context: Context, job: str) -> None:
     """End what dead runners of the job started, and release their claims. For whoever holds the job's gate.
 
     Contested when something stays, OtherHost when another home or host has to do it.
     """
-    for claim in open_claims(context, job.id):
+    for claim in open_claims(context, job):
         _refuse_living_runner(context, claim)
         left = release(context, claim)
         if left:
@@ -171,6 +169,6 @@ def _refuse_living_runner(context: Context, claim: Claim) -> None:
         )
 
 
-def _unclaimed(context: Context, job: Job) -> Claim:
+def _unclaimed(context: Context, job: str) -> Claim:
     """A claim that nobody wrote down, to look by."""
-    return Claim(id="", kind=JobProcess.name, name=paths.job_lock(job.id), host=context.world.host.id, job=job.id)
+    return Claim(id="", kind=JobProcess.name, name=paths.job_lock(job), host=context.world.host.id, job=job)

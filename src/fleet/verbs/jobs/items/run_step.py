@@ -14,6 +14,7 @@ from fleet.errors.refused import EngineMissing
 from fleet.model.jobs import placeholders
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
+from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
 from fleet.verbs.agents import engine_holds
 from fleet.world.git.checkout import commit_dirs, committer
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.model.jobs.workflow import Step, Workflow
     from fleet.store.queries import Job
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
 TAIL = 4_000
@@ -85,7 +86,6 @@ class Turn:
         self._began = 0
         self._before: str | None = None
         self._engine: Engine | None = None
-        self.row: Row = {}
 
     @property
     def files(self) -> list[str]:
@@ -146,25 +146,24 @@ class Turn:
             return None
         return self._context.world.git.resolve_in(self._where.cwd, "HEAD")
 
-    def came(self, ended: Ended) -> Came:
-        """What it came to: its exit status, and the commit it may owe. The row that says so is kept."""
+    def came(self, ended: Ended) -> tuple[Came, JobStep]:
+        """What it came to: its exit status, and the commit it may owe; and the row that says so."""
         result = self._weighed(ended, self._commits(self._head()))
-        self.row = {
-            "job": self._where.job,
-            "item": self._where.item,
-            "attempt": self._where.attempt,
-            "number": self._number,
-            "title": self._step.title,
-            "started_at": self._began,
-            "ended_at": self._context.world.clock.now(),
-            "status": result.status,
-            "reason": result.reason or None,
-            "commits": json.dumps(result.commits),
-        }
         for kind, path in zip(_OUTPUTS, self.files, strict=True):
             if os.path.exists(path) and os.path.getsize(path) == 0:
                 self._context.world.files.unlink(self._where.file(self._number, kind))
-        return result
+        return result, JobStep(
+            job=self._where.job,
+            item=self._where.item,
+            attempt=self._where.attempt,
+            number=self._number,
+            title=self._step.title,
+            started_at=self._began,
+            ended_at=self._context.world.clock.now(),
+            status=result.status,
+            reason=result.reason or None,
+            commits=json.dumps(result.commits),
+        )
 
     def _weighed(self, ended: Ended, made: tuple[str, ...]) -> Came:
         if not ended.ok:
@@ -190,22 +189,20 @@ class Turn:
         repository = self._context.project(self._where.project).path
         return tuple(reversed(self._context.world.git.commits(repository, self._before, after) or []))
 
-    def record(self) -> Change[Row]:
-        """Write it down."""
 
-        def work(tx: Tx) -> Row:
-            tx.about(self._where.project)
-            tx.note(job=self._where.job, item=self._where.item, step=self._number, status=self.row["status"])
-            return {"new": q.add_step(tx, **self.row)}
+def record(job: Job, step: JobStep) -> Change[None]:
+    """Write a step down that has ended."""
 
-        return Change(f"job {self._where.job}: step {self._number} of {self._where.item}", work)
+    def work(tx: Tx) -> None:
+        tx.about(job.project)
+        tx.note(job=job.id, item=step.item, step=step.number, status=step.status)
+        tx.write(q.ADD_STEP, step.as_json())
+
+    return Change(f"job {job.id}: step {step.number} of {step.item}", work)
 
 
-def _held(engine: str, said: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
-        return {"until": engine_holds.hold(tx, engine, "limit", said)}
-
-    return Change(f"hold {engine} back: {said}", work)
+def _held(engine: str, said: str) -> Change[int | None]:
+    return Change(f"hold {engine} back: {said}", lambda tx: engine_holds.hold(tx, engine, "limit", said))
 
 
 def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | None]:

@@ -20,8 +20,9 @@ from fleet.world.process.children import Ended
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.store.queries import ItemOfTask, Job
-    from fleet.store.transaction import Row, Tx
+    from fleet.model.states import ItemVerdict, Report
+    from fleet.store.queries import Item, Job
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.items.run_step import Came, Where
     from fleet.world.process.children import Child
@@ -34,28 +35,30 @@ _CHUNK = 65_536
 
 def perform(context: Context, dispatch: str, project: str, slug: str, show: Show) -> bool:
     """Do all steps of the item that this dispatch is for. Says whether it passed."""
-    found = context.store.read(lambda rows: q.item_of_task(rows, project=project, slug=slug))
-    if found is None:
+    known = context.store.read(lambda rows: q.item_of_task(rows, project=project, slug=slug))
+    if known is None:
         raise NoSuchItem(job="(none)", item=slug)
-    job = context.store.read(lambda rows: records.job_of(rows, found.job))
-    item = _taken(context, job, found, dispatch)
-    where = run_step.Where(home=context.world.home, job=job.id, project=project, item=item["id"], attempt=item["attempts"],
-                        cwd=os.getcwd(), folder=item["folder"])  # fmt: skip
-    if item["attempts"] > 1:
+    job = context.store.read(lambda rows: records.job_of(rows, known.job))
+    item = _taken(context, job, known, dispatch)
+    where = run_step.Where(home=context.world.home, job=job.id, project=project, item=item.id, attempt=item.attempts,
+                        cwd=os.getcwd(), folder=job.folder)  # fmt: skip
+    if item.attempts > 1:
         _start_over(context, job, slug, where, show)
     at, result = _all_steps(context, job, item, where, show)
     context.commit(_report(job, item, dispatch, at, result))
     return result.ok
 
 
-def _taken(context: Context, job: Job, item: ItemOfTask, dispatch: str) -> Row:
+def _taken(context: Context, job: Job, item: Item, dispatch: str) -> Item:
     """The item, if this attempt is still ours."""
     context.commit(records.give(job, item.id, dispatch))
     now = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id=item.id))
-    if now is None or now.state != "running" or now.dispatch != dispatch or now.verdict is not None:
-        told = f"item {item.id} is {now.state if now else 'gone'}, with {(now or {}).get('dispatch') or 'nobody'}"
-        raise Superseded(who=f"dispatch {dispatch}", project=job.project, slug=items.slug(job.id, item.id), now=told)
-    return item | now
+    if now is not None and (now.state, now.dispatch, now.verdict) == ("running", dispatch, None):
+        return now
+    state, holder = (now.state, now.dispatch) if now else ("gone", None)
+    slug = items.slug(job.id, item.id)
+    why = f"item {item.id} is {state}, with {holder or 'nobody'}"
+    raise Superseded(who=f"dispatch {dispatch}", project=job.project, slug=slug, now=why)
 
 
 def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show) -> None:
@@ -70,25 +73,25 @@ def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show)
     git.start_over(where.cwd, tip)
 
 
-def _all_steps(context: Context, job: Job, item: Row, where: Where, show: Show) -> tuple[str, Came]:
-    part, workflow = item["part"], read(job.source, "the job's document")
-    data = results.of_map(context, job) if part == "reduce" else json.loads(item["data"])
+def _all_steps(context: Context, job: Job, item: Item, where: Where, show: Show) -> tuple[str, Came]:
+    part, workflow = item.part, read(job.source, "the job's document")
+    data = results.of_map(context, job) if part == "reduce" else json.loads(item.data)
     values = run_step.values_of(context, job, workflow, part, data)
     steps = workflow.steps_of(part)
     result = run_step.Came(ok=True, status=0, reason="")
     for number, step in enumerate(steps, 1):
         show(f"[{number}/{len(steps)}] {step.title}\n")
-        result = _one_step(context, run_step.Turn(context, step, number, where, values), show)
+        result = _one_step(context, job, run_step.Turn(context, step, number, where, values), show)
         if not result.ok:
             show(f"[{number}/{len(steps)}] failed: {result.reason.splitlines()[0]}\n")
             return f"{part} step {number}", result
     return part, result
 
 
-def _one_step(context: Context, turn: run_step.Turn, show: Show) -> Came:
+def _one_step(context: Context, job: Job, turn: run_step.Turn, show: Show) -> Came:
     child = turn.start()
-    result = turn.came(child if isinstance(child, Ended) else _watched(context, child, turn.files, show))
-    context.commit(turn.record())
+    result, row = turn.came(child if isinstance(child, Ended) else _watched(context, child, turn.files, show))
+    context.commit(run_step.record(job, row))
     return result
 
 
@@ -114,21 +117,20 @@ def _show_more(path: str, since: int, show: Show) -> int:
         return file.tell()
 
 
-def _report(job: Job, item: Row, dispatch: str, at: str, result: Came) -> Change[Row]:
+def _report(job: Job, item: Item, dispatch: str, at: str, result: Came) -> Change[None]:
     """The verdict of the item and the report of the dispatch, in one."""
-    verdict, report = ("passed", "done") if result.ok else ("failed", "failed")
+    verdict: ItemVerdict = "passed" if result.ok else "failed"
     reason = None if result.ok else f"{at}: {result.reason}"
-    alike = None if result.ok else items.signature(at, result.reason, json.loads(item["data"]))
+    alike = None if result.ok else items.signature(at, result.reason, json.loads(item.data))
     alike = items.LIMIT if result.limit else alike
 
-    def work(tx: Tx) -> Row:
-        tx.about(job.project, items.slug(job.id, item["id"]))
+    def work(tx: Tx) -> None:
+        tx.about(job.project, items.slug(job.id, item.id))
         tx.dispatch = dispatch
-        told = {"verdict": verdict, "reason": reason, "signature": alike, "dispatch": dispatch}
-        judged = q.judge_item(tx, job=job.id, id=item["id"], **told)
+        q.judge_item(tx, job=job.id, id=item.id, verdict=verdict, reason=reason, signature=alike, dispatch=dispatch)
         first = reason.splitlines()[0] if reason else None
+        report: Report = "done" if result.ok else "failed"
         q.report_dispatch(tx, id=dispatch, report=report, reason=first, work=None, at=tx.at)
-        tx.note(job=job.id, item=item["id"], verdict=verdict, reason=reason)
-        return {"judged": judged == 1}
+        tx.note(job=job.id, item=item.id, verdict=verdict, reason=reason)
 
-    return Change(f"job {job.id}: {item['id']} {verdict}", work)
+    return Change(f"job {job.id}: {item.id} {verdict}", work)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from fleet.api.fleet import Fleet
@@ -29,7 +27,7 @@ def dlq() -> None:
 @dlq.command("list")
 @_JOB
 @json_option
-def list_(ident: str, **given: Any) -> None:
+def list_(ident: str, *, json: bool) -> None:
     """What is in the queue, and why.
 
     \b
@@ -38,14 +36,14 @@ def list_(ident: str, **given: Any) -> None:
       fleet job dlq list 3f2a9c01 --json
     """
     with Fleet.open() as fleet:
-        found = fleet.jobs.dead_items(fleet.jobs.find(ident))
-    if given["json"]:
-        terminal.say_json(found)
+        dead = fleet.jobs.dead_items(fleet.jobs.find(ident))
+    if json:
+        terminal.say_json(dead)
         return
-    if not found:
+    if not dead:
         terminal.say("the queue is empty")
         return
-    rows = [(each["id"], each["label"], each["state"], str(each["attempts"]), each["reason"] or "") for each in found]
+    rows = [(each.id, each.label, each.state, str(each.attempts), each.reason or "") for each in dead]
     for line in terminal.table(("ITEM", "LABEL", "STATE", "ATTEMPTS", "REASON"), rows):
         terminal.say(line)
 
@@ -54,7 +52,7 @@ def list_(ident: str, **given: Any) -> None:
 @_JOB
 @click.argument("item")
 @json_option
-def show(ident: str, item: str, **given: Any) -> None:
+def show(ident: str, item: str, *, json: bool) -> None:
     """One item with its whole history: every attempt, what it came to, and its steps.
 
     \b
@@ -63,17 +61,17 @@ def show(ident: str, item: str, **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         found = fleet.jobs.item(fleet.jobs.find(ident), item)
-    if given["json"]:
+    if json:
         terminal.say_json(found)
         return
-    terminal.say(f"{found['id']}  {found['label']}  {found['state']}")
-    for each in found["history"]:
+    terminal.say(f"{found.id}  {found.label}  {found.state}")
+    for each in found.history:
         terminal.say(
-            f"  attempt {each['attempt']} ended {each['ended_at']} ({each['where']}), dispatch {each['dispatch'] or 'none'}"
+            f"  attempt {each.attempt} ended {each.ended_at} ({each.where}), dispatch {each.dispatch or 'none'}"
         )
-        for line in (each["reason"] or "").splitlines():
+        for line in (each.reason or "").splitlines():
             terminal.say(f"    {line}")
-    terminal.say(f"  what it printed: fleet job logs {found['job']} {found['id']}")
+    terminal.say(f"  what it printed: fleet job logs {found.job} {found.id}")
 
 
 @dlq.command("retry")
@@ -81,7 +79,7 @@ def show(ident: str, item: str, **given: Any) -> None:
 @_ITEMS
 @_ALL
 @unkeyed
-def retry(ident: str, items: tuple[str, ...], **given: Any) -> None:
+def retry(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, **given: str | None) -> None:
     """Put items back into the job, as if they were new; `fleet resume JOB` tries them then.
 
     \b
@@ -90,12 +88,12 @@ def retry(ident: str, items: tuple[str, ...], **given: Any) -> None:
       fleet job dlq retry 3f2a9c01 --all
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.jobs.retry(fleet.jobs.find(ident), items, everything=given["everything"])
-    if given["json"]:
-        terminal.say_json(done)
+        revived = fleet.jobs.retry(fleet.jobs.find(ident), items, everything=everything)
+    if json:
+        terminal.say_json(revived)
         return
-    then = "its runner takes them up" if done["state"] == "running" else f"now: fleet resume {done['job']}"
-    terminal.say(f"{len(done['items'])} item(s) of job {done['job']} wait to be tried again; {then}")
+    then = "its runner takes them up" if revived.state == "running" else f"now: fleet resume {revived.job}"
+    terminal.say(f"{len(revived.items)} item(s) of job {revived.job} wait to be tried again; {then}")
 
 
 @dlq.command("drop")
@@ -103,7 +101,7 @@ def retry(ident: str, items: tuple[str, ...], **given: Any) -> None:
 @_ITEMS
 @_ALL
 @unkeyed
-def drop(ident: str, items: tuple[str, ...], **given: Any) -> None:
+def drop(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, **given: str | None) -> None:
     """Give items up: their worktrees go. Commits stay on their branches; the rest is kept in refs of its own.
 
     \b
@@ -112,10 +110,10 @@ def drop(ident: str, items: tuple[str, ...], **given: Any) -> None:
       fleet job dlq drop 3f2a9c01 --all
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.jobs.drop(fleet.jobs.find(ident), items, everything=given["everything"])
-    if given["json"]:
-        terminal.say_json(done)
+        dropped = fleet.jobs.drop(fleet.jobs.find(ident), items, everything=everything)
+    if json:
+        terminal.say_json(dropped)
         return
-    terminal.say(f"{len(done['items'])} item(s) of job {done['job']} are dropped")
-    for each in done["left"]:
+    terminal.say(f"{len(dropped.items)} item(s) of job {dropped.job} are dropped")
+    for each in dropped.left:
         terminal.say(f"  left: {each}")

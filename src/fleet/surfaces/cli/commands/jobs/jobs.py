@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from fleet.api.agents.jobs import job_schema, validate_job
 from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput
+from fleet.model.jobs.items import STATES
 from fleet.surfaces.cli.commands.jobs import progress
 from fleet.surfaces.cli.commands.jobs.dead_letters import dlq
 from fleet.surfaces.cli.commands.jobs.show import list_, logs, show
@@ -18,9 +19,8 @@ from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.jobs.begin import Asked
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.queries import Job
+    from fleet.model.results.jobs import JobCancelled, JobEnded, JobPlan
 
 _FAILED = 1
 
@@ -46,7 +46,16 @@ def job() -> None:
 @click.option("--dry-run", is_flag=True, help="check everything and show what would be done")
 @click.option("-p", "--project", metavar="NAME", help="the project (default: FLEET_PROJECT, or the one you are in)")
 @unkeyed
-def run(file: str, **given: Any) -> int:
+def run(
+    file: str,
+    ident: str | None,
+    told: tuple[str, ...],
+    *,
+    dry_run: bool,
+    project: str | None,
+    json: bool,
+    **given: str | None,
+) -> int:
     """Run a job from its file, here, until its end. Ctrl-C leaves it to be resumed.
 
     Each item gets a worktree, a branch and a dispatch of its own; finished ones are merged into the branch fleet/job-ID. Your
@@ -59,21 +68,20 @@ def run(file: str, **given: Any) -> int:
       fleet job run modernise.yml --id 3f2a9c01 --json
     """
     with Fleet.open(actor=given["as"]) as fleet, progress.Wish() as wish:
-        project = fleet.project_here(given["project"])
-        asked = Asked(project=project, file=file, id=given["ident"], told=dict(_pair(each) for each in given["told"]))
-        if given["dry_run"]:
-            return _planned(fleet.jobs.plan(asked), as_json=given["json"])
-        done = fleet.jobs.run(asked, progress.chosen(as_json=given["json"]), wish)
-        return ended(fleet, done, as_json=given["json"])
+        parameters = dict(_pair(each) for each in told)
+        asked = Asked(project=fleet.project_here(project), file=file, id=ident, told=parameters)
+        if dry_run:
+            return _say_plan(fleet.jobs.plan(asked), as_json=json)
+        return _say_end(fleet, fleet.jobs.run(asked, progress.chosen(as_json=json), wish), as_json=json)
 
 
 def resume_job(ident: str, *, force: bool, actor: str | None, as_json: bool) -> int:
     """Go on with a job, here."""
     with Fleet.open(actor=actor) as fleet, progress.Wish() as wish:
-        done = fleet.jobs.resume(ident, progress.chosen(as_json=as_json), wish, force=force)
-        if done["stopped"] and not as_json:
-            terminal.say(f"stopped the runner that had it in hand: {done['stopped']}")
-        return ended(fleet, done, as_json=as_json)
+        ended = fleet.jobs.resume(ident, progress.chosen(as_json=as_json), wish, force=force)
+        if ended.stopped and not as_json:
+            terminal.say(f"stopped the runner that had it in hand: {ended.stopped}")
+        return _say_end(fleet, ended, as_json=as_json)
 
 
 def _pair(given: str) -> tuple[str, str]:
@@ -83,46 +91,45 @@ def _pair(given: str) -> tuple[str, str]:
     return name, value
 
 
-def _planned(plan: dict[str, Any], *, as_json: bool) -> int:
+def _say_plan(plan: JobPlan, *, as_json: bool) -> int:
     if as_json:
         terminal.say_json(plan)
         return 0
-    terminal.say(f"{plan['name']} in {plan['project']}: items from a {plan['source']}, {plan['max_parallel']} at once,")
-    terminal.say(f"  isolation {plan['isolation']}, {plan['attempts']} attempts each, then {plan['on_failure']}")
-    for part, steps in plan["steps"].items():
+    terminal.say(f"{plan.name} in {plan.project}: items from a {plan.source}, {plan.max_parallel} at once,")
+    terminal.say(f"  isolation {plan.isolation}, {plan.attempts} attempts each, then {plan.on_failure}")
+    for part, steps in plan.steps.items():
         for number, step in enumerate(steps, 1):
             terminal.say(f"  {part} {number}: {step}")
     return 0
 
 
-def ended(fleet: Fleet, done: dict[str, Any], *, as_json: bool) -> int:
+def _say_end(fleet: Fleet, job: JobEnded, *, as_json: bool) -> int:
     """Say how a job ended, and what to do next. Not all well: 1."""
-    well = done["state"] == "done" and done["items"]["done"] + done["items"]["skipped"] == done["items"]["total"]
+    well = job.state == "done" and job.items.done + job.items.skipped == job.items.total
     if as_json:
         sys.stdout.flush()
-        terminal.say_json({"event": "end", **{name: value for name, value in done.items() if name != "stopped"}})
+        terminal.say_json(job)
         return 0 if well else _FAILED
-    terminal.say(_sentence(done))
-    report = fleet.jobs.show(done["id"])["report"]["html"]
-    terminal.say(f"  branch: {done['branch']}   report: {report}")
-    if done["state"] in {"paused", "failed"}:
-        terminal.say(f"  go on: fleet resume {done['id']}   give up: fleet job cancel {done['id']}")
-    if done["items"]["dead"] or done["items"]["parked"]:
-        terminal.say(f"  what failed: fleet job dlq list {done['id']}")
+    terminal.say(_sentence(job))
+    terminal.say(f"  branch: {job.branch}   report: {fleet.jobs.show(job.id).report.html}")
+    if job.state in {"paused", "failed"}:
+        terminal.say(f"  go on: fleet resume {job.id}   give up: fleet job cancel {job.id}")
+    if job.items.dead or job.items.parked:
+        terminal.say(f"  what failed: fleet job dlq list {job.id}")
     return 0 if well else _FAILED
 
 
-def _sentence(done: Job) -> str:
-    said = ", ".join(f"{count} {state}" for state, count in done.items.items() if count and state != "total")
-    reason = f": {done.reason}" if done.reason else ""
-    return f"job {done.id} ({done.name}) is {done.state}{reason}; of {done.items['total']} items {said or 'none'}"
+def _sentence(job: JobEnded | JobCancelled) -> str:
+    states = ", ".join(job.items.in_words(STATES))
+    reason = f": {job.reason}" if job.reason else ""
+    return f"job {job.id} ({job.name}) is {job.state}{reason}; of {job.items.total} items {states or 'none'}"
 
 
 @job.command("cancel")
 @click.argument("ident", metavar="JOB")
 @click.option("-r", "--reason", default="cancelled by a person", metavar="TEXT", help="why, for whoever reads it next")
 @unkeyed
-def cancel(ident: str, reason: str, **given: Any) -> None:
+def cancel(ident: str, reason: str, *, json: bool, **given: str | None) -> None:
     """End a job for good: what works is ended, worktrees go. Commits, and the job's branch, stay.
 
     \b
@@ -131,21 +138,21 @@ def cancel(ident: str, reason: str, **given: Any) -> None:
       fleet job cancel @last --reason "wrong input"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.jobs.cancel(fleet.jobs.find(ident), reason)
-    if given["json"]:
-        terminal.say_json(done)
+        cancelled = fleet.jobs.cancel(fleet.jobs.find(ident), reason)
+    if json:
+        terminal.say_json(cancelled)
         return
-    terminal.say(_sentence(done))
-    if done.runner:
-        terminal.say(f"  its runner ({done.runner}) is ending it")
-    for each in done.left:
+    terminal.say(_sentence(cancelled))
+    if cancelled.runner:
+        terminal.say(f"  its runner ({cancelled.runner}) is ending it")
+    for each in cancelled.left:
         terminal.say(f"  left: {each}")
 
 
 @job.command("validate")
 @click.argument("file", type=click.Path())
 @json_option
-def validate(file: str, **given: Any) -> int:
+def validate(file: str, *, json: bool) -> int:
     """Check a job's file: everything that is wrong with it, each with its line and column.
 
     \b
@@ -153,20 +160,20 @@ def validate(file: str, **given: Any) -> int:
       fleet job validate modernise.yml
       fleet job validate modernise.yml --json
     """
-    found = validate_job(file)
-    if given["json"]:
-        terminal.say_json(found)
-    elif found["valid"]:
+    validation = validate_job(file)
+    if json:
+        terminal.say_json(validation)
+    elif validation.valid:
         terminal.say(f"{file} is a job")
     else:
-        for each in found["faults"]:
-            terminal.say(f"{file}:{each['line']}:{each['column']}: {each['why']} — {each['advice']}")
-    return 0 if found["valid"] else BadInput.code
+        for fault in validation.faults:
+            terminal.say(f"{file}:{fault.line}:{fault.column}: {fault.why} — {fault.advice}")
+    return 0 if validation.valid else BadInput.code
 
 
 @job.command("schema")
 @json_option
-def schema(**_given: Any) -> None:
+def schema(**_given: bool) -> None:
     """Print the JSON Schema of job files, for editors that complete and check them.
 
     \b
@@ -180,14 +187,14 @@ def schema(**_given: Any) -> None:
 def step() -> int:
     """Do the steps of an item. What its session runs."""
     try:
-        told = [os.environ[name] for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", "FLEET_TASK")]
+        dispatch, project, slug = (os.environ[name] for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", "FLEET_TASK"))
     except KeyError as error:
         raise BadInput(what=f"{error.args[0]} is not set: this is for the sessions of a job") from None
     with Fleet.open() as fleet:
-        return 0 if fleet.jobs.step(told[0], told[1], told[2], _shown) else _FAILED
+        return 0 if fleet.jobs.step(dispatch, project, slug, _show) else _FAILED
 
 
-def _shown(text: str) -> None:
+def _show(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
 

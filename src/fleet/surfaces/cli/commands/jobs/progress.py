@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fleet.model.results.jobs import ItemChanged, JobProgress
 from fleet.model.text import jsontext
 from fleet.model.text.times import SECOND, age
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.streams import ESCAPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType
     from typing import Self
 
-    Event = dict[str, Any]
+    from fleet.model.states import ItemState
+    from fleet.verbs.jobs.progress import Event, Tell
 
 _BAR = 30
-_SHOWN = ("done", "running", "merging", "waiting", "dead", "parked", "skipped")
-_ENDED = ("done", "dead", "skipped", "parked")
+_SHOWN: tuple[ItemState, ...] = ("done", "running", "merging", "waiting", "dead", "parked", "skipped")
 _WORST = ("dead", "parked", "skipped")
 
 
@@ -51,7 +51,7 @@ class Wish:
         self._wanted = False
 
 
-def chosen(*, as_json: bool) -> Callable[[Event], None]:
+def chosen(*, as_json: bool) -> Tell:
     """The view for whoever looks."""
     if as_json:
         return _as_json
@@ -64,33 +64,33 @@ def _as_json(event: Event) -> None:
 
 
 def _as_line(event: Event) -> None:
-    line = told(event)
+    line = in_words(event)
     if line:
         terminal.say(line)
         sys.stdout.flush()
 
 
-def told(event: Event) -> str:
+def in_words(event: Event) -> str:
     """An event in one line; nothing for those that say nothing new."""
-    if event["event"] == "item" and event["state"] != "merging":
-        reason = f": {event['reason']}" if event["reason"] else ""
-        again = f" (attempt {event['attempt']})" if event["attempt"] > 1 else ""
-        state = "will be tried again" if event["state"] == "waiting" else event["state"]
-        return f"{event['item']}  {event['label']}  {state}{again}{reason}"
-    if event["event"] == "job":
-        reason = f": {event['reason']}" if event["reason"] else ""
-        return f"job {event['job']} ({event['name']}) {event['state']}, {event['phase']}{reason}"
-    return ""
+    if isinstance(event, JobProgress):
+        return ""
+    reason = f": {event.reason}" if event.reason else ""
+    if not isinstance(event, ItemChanged):
+        return f"job {event.job} ({event.name}) {event.state}, {event.phase}{reason}"
+    if event.state == "merging":
+        return ""
+    again = f" (attempt {event.attempt})" if event.attempt > 1 else ""
+    state = "will be tried again" if event.state == "waiting" else event.state
+    return f"{event.item}  {event.label}  {state}{again}{reason}"
 
 
-def progress(event: Event) -> str:
+def progress(event: JobProgress) -> str:
     """How far it is, in one line."""
-    ended = sum(event[state] for state in _ENDED)
-    filled = _BAR * ended // event["total"] if event["total"] else 0
-    said = "  ".join(f"{event[state]} {state}" for state in _SHOWN if event[state])
-    rate = f"  {event['rate'] * 60:.1f}/min" if event["rate"] else ""
-    eta = f"  {age(event['eta'] * SECOND)} left" if event["eta"] else ""
-    return f"{'█' * filled}{'░' * (_BAR - filled)} {ended}/{event['total']}  {said}{rate}{eta}"
+    filled = _BAR * event.ended // event.total if event.total else 0
+    states = "  ".join(event.in_words(_SHOWN))
+    rate = f"  {event.rate * 60:.1f}/min" if event.rate else ""
+    eta = f"  {age(event.eta * SECOND)} left" if event.eta else ""
+    return f"{'█' * filled}{'░' * (_BAR - filled)} {event.ended}/{event.total}  {states}{rate}{eta}"
 
 
 class Live:
@@ -98,26 +98,26 @@ class Live:
 
     def __init__(self) -> None:
         self._running: dict[str, str] = {}
-        self._last: Event | None = None
+        self._last: JobProgress | None = None
         self._drawn = 0
 
     def __call__(self, event: Event) -> None:
         """Draw it anew; what is worth keeping stays above."""
         kept = ""
-        if event["event"] == "progress":
+        if isinstance(event, JobProgress):
             self._last = event
-        elif event["event"] == "item":
+        elif isinstance(event, ItemChanged):
             kept = self._item(event)
         else:
-            kept = told(event)
+            kept = in_words(event)
         self._draw(kept)
 
-    def _item(self, event: Event) -> str:
-        if event["state"] in {"running", "merging"}:
-            self._running[event["item"]] = f"{event['item']}  {event['label']}  {event['state']}"
+    def _item(self, event: ItemChanged) -> str:
+        if event.state in {"running", "merging"}:
+            self._running[event.item] = f"{event.item}  {event.label}  {event.state}"
             return ""
-        self._running.pop(event["item"], None)
-        return told(event) if event["state"] in _WORST else ""
+        self._running.pop(event.item, None)
+        return in_words(event) if event.state in _WORST else ""
 
     def _draw(self, kept: str) -> None:
         over = f"{ESCAPE}[{self._drawn}F{ESCAPE}[J" if self._drawn else ""

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.model.results.value import Value
 from fleet.surfaces.cli.options import json_option, reading
 from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.model.results.jobs import ItemDetails, ItemView, JobDetails, JobView
 
 _HEADS = ("JOB", "NAME", "PROJECT", "STATE", "DONE", "FAILED", "OF", "BEGUN", "REASON")
 _ITEM_HEADS = ("ITEM", "LABEL", "STATE", "ATTEMPTS", "COMMIT", "REASON")
@@ -17,7 +23,7 @@ _ITEM_HEADS = ("ITEM", "LABEL", "STATE", "ATTEMPTS", "COMMIT", "REASON")
 
 @click.command("list")
 @reading
-def list_(**given: Any) -> None:
+def list_(*, project: str | None, json: bool) -> None:
     """List jobs, newest first.
 
     \b
@@ -26,23 +32,22 @@ def list_(**given: Any) -> None:
       fleet job list -p web --json
     """
     with Fleet.open() as fleet:
-        found = fleet.jobs.list(given["project"])
-    if given["json"]:
-        terminal.say_json(found)
+        jobs = fleet.jobs.list(project)
+    if json:
+        terminal.say_json(jobs)
         return
-    if not found:
+    if not jobs:
         terminal.say("no jobs yet: `fleet job run FILE` runs one")
         return
-    for line in terminal.table(_HEADS, [_row(each) for each in found]):
+    for line in terminal.table(_HEADS, [_row(each) for each in jobs]):
         terminal.say(line)
 
 
-def _row(each: dict[str, Any]) -> tuple[str, ...]:
-    counts = each["items"]
-    state = "interrupted" if each["state"] == "running" and not each["runs"] else each["state"]
-    failed = counts["dead"] + counts["parked"]
-    numbers = (str(counts["done"]), str(failed), str(counts["total"]))
-    return (each["id"], each["name"], each["project"], state, *numbers, each["begun_at"], each["reason"] or "")
+def _row(job: JobView) -> tuple[str, ...]:
+    counts = job.items
+    state = "interrupted" if job.state == "running" and not job.runs else job.state
+    numbers = (str(counts.done), str(counts.dead + counts.parked), str(counts.total))
+    return (job.id, job.name, job.project, state, *numbers, job.begun_at, job.reason or "")
 
 
 @click.command("show")
@@ -51,7 +56,7 @@ def _row(each: dict[str, Any]) -> tuple[str, ...]:
 @click.option("--items", "items", is_flag=True, help="list its items")
 @click.option("--state", metavar="STATE", help="only items in this state")
 @json_option
-def show(ident: str, item: str | None, **given: Any) -> None:
+def show(ident: str, item: str | None, *, items: bool, state: str | None, json: bool) -> None:
     """How a job stands; its items; or one item with its failures and steps. JOB is an id, the beginning of one, or @last.
 
     \b
@@ -61,51 +66,45 @@ def show(ident: str, item: str | None, **given: Any) -> None:
       fleet job show 3f2a9c01 0c4e1b --json
     """
     with Fleet.open() as fleet:
-        found = fleet.jobs.find(ident)
+        job = fleet.jobs.find(ident)
         if item:
-            _told(fleet.jobs.item(found, item), as_json=given["json"])
-        elif given["items"] or given["state"]:
-            _items(fleet, found, given["state"], as_json=given["json"])
+            _say(fleet.jobs.item(job, item), as_json=json)
+        elif items or state:
+            _say_items(fleet.jobs.items(job, state), as_json=json)
         else:
-            _told(fleet.jobs.show(found), as_json=given["json"])
+            _say(fleet.jobs.show(job), as_json=json)
 
 
-def _items(fleet: Fleet, found: str, state: str | None, *, as_json: bool) -> None:
+def _say_items(items: Iterator[ItemView], *, as_json: bool) -> None:
     if as_json:
-        terminal.say_json_list(fleet.jobs.items(found, state))
+        terminal.say_json_list(items)
         return
     rows = [
-        (
-            each["id"],
-            each["label"],
-            each["state"],
-            str(each["attempts"]),
-            (each["commit"] or "")[:12],
-            each["reason"] or "",
-        )
-        for each in fleet.jobs.items(found, state)
+        (each.id, each.label, each.state, str(each.attempts), (each.commit or "")[:12], each.reason or "")
+        for each in items
     ]
     for line in terminal.table(_ITEM_HEADS, rows):
         terminal.say(line)
 
 
-def _told(found: dict[str, Any], *, as_json: bool) -> None:
+def _say(value: JobDetails | ItemDetails, *, as_json: bool) -> None:
     if as_json:
-        terminal.say_json(found)
+        terminal.say_json(value)
         return
-    for name, value in found.items():
-        if isinstance(value, list):
-            for each in value:
-                terminal.say(f"  {name}: " + ", ".join(f"{key} {told}" for key, told in each.items() if told not in {None, ""}))  # fmt: skip
-        elif value is not None:
-            terminal.say(f"  {name:<11} {value}")
+    for name, each in value.as_json().items():
+        if isinstance(each, list):
+            for inner in each:
+                facts = (f"{key} {fact}" for key, fact in inner.as_json().items() if fact not in {None, ""})
+                terminal.say(f"  {name}: {', '.join(facts)}")
+        elif each is not None:
+            terminal.say(f"  {name:<11} {each.as_json() if isinstance(each, Value) else each}")
 
 
 @click.command("logs")
 @click.argument("ident", metavar="JOB")
 @click.argument("item", required=False)
 @json_option
-def logs(ident: str, item: str | None, **given: Any) -> None:
+def logs(ident: str, item: str | None, *, json: bool) -> None:
     """What the steps printed: of one item, or of all. With --json: one object a line.
 
     \b
@@ -114,9 +113,9 @@ def logs(ident: str, item: str | None, **given: Any) -> None:
       fleet job logs 3f2a9c01 setup
     """
     with Fleet.open() as fleet:
-        for name, text in fleet.jobs.logs(fleet.jobs.find(ident), item):
-            if given["json"]:
-                terminal.say_json({"step": name, "text": text})
+        for output in fleet.jobs.logs(fleet.jobs.find(ident), item):
+            if json:
+                terminal.say_json(output)
             else:
-                terminal.say(f"== {name}")
-                sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+                terminal.say(f"== {output.step}")
+                sys.stdout.write(output.text if output.text.endswith("\n") else f"{output.text}\n")
