@@ -14,7 +14,7 @@ from fleet.verbs.dispatch import remaining
 from fleet.verbs.dispatch.apply_remedy import apply
 from fleet.verbs.dispatch.looking import look
 from fleet.verbs.homes.ownership import is_own
-from fleet.verbs.merge.merge import carry_on
+from fleet.verbs.merge.merge import finish_dead_merge
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
@@ -58,5 +58,5 @@ def _tend(context: Context, row: Dispatch, listing: Listing, census: Census | No
     if done.strangers:
         raise WorktreeBusy(project=row.project, slug=row.slug, who=done.strangers, way=done.way)
     if done.ended:
-        carry_on(context, row)  # a finisher's merge, from what git says
+        finish_dead_merge(context, row)
     return done.said if done.ended or done.said == "asked to exit" or done.said.startswith("still there") else ""

@@ -1,26 +1,51 @@
-"""The tree that a finisher merges in: which commit fleet made there, and that verify left it as it was."""
+"""The tree that a finisher merges in: the merge commit that fleet makes there, and the verify command that has to pass on it."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING
 
 from fleet.errors.families import FleetError
-from fleet.errors.refused import NotMergeable
+from fleet.errors.refused import NotMergeable, NotTrusted
+from fleet.model.text.times import SECOND, duration
+from fleet.store import queries as q
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from fleet.model.dispatch.claim import Claim
     from fleet.resources.kind import Order
     from fleet.verbs.context import Context
 
 _LISTED = 10
 
 
-def merge_commit(context: Context, order: Order, path: str, work: str) -> str:
+def merge_in_tree(context: Context, order: Order, claim: Claim, *, verify: bool, advice: str = "") -> str:
+    """Merge the order's commit in a finisher's tree, and verify it there. Return the commit that the merge made.
+
+    NotMergeable: a conflict, a verify command that failed, is not trusted or changed the tree. It names the stage that can go on.
+    """
+    lock = context.world.effect_lock(claim.id)
+    handle = lock.take()
+    try:
+        conflict = context.world.git.merge(claim.name, order.work, f"Merge {order.slug}", lock=handle)
+        if conflict is not None:
+            retry = f"`fleet task retry {order.slug}` lets an agent bring it up to date"
+            raise _refusal(order, f"conflict in {', '.join(conflict)}", advice or retry, "rebase")
+        made = _merge_commit(context, order, claim.name)
+        if verify:
+            _verify(context, order, claim.name, made)
+    finally:
+        lock.give()
+    return made
+
+
+def _merge_commit(context: Context, order: Order, path: str) -> str:
     """Return the commit that the merge made: the old tip and the task's commit are its parents, in this order.
 
     Where the old tip had the task's commit already, that is the old tip itself.
     """
-    made = context.world.git.resolve_in(path, "HEAD")
+    work, made = order.work, context.world.git.resolve_in(path, "HEAD")
     if made is None:
         raise FleetError(what="git does not say what was merged")
     nothing_new = made == order.base and context.world.git.is_in(order.repository, work, made) is True
@@ -29,7 +54,43 @@ def merge_commit(context: Context, order: Order, path: str, work: str) -> str:
     return made
 
 
-def tree_state(context: Context, path: str) -> dict[str, str]:
+def _verify(context: Context, order: Order, path: str, made: str) -> None:
+    """Run the task's or the project's verify command on the merged tree, if there is one; then end what it left running."""
+    task = context.store.read(lambda rows: q.task_whole(rows, project=order.project, slug=order.slug or ""))
+    command = (task and task.verify) or _verify_of_project(context, order)
+    if not command:
+        return
+    before, processes = _tree_state(context, path), context.world.processes
+    try:
+        _run_verify(context, order, path, command)
+        _refuse_changed_tree(context, order, path, made, before)
+    finally:
+        processes.kill_all(processes.marked(order.dispatch))
+
+
+def _verify_of_project(context: Context, order: Order) -> str | None:
+    """Return the project's command. One that nobody has trusted is neither run nor skipped: the task waits for a person."""
+    try:
+        found: str | None = context.setting("verify", order.project)
+    except NotTrusted as error:
+        advice = f"look at it with `fleet trust -p {order.project}`, then `fleet task retry {order.slug}`"
+        raise _refusal(order, f"its verify command is not trusted: {error}", advice, "finisher") from None
+    return found
+
+
+def _run_verify(context: Context, order: Order, path: str, command: str) -> None:
+    limit = duration(context.setting("verify_limit", order.project)) / SECOND
+    # It carries the finisher's mark: if that one is killed, a sweep finds what it left at work.
+    env = {**os.environ, "FLEET_HOME": context.world.home, "FLEET_DISPATCH_ID": order.dispatch}
+    log, words = f"{context.world.home}/{paths.log(order.dispatch, 'verify')}", ["/bin/sh", "-c", command]
+    done = context.world.programs.record("verify", words, path=log, limit=limit, cwd=path, env=env)
+    if not done.ok:
+        output = f"{done.out}\n{done.err}".replace("\0", "").strip()
+        why = f"verify is red ({command!r} gave {done.status}):\n{output}"
+        raise _refusal(order, why, f"`fleet task retry {order.slug}` lets an agent mend it", "fix")
+
+
+def _tree_state(context: Context, path: str) -> dict[str, str]:
     """Return the tracked files that git calls changed or does not look at, each with a digest of its content.
 
     Some trees are never clean: line endings that were not normalised, filters. What counts is what verify adds to that.
@@ -46,22 +107,26 @@ def _digest(path: str) -> str:
         return "missing"
 
 
-def refuse_changed_tree(context: Context, order: Order, path: str, made: str, before: dict[str, str]) -> None:
+def _refuse_changed_tree(context: Context, order: Order, path: str, made: str, before: dict[str, str]) -> None:
     """Refuse a merge whose tree is not the one that verify was given: then verify has tried something else."""
-    proofs = context.world.proofs
-    if not proofs.is_detached_at(path, made):
+    why = _change_of_tree(context, path, made, before)
+    if why:
+        advice = (
+            "let the verify command leave HEAD and tracked files alone (or ignore what it writes), "
+            f"then `fleet task retry {order.slug} -p {order.project}`"
+        )
+        raise _refusal(order, f"the verify command {why}", advice, "finisher")
+
+
+def _change_of_tree(context: Context, path: str, made: str, before: dict[str, str]) -> str:
+    if not context.world.proofs.is_detached_at(path, made):
         head = context.world.git.resolve_in(path, "HEAD") or "nothing"
-        raise _refusal(order, f"the verify command moved HEAD of the merged tree from {made[:12]} to {head[:12]}")
-    now = tree_state(context, path)
+        return f"moved HEAD of the merged tree from {made[:12]} to {head[:12]}"
+    now = _tree_state(context, path)
     changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-    if changed:
-        more = f" and {len(changed) - _LISTED} more" if len(changed) > _LISTED else ""
-        raise _refusal(order, f"the verify command changed files that git tracks: {', '.join(changed[:_LISTED])}{more}")
+    more = f" and {len(changed) - _LISTED} more" if len(changed) > _LISTED else ""
+    return f"changed files that git tracks: {', '.join(changed[:_LISTED])}{more}" if changed else ""
 
 
-def _refusal(order: Order, why: str) -> NotMergeable:
-    advice = (
-        "let the verify command leave HEAD and tracked files alone (or ignore what it writes), "
-        f"then `fleet task retry {order.slug} -p {order.project}`"
-    )
-    return NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage="finisher")
+def _refusal(order: Order, why: str, advice: str, stage: str) -> NotMergeable:
+    return NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage=stage)

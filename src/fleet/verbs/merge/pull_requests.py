@@ -18,7 +18,7 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.merge.branches import integration_branch, target_branch
-from fleet.verbs.merge.merge import astray, is_as, note_merged, park_moved
+from fleet.verbs.merge.merge import is_as, is_finished, note_merged, park_moved, work_outside_branch
 from fleet.world.forge import LIMIT, forge
 from fleet.world.git.branch_in_use import branch_in_hand
 from fleet.world.home import paths
@@ -128,8 +128,7 @@ def _record_check_time(context: Context, project: str, seen: dict[str, int], slu
 def _ready(context: Context, project: str, slug: str) -> PullRequest:
     """Refuse work that is not at its last stage or called done by a person, and work that an agent is at."""
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    last = state.status == "done" or (state.status in {"in_progress", "open"} and state.stage == "finisher")
-    if not last or state.archived:
+    if not is_finished(state) or state.archived:
         waits = state.stage == "review"
         advice = (
             f"it waits for review: `fleet review {slug} -p {project}`" if waits else "only work that is done gets one"
@@ -172,7 +171,7 @@ def _push(context: Context, project: str, slug: str, repository: str, remote: st
         raise _refused(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     park_moved(context, project, slug, state, tip)
-    elsewhere = astray(context, project, slug, repository, context.setting("integration", project))
+    elsewhere = work_outside_branch(context, project, slug, context.setting("integration", project))
     if elsewhere:
         raise _refused(project, slug, elsewhere, f"bring its work onto {branch}, then say it again")
     known = git.resolve(repository, remote_ref(remote, branch))

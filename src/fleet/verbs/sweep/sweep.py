@@ -36,7 +36,7 @@ from fleet.verbs.dispatch.reclaim import (
 )
 from fleet.verbs.homes.ownership import is_own, offer, owner_of
 from fleet.verbs.jobs.sweep import left_running, litter
-from fleet.verbs.merge.merge import carry_on
+from fleet.verbs.merge.merge import finish_dead_merge
 from fleet.verbs.sweep import coordinators, journal_archive, strays, trash
 from fleet.verbs.sweep.derived_files import reconcile
 from fleet.verbs.sweep.finding import Finding, about, acted
@@ -154,7 +154,7 @@ def _words(row: Row, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str
 def _apply(context: Context, row: Row, remedy: Remedy, listing: Listing) -> dict[str, object]:
     done = apply(context, row, remedy, wait=True, listing=listing)
     if done.ended:
-        carry_on(context, row)  # a finisher's merge, from what git says
+        finish_dead_merge(context, row)
     return {"settled": done.ended, "why": done.why, "left": done.left}
 
 

@@ -8,34 +8,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.errors.contested import GateHeld
-from fleet.errors.families import Absent, FleetError, Refused
+from fleet.errors.families import Absent, Refused
 from fleet.errors.refused import NotMergeable
 from fleet.errors.tools import GitRefused
 from fleet.model.branches import head_ref, job_branch, task_branch, task_ref
 from fleet.model.jobs import items
-from fleet.resources import KINDS
 from fleet.store import queries as q
 from fleet.store import tasks
-from fleet.verbs.dispatch.acquire import acquire, intent
 from fleet.verbs.dispatch.apply_remedy import treat
 from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
 from fleet.verbs.jobs import records
 from fleet.verbs.merge.branches import integration_branch
+from fleet.verbs.merge.finisher import finish, order_for
 from fleet.verbs.merge.keep_uncommitted import keep
-from fleet.verbs.merge.merge import astray, begin, end_finisher, order_for
-from fleet.verbs.merge.merge_tree import merge_commit
+from fleet.verbs.merge.merge import work_outside_branch
 from fleet.world.git.branch_in_use import branch_in_hand
 
 if TYPE_CHECKING:
-    from fleet.model.dispatch.claim import Claim
-    from fleet.resources.kind import Order
     from fleet.store.queries import Job
     from fleet.verbs.context import Context
 
 
 def ensure_branch(context: Context, job: Job) -> None:
     """The job's branch, made from the project's integration branch if it is missing."""
-    repository, name = context.project(job.project).path, job_branch(job.id)
+    repository, name = context.project(job.project)["path"], job_branch(job.id)
     git = context.world.git
     if git.resolve(repository, head_ref(name)) is not None:
         return
@@ -56,7 +52,7 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
     Shared: the one checkout, whose branch the steps of all items have moved since setup ended.
     """
     slug, name = items.slug(job.id, item), job_branch(job.id)
-    repository, git = context.project(job.project).path, context.world.git
+    repository, git = context.project(job.project)["path"], context.world.git
     _settle_finisher(context, job, slug)
     tip, base = git.resolve(repository, task_ref(slug)), git.resolve(repository, head_ref(name))
     if not shared:
@@ -64,14 +60,8 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
     if base is None:
         raise GitRefused(what=f"find the branch {name}", why="somebody has deleted it")
     if tip is None or tip == base or git.contains(repository, name, tip):
-        elsewhere = astray(context, job.project, slug, repository, name)
-        if elsewhere:
-            advice = f"bring its work onto {task_branch(slug)}, or try the item again"
-            raise NotMergeable(project=job.project, slug=slug, why=elsewhere, advice=advice, stage="finisher")
-    if tip is None or tip == base:
-        return None
-    if git.contains(repository, name, tip):
-        return base if _has_work(context, job, slug, tip) else None
+        _refuse_work_elsewhere(context, job, slug)
+        return base if tip not in {None, base} and _has_work(context, job, slug, tip) else None
     taken = branch_in_hand(git, repository, name)
     if taken:
         raise GitRefused(what=f"move the branch {name}", why=taken)
@@ -79,80 +69,67 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
         if not git.set_branch(repository, name, new=tip, old=base):
             raise Refused(what=f"the branch {name} moved meanwhile; try again")
         return tip
-    return _in_a_tree(context, order_for(context, job.project, slug, repository, (name, base, tip)), tip)
+    order = order_for(context, job.project, slug, integration=name, base=base, work=tip)
+    advice = f"merge {order.branch} into {name} yourself, or try the item again"
+    return finish(
+        context,
+        order,
+        move=lambda made: git.set_branch(repository, name, new=made, old=base),
+        verify=False,
+        advice=advice,
+    )
+
+
+def _refuse_work_elsewhere(context: Context, job: Job, slug: str) -> None:
+    """Refuse an item whose branch has nothing new while its worktree has commits on another one."""
+    why = work_outside_branch(context, job.project, slug, job_branch(job.id))
+    if why:
+        advice = f"bring its work onto {task_branch(slug)}, or try the item again"
+        raise NotMergeable(project=job.project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
 def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> None:
     """Refuse an item whose branch is not at the commit that its steps ended with: what is there now, no step has made."""
     state = context.store.read(lambda rows: tasks.state(rows, job.project, slug))
-    if tip is None or state.work in {None, tip}:
+    if tip is None or state["work"] in {None, tip}:
         return
-    why = f"{task_branch(slug)} moved since the item's steps ended: it was at {state.work[:12]}, and is at {tip[:12]}"
+    why = (
+        f"{task_branch(slug)} moved since the item's steps ended: it was at {state['work'][:12]}, and is at {tip[:12]}"
+    )
     advice = "try the item again: `fleet job dlq` lists it"
     raise NotMergeable(project=job.project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
-def _has_work(context: Context, job: Job, slug: str, tip: str) -> bool:
-    last = context.store.read(lambda rows: q.last_of_task(rows, project=job.project, slug=slug))
-    return last is None or last.base != tip
+def _has_work(context: Context, job: Job, slug: str, tip: str | None) -> bool:
+    last = context.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=job.project, slug=slug))
+    return last is None or last["base"] != tip
 
 
 def _settle_finisher(context: Context, job: Job, slug: str) -> None:
     """A runner that died over the merge left its journal and its tree."""
-    row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=job.project, slug=slug))
+    row = context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=job.project, slug=slug))
     if row is not None and not treat(context, row, "job").ended:
-        raise Refused(what=f"{row.id} is still merging {slug}; try again")
-
-
-def _in_a_tree(context: Context, order: Order, tip: str) -> str:
-    claim = intent(context, KINDS["merge_tree"], order)
-    context.commit(begin(context, order, claim))
-    try:
-        acquire(context, [claim], order)
-        made = _merged(context, order, claim, tip)
-        if not context.world.git.set_branch(order.repository, order.integration, new=made, old=order.base or ""):
-            raise Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
-    except (FleetError, OSError) as error:
-        context.commit(end_finisher(order, "failed", str(error)))
-        reclaim(context, order.dispatch)
-        raise
-    context.commit(end_finisher(order, "done", None))
-    reclaim(context, order.dispatch)
-    return made
-
-
-def _merged(context: Context, order: Order, claim: Claim, tip: str) -> str:
-    lock = context.world.effect_lock(claim.id)
-    handle = lock.take()
-    try:
-        conflict = context.world.git.merge(claim.name, tip, f"Merge {order.slug}", lock=handle)
-    finally:
-        lock.give()
-    if conflict is not None:
-        why = f"conflict with what was merged before, in {', '.join(conflict)}"
-        advice = f"merge {order.branch} into {order.integration} yourself, or try the item again"
-        raise NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage="rebase")
-    return merge_commit(context, order, claim.name, tip)
+        raise Refused(what=f"{row['id']} is still merging {slug}; try again")
 
 
 def let_go(context: Context, job: Job, item: str, *, status: str = "done", reason: str | None = None) -> list[str]:
     """The item is over: its worktree goes. What is not committed in it goes into a ref of its own first. What is left, and why."""
     slug = items.slug(job.id, item)
     place = {"project": job.project, "slug": slug}
-    attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, **place))
+    attempt = context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place))
     if attempt is not None and not treat(context, attempt, "job").ended:
-        return [f"{attempt.id} still works on {slug}"]
+        return [f"{attempt['id']} still works on {slug}"]
     if not context.commit(records.close_task(job, slug, status, reason)):
         return []  # it was never dispatched
     left = release_bundle(context, job.project, slug)
     if left:
-        left = _kept(context, job.project, slug, left)
-    for row in context.store.read(lambda rows: q.dispatches_of_task(rows, **place)):
-        reclaim(context, row.id)
+        left = _keep_uncommitted(context, job.project, slug, left)
+    for row in context.store.read(lambda rows: rows.all(q.DISPATCHES_OF_TASK, **place)):
+        reclaim(context, row["id"])
     return left
 
 
-def _kept(context: Context, project: str, slug: str, left: list[str]) -> list[str]:
+def _keep_uncommitted(context: Context, project: str, slug: str, left: list[str]) -> list[str]:
     try:
         return list(keep(context, project, slug)["left"])
     except (Absent, GateHeld):

@@ -1,0 +1,127 @@
+"""Finisher: merge a commit into a branch, in a worktree of fleet's own. Merge, rehearsal and jobs all go this one way.
+
+A finisher is a dispatch like any other, but its process is this one. Killed anywhere, it is settled by whoever finds it, and its tree
+is released; git says whether it had moved the branch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.errors.families import Contested, FleetError, Refused
+from fleet.errors.refused import NotMergeable
+from fleet.model.branches import task_branch
+from fleet.model.dispatch.steps import EXEC_STEPS, owner
+from fleet.model.tables import change
+from fleet.model.text.times import SECOND, duration
+from fleet.resources import KINDS
+from fleet.resources.kind import Order
+from fleet.store import bundles
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch.acquire import acquire, intent
+from fleet.verbs.dispatch.reclaim import reclaim
+from fleet.verbs.homes.ownership import note_home
+from fleet.verbs.merge.merge_tree import merge_in_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.model.dispatch.claim import Claim
+    from fleet.store.transaction import Row, Tx
+    from fleet.verbs.context import Context
+
+    Move = Callable[[str], bool]
+    Park = Callable[[Tx, Exception], str | None]
+
+
+def order_for(context: Context, project: str, slug: str, *, integration: str, base: str, work: str) -> Order:
+    """Return what a finisher needs made for it: it merges the commit `work` into the branch `integration`, which is at `base`."""
+    return Order(
+        dispatch=context.world.ids.dispatch(),
+        kind="finisher",
+        project=project,
+        slug=slug,
+        repository=context.project(project).path,
+        branch=task_branch(slug),
+        base=base,
+        work=work,
+        integration=integration,
+        git_limit=duration(context.setting("git_limit")) / SECOND,
+    )
+
+
+def finish(
+    context: Context,
+    order: Order,
+    *,
+    move: Move | None,
+    park: Park | None = None,
+    verify: bool = True,
+    advice: str = "",
+) -> str:
+    """Merge and verify the order's commit, move the branch, release the tree. Return the commit that the merge made.
+
+    `move` moves the branch to that commit, and returns False when the branch was not at the order's base any more. None is for a
+    rehearsal: nothing is moved, and the finisher is done also when the work turns out to be NotMergeable.
+    `park` is called in the transaction that ends a failed finisher; it may park the task, and returns the stage at which it did.
+    `advice` is what to do about a conflict, where an agent cannot be sent to resolve it.
+    """
+    claim = intent(context, KINDS["merge_tree"], order)
+    _begin(context, order, claim)
+    try:
+        acquire(context, [claim], order)
+        made = merge_in_tree(context, order, claim, verify=verify, advice=advice)
+        if move is not None and not move(made):
+            raise Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
+    except KeyboardInterrupt:
+        _end(context, order, "failed", FleetError(what="interrupted"))
+        raise
+    except (FleetError, OSError) as error:
+        if move is None and isinstance(error, NotMergeable):
+            _end(context, order, "done")
+        else:
+            _end(context, order, "failed", error, park)
+        raise
+    _end(context, order, "done")
+    return made
+
+
+def _begin(context: Context, order: Order, claim: Claim) -> None:
+    """Write the finisher's journal and the intent of its tree: in flight at once, because its process is this one."""
+    world, me = context.world, str(context.world.processes.me())
+    who = {"id": order.dispatch, "kind": order.kind, "project": order.project, "slug": order.slug, "base": order.base}
+    where = {"host": world.host.id, "home": world.record.id, "tmux_socket": world.tmux.socket, "spawner": me}
+    unused = dict.fromkeys(("server", "engine", "autonomy", "model", "command", "predecessor"))
+
+    def work(tx: Tx) -> Row:
+        tx.about(order.project, order.slug)
+        tx.dispatch = order.dispatch
+        if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
+            raise Contested(what=f"the id {order.dispatch} was given out before; try again")
+        note_home(tx, world)
+        mine = owner(project=order.project, slug=order.slug)
+        if not tx.run(q.ADD_DISPATCH, **who, **where, **unused, owner=mine, at=tx.at):
+            raise Refused(what=f"{order.project}/{order.slug} has an agent at work; merge it when that has ended")
+        tx.run(q.LAUNCH_DISPATCH, id=order.dispatch, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
+        bundles.add_claim(tx, claim)
+        tx.note(kind=order.kind, integration=order.integration, base=order.base)
+        return {"id": order.dispatch}
+
+    context.commit(Change(f"merge {order.project}/{order.slug} as {order.dispatch}", work))
+
+
+def _end(context: Context, order: Order, state: str, error: Exception | None = None, park: Park | None = None) -> None:
+    """End the finisher, park its task in the same transaction, and release its tree."""
+    reason, stepped = str(error) if error else None, change(EXEC_STEPS, "in_flight", f"settled_{state}")
+    facts = {"reason": reason, "work": order.work, "report": None, "asked_for": None, "exit_status": None}
+
+    def work(tx: Tx) -> Row:
+        tx.about(order.project, order.slug)
+        tx.dispatch = order.dispatch
+        ended = tx.run(q.END_DISPATCH, id=order.dispatch, at=tx.at, **stepped, **facts)
+        tx.note(exec_state=state, reason=reason, stage=park(tx, error) if error and park else None)
+        return {"ended": ended}
+
+    context.commit(Change(f"end finisher {order.dispatch}: {state}", work))
+    reclaim(context, order.dispatch)

@@ -1,0 +1,78 @@
+"""A finisher's way, over the simulated world: how it ends, and that it leaves nothing."""
+
+import pytest
+
+from fleet.errors.families import Refused
+from fleet.errors.refused import NotMergeable
+from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.merge.finisher import finish, order_for
+from fleet.verbs.views.operations import Which
+
+TASK = {"project": PROJECT, "slug": "a"}
+
+
+@pytest.fixture
+def work(scene):
+    """The commit of a task that is to be merged."""
+    ident = scene.work("a")
+    commit = scene.commit("a")
+    scene.report(ident, "a")
+    scene.exit(ident)
+    scene.fleet.sessions.settle(ident)
+    return commit
+
+
+def ends(scene) -> list[tuple[str, str | None, str | None]]:
+    """State, reason and stage of each finisher that has ended."""
+    told = scene.fleet.operations.list(Which(**TASK), limit=100)
+    return [
+        (each["what"]["exec_state"], each["what"]["reason"], each["what"]["stage"])
+        for each in told
+        if each["why"].startswith("end finisher")
+    ]
+
+
+def assert_nothing_left(scene) -> None:
+    assert scene.fleet.claims.list(kind="merge_tree") == []
+    assert scene.fleet.files.names("projects/p/merges") == []
+
+
+@pytest.mark.parametrize("verb", ["merge", "rehearse"])
+def test_one_that_is_interrupted_ends_at_once_and_the_task_can_be_merged_again(scene, work, monkeypatch, verb):
+    def interrupt(*_words, **_options):
+        raise KeyboardInterrupt
+
+    act = scene.fleet.merge.task if verb == "merge" else scene.fleet.reviews.rehearse
+    with monkeypatch.context() as patched:
+        patched.setattr(scene.fleet.world.git, "merge", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            act(**TASK)
+    assert ends(scene) == [("failed", "interrupted", None)]
+    assert_nothing_left(scene)
+    assert scene.fleet.merge.task(**TASK)["changed"]
+
+
+def test_a_conflict_parks_the_task_of_a_merge_and_not_the_one_of_a_rehearsal(scene, work):
+    other = scene.work("b")
+    scene.commit("b", text="other\n")
+    scene.report(other, "b")
+    scene.exit(other)
+    scene.fleet.sessions.settle(other)
+    assert scene.fleet.merge.task(project=PROJECT, slug="b")["changed"]
+    assert scene.fleet.reviews.rehearse(**TASK) == {"ok": False, "says": "conflict in work", "commit": work}
+    with pytest.raises(NotMergeable) as refused:
+        scene.fleet.merge.task(**TASK)
+    assert ends(scene) == [("done", None, None), ("failed", str(refused.value), "rebase")]
+    assert_nothing_left(scene)
+
+
+def test_a_branch_that_cannot_be_moved_fails_it_with_no_word_about_the_task(scene, work):
+    context, base = scene.fleet.context, scene.git("rev-parse", "main")
+    scene.git("branch", "elsewhere", base)
+    order = order_for(context, **TASK, integration="elsewhere", base=base, work=work)
+    with pytest.raises(Refused, match="the branch elsewhere moved meanwhile; nothing was merged, try again") as refused:
+        finish(context, order, move=lambda _made: False, verify=False)
+    assert ends(scene) == [("failed", str(refused.value), None)]
+    assert scene.git("rev-parse", "elsewhere") == base
+    assert_nothing_left(scene)
+    assert scene.fleet.merge.task(**TASK)["changed"]
