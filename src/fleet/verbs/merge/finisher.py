@@ -97,13 +97,13 @@ def _begin(context: Context, order: Order, claim: Claim) -> None:
     def work(tx: Tx) -> Row:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
-        if not tx.run(q.RESERVE_ID, id=order.dispatch, at=tx.at):
+        if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
             raise Contested(what=f"the id {order.dispatch} was given out before; try again")
         note_home(tx, world)
         mine = owner(project=order.project, slug=order.slug)
-        if not tx.run(q.ADD_DISPATCH, **who, **where, **unused, owner=mine, at=tx.at):
+        if not q.add_dispatch(tx, **who, **where, **unused, owner=mine, at=tx.at):
             raise Refused(what=f"{order.project}/{order.slug} has an agent at work; merge it when that has ended")
-        tx.run(q.LAUNCH_DISPATCH, id=order.dispatch, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
+        q.launch_dispatch(tx, id=order.dispatch, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
         bundles.add_claim(tx, claim)
         tx.note(kind=order.kind, integration=order.integration, base=order.base)
         return {"id": order.dispatch}
@@ -119,7 +119,7 @@ def _end(context: Context, order: Order, state: str, error: Exception | None = N
     def work(tx: Tx) -> Row:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
-        ended = tx.run(q.END_DISPATCH, id=order.dispatch, at=tx.at, **stepped, **facts)
+        ended = q.end_dispatch(tx, id=order.dispatch, at=tx.at, **stepped, **facts)
         tx.note(exec_state=state, reason=reason, stage=park(tx, error) if error and park else None)
         return {"ended": ended}
 

@@ -28,6 +28,7 @@ from fleet.verbs.sweep import trash
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch
     from fleet.resources.kind import Order
     from fleet.store.queries import TaskState
     from fleet.store.transaction import Row, Tx
@@ -206,11 +207,11 @@ def _park_failed(order: Order, was: TaskState, most: int, tx: Tx, error: Excepti
     return stage or None
 
 
-def finish_dead_merge(context: Context, row: Row) -> None:
+def finish_dead_merge(context: Context, row: Dispatch) -> None:
     """Record the merge of a finisher that died after it had moved the branch."""
-    if row["kind"] != "finisher":
+    if row.kind != "finisher":
         return
-    project, slug = row["project"], row["slug"]
+    project, slug = row.project, row.slug
     repository, integration = context.project(project).path, context.setting("integration", project)
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     work = state.work or context.world.git.resolve(repository, task_ref(slug))
@@ -218,7 +219,7 @@ def finish_dead_merge(context: Context, row: Row) -> None:
         return
     if not work_outside_branch(context, project, slug, integration):
         _name, tip = integration_branch(context, project, repository)
-        _record_found(context, project, slug, work=work, base=row["base"] or "", tip=tip)
+        _record_found(context, project, slug, work=work, base=row.base or "", tip=tip)
 
 
 def _record_found(context: Context, project: str, slug: str, *, work: str, base: str, tip: str) -> dict[str, Any]:
@@ -241,7 +242,7 @@ def note_merged(
         tx.about(project, slug)
         moved, freed = tasks.merge(tx, project, slug, commit)
         if moved and facts is not None:
-            tx.run(q.ADD_MERGE, seq=tx.seq, project=project, slug=slug, at=tx.at, **facts)
+            q.add_merge(tx, seq=tx.seq, project=project, slug=slug, at=tx.at, **facts)
         archived = q.archive_task(tx, project=project, slug=slug, at=tx.at) == 1
         tx.note(merged=commit, archived=archived, ready=freed)
         return {"archived": archived}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def ensure_branch(context: Context, job: Job) -> None:
     """The job's branch, made from the project's integration branch if it is missing."""
-    repository, name = context.project(job.project)["path"], job_branch(job.id)
+    repository, name = context.project(job.project).path, job_branch(job.id)
     git = context.world.git
     if git.resolve(repository, head_ref(name)) is not None:
         return
@@ -52,7 +52,7 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
     Shared: the one checkout, whose branch the steps of all items have moved since setup ended.
     """
     slug, name = items.slug(job.id, item), job_branch(job.id)
-    repository, git = context.project(job.project)["path"], context.world.git
+    repository, git = context.project(job.project).path, context.world.git
     _settle_finisher(context, job, slug)
     tip, base = git.resolve(repository, task_ref(slug)), git.resolve(repository, head_ref(name))
     if not shared:
@@ -91,41 +91,41 @@ def _refuse_work_elsewhere(context: Context, job: Job, slug: str) -> None:
 def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> None:
     """Refuse an item whose branch is not at the commit that its steps ended with: what is there now, no step has made."""
     state = context.store.read(lambda rows: tasks.state(rows, job.project, slug))
-    if tip is None or state["work"] in {None, tip}:
+    if tip is None or state.work in {None, tip}:
         return
     why = (
-        f"{task_branch(slug)} moved since the item's steps ended: it was at {state['work'][:12]}, and is at {tip[:12]}"
+        f"{task_branch(slug)} moved since the item's steps ended: it was at {state.work[:12]}, and is at {tip[:12]}"
     )
     advice = "try the item again: `fleet job dlq` lists it"
     raise NotMergeable(project=job.project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
 def _has_work(context: Context, job: Job, slug: str, tip: str | None) -> bool:
-    last = context.store.read(lambda rows: rows.one(q.LAST_OF_TASK, project=job.project, slug=slug))
-    return last is None or last["base"] != tip
+    last = context.store.read(lambda rows: q.last_of_task(rows, project=job.project, slug=slug))
+    return last is None or last.base != tip
 
 
 def _settle_finisher(context: Context, job: Job, slug: str) -> None:
     """A runner that died over the merge left its journal and its tree."""
-    row = context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, project=job.project, slug=slug))
+    row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=job.project, slug=slug))
     if row is not None and not treat(context, row, "job").ended:
-        raise Refused(what=f"{row['id']} is still merging {slug}; try again")
+        raise Refused(what=f"{row.id} is still merging {slug}; try again")
 
 
 def let_go(context: Context, job: Job, item: str, *, status: str = "done", reason: str | None = None) -> list[str]:
     """The item is over: its worktree goes. What is not committed in it goes into a ref of its own first. What is left, and why."""
     slug = items.slug(job.id, item)
     place = {"project": job.project, "slug": slug}
-    attempt = context.store.read(lambda rows: rows.one(q.UNFINISHED_OF_TASK, **place))
+    attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, **place))
     if attempt is not None and not treat(context, attempt, "job").ended:
-        return [f"{attempt['id']} still works on {slug}"]
+        return [f"{attempt.id} still works on {slug}"]
     if not context.commit(records.close_task(job, slug, status, reason)):
         return []  # it was never dispatched
     left = release_bundle(context, job.project, slug)
     if left:
         left = _keep_uncommitted(context, job.project, slug, left)
-    for row in context.store.read(lambda rows: rows.all(q.DISPATCHES_OF_TASK, **place)):
-        reclaim(context, row["id"])
+    for row in context.store.read(lambda rows: q.dispatches_of_task(rows, **place)):
+        reclaim(context, row.id)
     return left
 
 
