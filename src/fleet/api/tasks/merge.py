@@ -24,7 +24,7 @@ class Merge(Part):
         self._by.may("merge.task", project=project)
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
-        return Merged.from_json(merge.merge(context, project, slug))
+        return merge.merge(context, project, slug)
 
     def mergeable(self, *, project: str) -> list[str]:
         """Tasks that are done and not merged."""

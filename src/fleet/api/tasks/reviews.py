@@ -43,7 +43,7 @@ class Reviews(Part):
         now = self._by.clock.now()
 
         def look(rows: Rows) -> tuple[TaskDetails, list[Judgement]]:
-            task = TaskDetails.from_json(show.show(rows, project, slug, now))
+            task = show.show(rows, project, slug, now)
             return task, review.verdicts(rows, project, slug)
 
         task, verdicts = self._by.store.read(look)
@@ -52,7 +52,7 @@ class Reviews(Part):
     def rehearse(self, *, project: str, slug: str) -> Tried:
         """Try whether the work merges and passes its verify command; the result is kept in the task's log."""
         self._by.may("reviews.rehearse", project=project)
-        tried = Tried.from_json(rehearse.rehearse(self._by.context, project, slug))
+        tried = rehearse.rehearse(self._by.context, project, slug)
         message = clean(f"tried before the review: {tried.says.strip()}")
         Tasks(self._by).log(project=project, slug=slug, message=message)
         return tried

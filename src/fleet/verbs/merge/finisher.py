@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.model.dispatch.claim import Claim
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
     Move = Callable[[str], bool]
@@ -90,23 +90,33 @@ def finish(
 def _begin(context: Context, order: Order, claim: Claim) -> None:
     """Write the finisher's journal and the intent of its tree: in flight at once, because its process is this one."""
     world, me = context.world, str(context.world.processes.me())
-    who = {"id": order.dispatch, "kind": order.kind, "project": order.project, "slug": order.slug, "base": order.base}
-    where = {"host": world.host.id, "home": world.record.id, "tmux_socket": world.tmux.socket, "spawner": me}
-    unused = dict.fromkeys(("server", "engine", "autonomy", "model", "command", "predecessor"))
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
         if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
             raise Contested(what=f"the id {order.dispatch} was given out before; try again")
         note_home(tx, world)
-        mine = owner(project=order.project, slug=order.slug)
-        if not q.add_dispatch(tx, **who, **where, **unused, owner=mine, at=tx.at):
+        written = q.add_dispatch(
+            tx,
+            id=order.dispatch,
+            kind=order.kind,
+            project=order.project,
+            slug=order.slug,
+            owner=owner(project=order.project, slug=order.slug),
+            host=world.host.id,
+            home=world.record.id,
+            tmux_socket=world.tmux.socket,
+            at=tx.at,
+            base=order.base,
+            spawner=me,
+            **dict.fromkeys(("server", "engine", "autonomy", "model", "command", "predecessor")),
+        )
+        if not written:
             raise Refused(what=f"{order.project}/{order.slug} has an agent at work; merge it when that has ended")
         q.launch_dispatch(tx, id=order.dispatch, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
         bundles.add_claim(tx, claim)
         tx.note(kind=order.kind, integration=order.integration, base=order.base)
-        return {"id": order.dispatch}
 
     context.commit(Change(f"merge {order.project}/{order.slug} as {order.dispatch}", work))
 
@@ -114,14 +124,23 @@ def _begin(context: Context, order: Order, claim: Claim) -> None:
 def _end(context: Context, order: Order, state: str, error: Exception | None = None, park: Park | None = None) -> None:
     """End the finisher, park its task in the same transaction, and release its tree."""
     reason, stepped = str(error) if error else None, change(EXEC_STEPS, "in_flight", f"settled_{state}")
-    facts = {"reason": reason, "work": order.work, "report": None, "asked_for": None, "exit_status": None}
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
-        ended = q.end_dispatch(tx, id=order.dispatch, at=tx.at, **stepped, **facts)
+        q.end_dispatch(
+            tx,
+            id=order.dispatch,
+            at=tx.at,
+            before=stepped["before"],
+            after=stepped["after"],
+            reason=reason,
+            work=order.work,
+            report=None,
+            asked_for=None,
+            exit_status=None,
+        )
         tx.note(exec_state=state, reason=reason, stage=park(tx, error) if error and park else None)
-        return {"ended": ended}
 
     context.commit(Change(f"end finisher {order.dispatch}: {state}", work))
     reclaim(context, order.dispatch)

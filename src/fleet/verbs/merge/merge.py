@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from fleet.errors.families import Refused
 from fleet.errors.refused import IllegalStep, NotMergeable, WorkMoved
 from fleet.errors.tools import GitRefused
 from fleet.model.branches import head_ref, task_branch, task_ref
+from fleet.model.results.merge import Merged
 from fleet.model.text.times import HOUR
 from fleet.store import queries as q
 from fleet.store import tasks
@@ -28,16 +29,15 @@ from fleet.verbs.sweep import trash
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from fleet.store.queries import Dispatch
     from fleet.resources.kind import Order
-    from fleet.store.queries import TaskState
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.queries import Dispatch, TaskState
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
 _LISTED = 5
 
 
-def merge(context: Context, project: str, slug: str) -> dict[str, Any]:
+def merge(context: Context, project: str, slug: str) -> Merged:
     """Merge the commit that a task's report and review speak of. A conflict or a red verify parks the task with the reason."""
     with context.world.project_gate(project, "merge"):
         repository, git = context.project(project).path, context.world.git
@@ -48,8 +48,7 @@ def merge(context: Context, project: str, slug: str) -> dict[str, Any]:
         tip = git.resolve(repository, task_ref(slug))
         _refuse_unfinished(project, slug, state)
         if state.merged and state.archived:
-            known = {"project": project, "task": slug, "commit": state.merged}
-            return known | {"changed": False, "left": [], "aside": []}
+            return Merged(project=project, task=slug, commit=state.merged, changed=False, left=[], aside=[])
         refuse_checked_out(context, repository, integration)
         park_moved(context, project, slug, state, tip)
         if tip is None:
@@ -60,7 +59,7 @@ def merge(context: Context, project: str, slug: str) -> dict[str, Any]:
         elsewhere = _work_elsewhere(context, project, slug)
         if elsewhere:
             _park_and_refuse(context, project, slug, state, elsewhere)
-        return _record_found(context, project, slug, work=tip, base=base, tip=base) | {"changed": False}
+        return _record_found(context, project, slug, work=tip, base=base, tip=base).replaced(changed=False)
 
 
 def _refuse_unfinished(project: str, slug: str, state: TaskState) -> None:
@@ -104,13 +103,12 @@ def _park_and_refuse(context: Context, project: str, slug: str, state: TaskState
 def _park(context: Context, project: str, slug: str, was: TaskState, why: str, *, stage: str) -> None:
     """Block a task with the reason, at the stage that can go on with it, so that the next one can be merged."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         tx.about(project, slug)
         same = is_as(tasks.state(tx, project, slug), was)
         if same:
             tasks.park(tx, project, slug, was.status, stage=stage, reason=why, message=f"not merged: {why}")
         tx.note(reason=why)
-        return {"parked": same}
 
     context.commit(Change(f"{project}/{slug} cannot be merged", work))
 
@@ -168,7 +166,7 @@ def _uncommitted_work(context: Context, project: str, slug: str) -> str:
     return f"nothing new is committed on {task_branch(slug)}, but its worktree has uncommitted work: {listed}"
 
 
-def _merge_work(context: Context, order: Order, was: TaskState) -> dict[str, Any]:
+def _merge_work(context: Context, order: Order, was: TaskState) -> Merged:
     project, slug, base = order.project, order.slug or "", order.base or ""
 
     def move(made: str) -> bool:
@@ -209,7 +207,7 @@ def _park_failed(order: Order, was: TaskState, most: int, tx: Tx, error: Excepti
 
 def finish_dead_merge(context: Context, row: Dispatch) -> None:
     """Record the merge of a finisher that died after it had moved the branch."""
-    if row.kind != "finisher":
+    if row.kind != "finisher" or row.slug is None:
         return
     project, slug = row.project, row.slug
     repository, integration = context.project(project).path, context.setting("integration", project)
@@ -222,7 +220,7 @@ def finish_dead_merge(context: Context, row: Dispatch) -> None:
         _record_found(context, project, slug, work=work, base=row.base or "", tip=tip)
 
 
-def _record_found(context: Context, project: str, slug: str, *, work: str, base: str, tip: str) -> dict[str, Any]:
+def _record_found(context: Context, project: str, slug: str, *, work: str, base: str, tip: str) -> Merged:
     """Record work that git finds on the integration branch: merged by a person, or by a finisher that died before it said so."""
     integration = context.setting("integration", project)
     context.world.proofs.keep(context.project(project).path, integration, tip)
@@ -232,20 +230,19 @@ def _record_found(context: Context, project: str, slug: str, *, work: str, base:
 
 def note_merged(
     context: Context, project: str, slug: str, *, commit: str, facts: dict[str, str] | None = None
-) -> dict[str, Any]:
+) -> Merged:
     """Record that git has a task's work, as `commit`; archive the task, let its worktree go.
 
     `facts` are what `merges` keeps of a merge into the integration branch, where it has to stay; None for work that was merged elsewhere.
     """
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         tx.about(project, slug)
         moved, freed = tasks.merge(tx, project, slug, commit)
         if moved and facts is not None:
             q.add_merge(tx, seq=tx.seq, project=project, slug=slug, at=tx.at, **facts)
         archived = q.archive_task(tx, project=project, slug=slug, at=tx.at) == 1
         tx.note(merged=commit, archived=archived, ready=freed)
-        return {"archived": archived}
 
     context.commit(Change(f"{project}/{slug} is merged as {commit[:12]}", work))
     left = release_bundle(context, project, slug)
@@ -253,4 +250,4 @@ def note_merged(
     if last is not None:
         left = reclaim(context, last.id) or left
     aside = trash.announced(context, project, slug)
-    return {"project": project, "task": slug, "commit": commit, "changed": True, "left": left, "aside": aside}
+    return Merged(project=project, task=slug, commit=commit, changed=True, left=left, aside=aside)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.refused import NotMergeable
 from fleet.model.branches import task_ref
+from fleet.model.results.merge import Tried
 from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.merge.finisher import finish, order_for
 
@@ -13,16 +14,16 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def rehearse(context: Context, project: str, slug: str) -> dict[str, Any]:
+def rehearse(context: Context, project: str, slug: str) -> Tried:
     """Merge and verify, as a merge would, and let all of it go again."""
     with context.world.project_gate(project, "merge"):
         repository = context.project(project).path
         integration, base = integration_branch(context, project, repository)
         tip = context.world.git.resolve(repository, task_ref(slug))
         if tip is None:
-            return {"ok": False, "says": "it has no branch", "commit": None}
+            return Tried(ok=False, says="it has no branch", commit=None)
         try:
             finish(context, order_for(context, project, slug, integration=integration, base=base, work=tip), move=None)
         except NotMergeable as error:
-            return {"ok": False, "says": str(error.facts["why"]), "commit": tip}
-        return {"ok": True, "says": "it merges, and verify passes on the merged tree", "commit": tip}
+            return Tried(ok=False, says=str(error.facts["why"]), commit=tip)
+        return Tried(ok=True, says="it merges, and verify passes on the merged tree", commit=tip)

@@ -93,9 +93,7 @@ def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> Non
     state = context.store.read(lambda rows: tasks.state(rows, job.project, slug))
     if tip is None or state.work in {None, tip}:
         return
-    why = (
-        f"{task_branch(slug)} moved since the item's steps ended: it was at {state.work[:12]}, and is at {tip[:12]}"
-    )
+    why = f"{task_branch(slug)} moved since the item's steps ended: it was at {state.work[:12]}, and is at {tip[:12]}"
     advice = "try the item again: `fleet job dlq` lists it"
     raise NotMergeable(project=job.project, slug=slug, why=why, advice=advice, stage="finisher")
 
@@ -131,7 +129,7 @@ def let_go(context: Context, job: Job, item: str, *, status: str = "done", reaso
 
 def _keep_uncommitted(context: Context, project: str, slug: str, left: list[str]) -> list[str]:
     try:
-        return list(keep(context, project, slug)["left"])
+        return keep(context, project, slug).left
     except (Absent, GateHeld):
         return left
     except GitRefused as error:
