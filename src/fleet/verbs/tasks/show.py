@@ -71,8 +71,8 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
     if row is None:
         raise tasks.missing(rows, project, slug)
     here = {"project": project, "slug": slug}
-    return view(row, now).extended(
-        TaskDetails,
+    return TaskDetails.made_of(
+        view(row, now),
         description=row.description,
         verify=row.verify,
         started_at=iso_or_none(row.started_at),
