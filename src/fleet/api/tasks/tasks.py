@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fleet.api.actor import Actor
-    from fleet.model.results.reports import Claimed, Logged, Registered, Report
+    from fleet.model.results.reports import Claimed, Logged, Registered, Report, Unclaimed
     from fleet.model.results.tasks import (
         Added,
         Archived,
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         Reopened,
         TaskDetails,
         TaskView,
-        Unclaimed,
     )
     from fleet.verbs.tasks.add import NewTask
     from fleet.verbs.tasks.edit import Edit

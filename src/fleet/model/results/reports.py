@@ -25,6 +25,11 @@ class Claimed(OfTask):
     changed: bool
 
 
+class Unclaimed(OfTask):
+    status: TaskStatus = "open"  # open
+    changed: bool = True
+
+
 class Report(OfTask):
     status: (
         str  # what it is now; `reported done`, `reported failed` or `reported blocked` by an agent that fleet started

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.results.reports import Unclaimed
 from fleet.model.results.value import OfTask, Value
 
 TYPE_CHECKING = False
@@ -128,11 +129,6 @@ class Edited(OfTask):
     slug: str  # the same
     changed: bool
     fields: list[str]  # the fields that were named
-
-
-class Unclaimed(OfTask):
-    status: TaskStatus = "open"  # open
-    changed: bool = True
 
 
 class Reopened(Unclaimed):

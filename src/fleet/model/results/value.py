@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Optional, Self, TypeVar, dataclass_transform
 
     T = TypeVar("T")
-    V = TypeVar("V", bound="Value")
     # What JSON leaves out when it is None; any other None is null there.
     Said = Optional[T]  # noqa: UP045 - an alias with a parameter
     # A time as JSON has it: 2026-11-15T18:00:00.000Z.
@@ -43,6 +42,7 @@ else:
             base = made.__mro__[1]
             made._names = (*getattr(base, "_names", ()), *space["__slots__"])
             made._kinds = {**getattr(base, "_kinds", {}), **own}
+            made._said = frozenset(field for field, kind in made._kinds.items() if kind.startswith("Said["))
             made._defaults = {**getattr(base, "_defaults", {}), **defaults}
             return made
 
@@ -82,6 +82,7 @@ class Value(_OldDict, metaclass=_Fields):
     __hash__ = None  # type: ignore[assignment]
     _names: ClassVar[tuple[str, ...]]
     _kinds: ClassVar[dict[str, str]]
+    _said: ClassVar[frozenset[str]]
 
     if not TYPE_CHECKING:
 
@@ -94,9 +95,8 @@ class Value(_OldDict, metaclass=_Fields):
 
     def as_json(self) -> dict[str, object]:
         """The fields by name, without those of `Said` that are None."""
-        found = {name: getattr(self, name) for name in self._names}
-        said = (each for each in found.items() if each[1] is not None or not self._is_said(each[0]))
-        return {name.removesuffix("_"): each for name, each in said}
+        fields = ((name, getattr(self, name)) for name in self._names)
+        return {name.removesuffix("_"): each for name, each in fields if each is not None or name not in self._said}
 
     @classmethod
     def from_json(cls, given: Any) -> Self:  # noqa: ANN401 - what `as_json` made
@@ -113,10 +113,6 @@ class Value(_OldDict, metaclass=_Fields):
         """The same value with some fields changed."""
         return type(self)(**{**{name: getattr(self, name) for name in self._names}, **changes})
 
-    def extended(self, into: type[V], **more: object) -> V:
-        """A value of a class that has these fields and more."""
-        return into(**{**{name: getattr(self, name) for name in self._names}, **more})
-
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Value):
             return type(self) is type(other) and self.as_json() == other.as_json()
@@ -124,10 +120,6 @@ class Value(_OldDict, metaclass=_Fields):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._names)})"
-
-    @classmethod
-    def _is_said(cls, name: str) -> bool:
-        return cls._kinds.get(name, "").startswith("Said[")
 
     @classmethod
     def _from_json(cls, name: str, given: Any) -> Any:  # noqa: ANN401

@@ -17,7 +17,7 @@ def with_lines(comments: str, line_of: Callable[[str, int], str | None]) -> str:
     for line in comments.splitlines():
         shown.append(line)
         place = _PLACE.fullmatch(line.strip())
-        found = line_of(place["file"], int(place["line"])) if place else None
-        if found is not None:
-            shown.append(f"    > {found.strip()}")
+        code = line_of(place["file"], int(place["line"])) if place else None
+        if code is not None:
+            shown.append(f"    > {code.strip()}")
     return "\n".join(shown)

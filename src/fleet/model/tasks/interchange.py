@@ -109,7 +109,7 @@ class Reading:
 
 
 class _Unusable(Exception):
-    """A line that cannot be taken as it is."""
+    """A line that is no task as it stands."""
 
 
 def read_lines(lines: Iterable[bytes]) -> Reading:
@@ -126,10 +126,10 @@ def read_lines(lines: Iterable[bytes]) -> Reading:
 
 def _read_line(reading: Reading, number: int, raw: bytes) -> None:
     try:
-        found = _object(raw)
-        if found.get("status") == "tombstone" and "id" in found:  # an issue that was deleted in beads
-            reading.deleted.add(str(found["id"]).lower())
-        node = _node(number, found)
+        given = _object(raw)
+        if given.get("status") == "tombstone" and "id" in given:  # an issue that was deleted in beads
+            reading.deleted.add(str(given["id"]).lower())
+        node = _node(number, given)
     except (_Unusable, FleetError) as error:
         reading.findings.append(f"line {number}: {error}")
         return
@@ -144,107 +144,110 @@ def _read_line(reading: Reading, number: int, raw: bytes) -> None:
 
 def _object(raw: bytes) -> Given:
     try:
-        found = json.loads(raw.decode("utf-8"))
+        given = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         msg = f"not UTF-8 (byte {error.start + 1})"
         raise _Unusable(msg) from None
     except (ValueError, RecursionError) as error:
         msg = f"not JSON ({error})"
         raise _Unusable(msg) from None
-    if not isinstance(found, dict):
+    if not isinstance(given, dict):
         msg = "not a JSON object"
         raise _Unusable(msg)
-    return found
+    return given
 
 
-def _node(line: int, found: Given) -> Node | None:
-    if "slug" in found:
-        return _checked(line, found)
-    if "id" in found and "kind" in found:
-        return _checked(line, _from_workgraph(found)) if found["kind"] == "task" else None
-    if "id" in found and ("issue_type" in found or "dependencies" in found or "priority" in found or "title" in found):
-        return None if found.get("status") == "tombstone" else _checked(line, _from_beads(found))
+def _node(line: int, given: Given) -> Node | None:
+    if "slug" in given:
+        return _checked(line, given)
+    if "id" in given and "kind" in given:
+        return _checked(line, _from_workgraph(given)) if given["kind"] == "task" else None
+    if "id" in given and ("issue_type" in given or "dependencies" in given or "priority" in given or "title" in given):
+        return None if given.get("status") == "tombstone" else _checked(line, _from_beads(given))
     msg = 'neither a fleet task ("slug"), nor a node of workgraph ("kind", "id") or beads ("id", "title")'
     raise _Unusable(msg)
 
 
-def _from_workgraph(found: Given) -> Given:
-    taken = {
-        "slug": str(found["id"]).lower(),
-        "title": found.get("title") or found["id"],
-        "description": found.get("description") or "",
-        "status": _WORKGRAPH_STATUS.get(found.get("status", "open"), found.get("status")),
-        "after": [str(each).lower() for each in (found.get("after") or found.get("blocked_by") or [])],
-        "tags": [str(each).lower() for each in found.get("tags") or []],
-        "not_before": found.get("not_before"),
-        "verify": found.get("verify"),
-        "assignee": found.get("assigned"),
-        "attempts": found.get("retry_count") or 0,
-        "reason": found.get("failure_reason"),
-        "priority": found["priority"] if isinstance(found.get("priority"), int) else 0,
-        "paused": bool(found.get("paused", False)),
+def _from_workgraph(given: Given) -> Given:
+    node = {
+        "slug": str(given["id"]).lower(),
+        "title": given.get("title") or given["id"],
+        "description": given.get("description") or "",
+        "status": _WORKGRAPH_STATUS.get(given.get("status", "open"), given.get("status")),
+        "after": [str(each).lower() for each in (given.get("after") or given.get("blocked_by") or [])],
+        "tags": [str(each).lower() for each in given.get("tags") or []],
+        "not_before": given.get("not_before"),
+        "verify": given.get("verify"),
+        "assignee": given.get("assigned"),
+        "attempts": given.get("retry_count") or 0,
+        "reason": given.get("failure_reason"),
+        "priority": given["priority"] if isinstance(given.get("priority"), int) else 0,
+        "paused": bool(given.get("paused", False)),
         "log": [
-            _said(each, at="timestamp", actors=("actor", "user"), text="message") for each in found.get("log") or []
+            _log_entry(each, at="timestamp", actors=("actor", "user"), text="message")
+            for each in given.get("log") or []
         ],
-        "artifacts": [{"path": path} for path in found.get("artifacts") or []],
-        "added_at": found.get("created_at"),
-        "started_at": found.get("started_at"),
-        "ended_at": found.get("completed_at"),
+        "artifacts": [{"path": path} for path in given.get("artifacts") or []],
+        "added_at": given.get("created_at"),
+        "started_at": given.get("started_at"),
+        "ended_at": given.get("completed_at"),
     }
-    return _with_assignee(taken)
+    return _with_assignee(node)
 
 
-def _from_beads(found: Given) -> Given:
-    links = [each for each in found.get("dependencies") or [] if isinstance(each, dict)]
+def _from_beads(given: Given) -> Given:
+    links = [each for each in given.get("dependencies") or [] if isinstance(each, dict)]
     sections = [
         ("", "description"),
         ("## Design", "design"),
         ("## Acceptance", "acceptance_criteria"),
         ("## Notes", "notes"),
     ]
-    parts = [f"{head}\n\n{found[name]}".strip() for head, name in sections if found.get(name)]
-    status = _BEADS_STATUS.get(found.get("status", "open"), found.get("status"))
-    taken = {
-        "slug": str(found["id"]).lower(),
-        "title": found.get("title") or found["id"],
+    parts = [f"{head}\n\n{given[name]}".strip() for head, name in sections if given.get(name)]
+    status = _BEADS_STATUS.get(given.get("status", "open"), given.get("status"))
+    node = {
+        "slug": str(given["id"]).lower(),
+        "title": given.get("title") or given["id"],
         "description": "\n\n".join(parts),
         "status": status,
-        "priority": _BEADS_MIDDLE - int(found.get("priority", _BEADS_MIDDLE)),
+        "priority": _BEADS_MIDDLE - int(given.get("priority", _BEADS_MIDDLE)),
         "after": [str(each["depends_on_id"]).lower() for each in links if each.get("type", "blocks") in _BEADS_LINKS],
-        "tags": [str(each).lower().replace(" ", "-") for each in found.get("labels") or []],
-        "assignee": found.get("assignee") or None,
-        "reason": found.get("close_reason") if status in {"failed", "blocked"} else None,
-        "not_before": found.get("defer_until"),
-        "log": [_said(each, at="created_at", actors=("author",), text="text") for each in found.get("comments") or []],
-        "added_at": found.get("created_at"),
-        "changed_at": found.get("updated_at"),
-        "ended_at": found.get("closed_at"),
+        "tags": [str(each).lower().replace(" ", "-") for each in given.get("labels") or []],
+        "assignee": given.get("assignee") or None,
+        "reason": given.get("close_reason") if status in {"failed", "blocked"} else None,
+        "not_before": given.get("defer_until"),
+        "log": [
+            _log_entry(each, at="created_at", actors=("author",), text="text") for each in given.get("comments") or []
+        ],
+        "added_at": given.get("created_at"),
+        "changed_at": given.get("updated_at"),
+        "ended_at": given.get("closed_at"),
     }
-    return _with_assignee(taken)
+    return _with_assignee(node)
 
 
-def _said(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> Given:
+def _log_entry(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> Given:
     actor = next((each[name] for name in actors if each.get(name)), "unknown")
     return {"at": each.get(at), "actor": actor, "message": each.get(text) or ""}
 
 
-def _with_assignee(taken: Given) -> Given:
+def _with_assignee(node: Given) -> Given:
     """Work that another tool had in progress is open here: its agent is not ours."""
-    if taken["status"] == "in_progress":
-        taken["status"] = "open"
-    if taken["status"] == "open":
-        taken["assignee"] = None
-    if taken.get("assignee"):
-        taken["assignee"] = "".join(c if c.isalnum() or c in "-_.@+" else "-" for c in str(taken["assignee"]))[:90]
-    return taken
+    if node["status"] == "in_progress":
+        node["status"] = "open"
+    if node["status"] == "open":
+        node["assignee"] = None
+    if node.get("assignee"):
+        node["assignee"] = "".join(c if c.isalnum() or c in "-_.@+" else "-" for c in str(node["assignee"]))[:90]
+    return node
 
 
-def _checked(line: int, found: Given) -> Node:
-    strange = sorted(set(found) - set(FIELDS))
+def _checked(line: int, given: Given) -> Node:
+    strange = sorted(set(given) - set(FIELDS))
     if strange:
         msg = f"unknown field {strange[0]!r}"
         raise _Unusable(msg)
-    node = _built(line, found)
+    node = _built(line, given)
     if node.status == "in_progress" and not node.assignee:
         msg = "a task in progress has an assignee"
         raise _Unusable(msg)
@@ -254,76 +257,76 @@ def _checked(line: int, found: Given) -> Node:
     return node
 
 
-def _built(line: int, found: Given) -> Node:
+def _built(line: int, given: Given) -> Node:
     return Node(
         line=line,
-        slug=names.slug(_text(found, "slug")),
-        title=texts.title(_text(found, "title")),
-        description=texts.maybe("description", _text(found, "description", "")),
-        status=_status(found),
-        priority=_number(found, "priority", _PRIORITIES),
-        after=[names.slug(each) for each in _strings(found, "after")],
-        tags=[names.tag(each) for each in _strings(found, "tags")],
-        verify=_line(found, "verify"),
-        engine=_line(found, "engine"),
-        assignee=_line(found, "assignee"),
-        attempts=_number(found, "attempts", range(1_000_000)),
-        reason=None if found.get("reason") is None else texts.text("reason", _text(found, "reason")),
-        paused=_flag(found, "paused"),
-        archived=_flag(found, "archived"),
-        log=[_message(each) for each in _objects(found, "log")],
-        artifacts=[_artifact(each) for each in _objects(found, "artifacts")],
-        **{name: _time(found, name) for name in ("not_before", "added_at", "changed_at", "started_at", "ended_at")},
+        slug=names.slug(_text(given, "slug")),
+        title=texts.title(_text(given, "title")),
+        description=texts.maybe("description", _text(given, "description", "")),
+        status=_status(given),
+        priority=_number(given, "priority", _PRIORITIES),
+        after=[names.slug(each) for each in _strings(given, "after")],
+        tags=[names.tag(each) for each in _strings(given, "tags")],
+        verify=_line(given, "verify"),
+        engine=_line(given, "engine"),
+        assignee=_line(given, "assignee"),
+        attempts=_number(given, "attempts", range(1_000_000)),
+        reason=None if given.get("reason") is None else texts.text("reason", _text(given, "reason")),
+        paused=_flag(given, "paused"),
+        archived=_flag(given, "archived"),
+        log=[_message(each) for each in _objects(given, "log")],
+        artifacts=[_artifact(each) for each in _objects(given, "artifacts")],
+        **{name: _time(given, name) for name in ("not_before", "added_at", "changed_at", "started_at", "ended_at")},
     )
 
 
-def _text(found: Given, name: str, missing: str | None = None) -> str:
-    value = found.get(name, missing)
+def _text(given: Given, name: str, missing: str | None = None) -> str:
+    value = given.get(name, missing)
     if not isinstance(value, str):
         msg = f"{name} is missing" if value is None else f"{name} is not a text"
         raise _Unusable(msg)
     return value
 
 
-def _line(found: Given, name: str) -> str | None:
-    return None if found.get(name) is None else texts.line(name, _text(found, name))
+def _line(given: Given, name: str) -> str | None:
+    return None if given.get(name) is None else texts.line(name, _text(given, name))
 
 
-def _status(found: Given) -> TaskStatus:
-    given = _text(found, "status", "open")
+def _status(given: Given) -> TaskStatus:
+    word = _text(given, "status", "open")
     for status in steps.STATUSES:
-        if status == given:
+        if status == word:
             return status
-    msg = f"status {given!r} is none of {', '.join(steps.STATUSES)}"
+    msg = f"status {word!r} is none of {', '.join(steps.STATUSES)}"
     raise _Unusable(msg)
 
 
-def _number(found: Given, name: str, allowed: range) -> int:
-    value = found.get(name, 0)
+def _number(given: Given, name: str, allowed: range) -> int:
+    value = given.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
         msg = f"{name} is not a number from {allowed.start} to {allowed.stop - 1}"
         raise _Unusable(msg)
     return value
 
 
-def _flag(found: Given, name: str) -> bool:
-    value = found.get(name, False)
+def _flag(given: Given, name: str) -> bool:
+    value = given.get(name, False)
     if not isinstance(value, bool):
         msg = f"{name} is neither true nor false"
         raise _Unusable(msg)
     return value
 
 
-def _strings(found: Given, name: str) -> list[str]:
-    value = found.get(name) or []
+def _strings(given: Given, name: str) -> list[str]:
+    value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         msg = f"{name} is not a list of texts"
         raise _Unusable(msg)
     return list(dict.fromkeys(value))
 
 
-def _objects(found: Given, name: str) -> Iterator[Given]:
-    value = found.get(name) or []
+def _objects(given: Given, name: str) -> Iterator[Given]:
+    value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         msg = f"{name} is not a list of objects"
         raise _Unusable(msg)
@@ -340,8 +343,8 @@ def _artifact(each: Given) -> Artifact:
     return Artifact(path=texts.line("path", _text(each, "path")), at=_time(each, "at"), actor=actor)
 
 
-def _time(found: Given, name: str) -> int | None:
-    value = found.get(name)
+def _time(given: Given, name: str) -> int | None:
+    value = given.get(name)
     if value is None:
         return None
     try:

@@ -75,11 +75,11 @@ class _Reader:
         return not self._blank and not text.startswith("#")
 
     def _toggle_fence(self, text: str) -> None:
-        found = _FENCE.match(text)
-        if not found:
+        fence = _FENCE.match(text)
+        if not fence:
             return
         if not self._fence:
-            self._fence = found[1]
+            self._fence = fence[1]
         elif text.strip().startswith(self._fence) and not text.strip().strip(self._fence[0]):
             self._fence = ""
 

@@ -40,8 +40,8 @@ class LazyGroup(click.Group):
             return super().get_command(ctx, cmd_name)
         module = importlib.import_module(f"fleet.surfaces.cli.commands.{entry.module}")
         collect_garbage()
-        found: click.Command = module.COMMANDS[self._key(cmd_name)]
-        return found
+        command: click.Command = module.COMMANDS[self._key(cmd_name)]
+        return command
 
     def _key(self, name: str) -> str:
         return name if self.name == "fleet" else f"{self.name} {name}"
@@ -90,7 +90,7 @@ def root(ctx: click.Context) -> None:
 
 
 def run_click(words: list[str]) -> int:
-    """Run a command; usage errors are told in one line."""
+    """Run a command; usage errors are printed in one line."""
     if "_FLEET_COMPLETE" in os.environ:
         root.main(prog_name="fleet")
     try:

@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def run(words: list[str]) -> int:
-    """The exit code of a command; errors are told, not raised."""
+    """The exit code of a command; errors are printed, not raised."""
     try:
         _refuse_bytes(words)
         return _run(words)

@@ -62,10 +62,10 @@ class Slug(click.ParamType[str]):
         try:
             with Fleet.open() as fleet:
                 project = fleet.project_here(ctx.params.get("project"))
-                found = fleet.graph.slugs(project=project, prefix=incomplete)
+                tasks = fleet.graph.slugs(project=project, prefix=incomplete)
         except FleetError:
             return []
-        return [CompletionItem(each.slug, help=each.title) for each in found]
+        return [CompletionItem(task.slug, help=task.title) for task in tasks]
 
 
 class ProjectName(click.ParamType[str]):

@@ -34,7 +34,7 @@ class NewTask(NamedTuple):
 
     @property
     def asked(self) -> NewTask:
-        """What a repetition is known by: the same words. A time that is counted from now is another one each time."""
+        """What a repetition has in common with the first request: a time that is counted from now as it was written, not the moment."""
         return self if self.not_before_said is None else self._replace(not_before=None)
 
 

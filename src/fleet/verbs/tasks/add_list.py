@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 
 def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany]:
-    """Every item of a list, all or nothing. What `like` says holds for each; its `after` for those that wait for no other item."""
+    """Add every item of a list, or none. Each gets the fields of `like`; its `after` only items that are under no other item."""
     drafts = _drafts(items, like)
 
     def work(tx: Tx) -> AddedMany:
-        made = planned(tx, items, like)
-        tx.about(like.project, made[0].slug if len(made) == 1 else None)
-        for number, (draft, task) in enumerate(zip(drafts, made, strict=True)):
+        added = planned(tx, items, like)
+        tx.about(like.project, added[0].slug if len(added) == 1 else None)
+        for number, (draft, task) in enumerate(zip(drafts, added, strict=True)):
             # Of the same priority the first of a list is the first to be done.
             insert(tx, draft, task.slug, added_at=tx.at + number)
             for tag in sorted({names.tag(each) for each in like.tags}):
                 q.add_tag(tx, project=like.project, slug=task.slug, tag=tag)
-        for task in made:
+        for task in added:
             for needs in task.after:
                 add_edge(tx, like.project, task.slug, needs)
             q.count_blockers(tx, project=like.project, slug=task.slug, at=tx.at)
-        tx.note(tasks=[task.slug for task in made], file=name)
-        return AddedMany(project=like.project, tasks=made)
+        tx.note(tasks=[task.slug for task in added], file=name)
+        return AddedMany(project=like.project, tasks=added)
 
     asked = [(item.title, item.description, item.parent) for item in items]
     one = f"add {like.project}/{slugs.slug_from(items[0].title)}"
@@ -52,14 +52,14 @@ def planned(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
         raise NoSuchProject(project=like.project)
     for needs in like.after:
         tasks.state(rows, like.project, names.slug(needs))
-    made: list[Added] = []
+    added: list[Added] = []
     taken: set[str] = set()
     for draft, item in zip(_drafts(items, like), items, strict=True):
         slug = _free_slug(rows, like.project, slugs.slug_from(draft.title), taken)
         taken.add(slug)
-        after = list(like.after) if item.parent is None else [made[item.parent].slug]
-        made.append(Added(project=like.project, task=slug, slug=slug, title=draft.title, after=after))
-    return made
+        after = list(like.after) if item.parent is None else [added[item.parent].slug]
+        added.append(Added(project=like.project, task=slug, slug=slug, title=draft.title, after=after))
+    return added
 
 
 def _drafts(items: list[Item], like: NewTask) -> list[NewTask]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fleet.errors.contested import TaskHeld
 from fleet.errors.refused import NotAllowed, NotReady
 from fleet.model import names
-from fleet.model.results.reports import Claimed
-from fleet.model.results.tasks import Unclaimed
+from fleet.model.results.reports import Claimed, Unclaimed
 from fleet.model.tasks import fence
 from fleet.model.text import times
 from fleet.store import queries as q

@@ -68,9 +68,9 @@ def edit(wanted: Edit) -> Change[Edited]:
 
 
 def _asked(wanted: Edit) -> tuple[object, ...]:
-    """What a repetition is known by: the same words. A time that is counted from now is another one each time."""
-    said = wanted if wanted.not_before_said is None else wanted._replace(not_before=None)
-    return *said._replace(clear=frozenset()), *sorted(wanted.clear)
+    """What a repetition has in common with the first request: a time that is counted from now as it was written, not the moment."""
+    asked = wanted if wanted.not_before_said is None else wanted._replace(not_before=None)
+    return *asked._replace(clear=frozenset()), *sorted(wanted.clear)
 
 
 def _fields(wanted: Edit) -> dict[str, object]:

@@ -33,11 +33,11 @@ def nodes(store: Store, project: str, *, archived: bool = True) -> list[Node]:
 
 def _all(rows: Rows, project: str, *, archived: bool) -> list[Node]:
     check_project(rows, project)
-    found = page = _page(rows, project, "", archived=archived)
+    every = page = _page(rows, project, "", archived=archived)
     while len(page) == PAGE:
         page = _page(rows, project, page[-1].slug, archived=archived)
-        found += page
-    return found
+        every += page
+    return every
 
 
 def _page(rows: Rows, project: str, last: str, *, archived: bool) -> list[Node]:
@@ -85,14 +85,14 @@ def _grouped(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
     return groups
 
 
-def markdown(project: str, found: list[Node]) -> Iterator[str]:
+def markdown(project: str, nodes: list[Node]) -> Iterator[str]:
     """tasks.md: a list a status, each task with what it waits for."""
     yield f"# Tasks of {project}"
     for status, heading in _HEADINGS:
-        there = [node for node in found if node.status == status]
-        if there:
-            yield f"\n## {heading} ({len(there)})\n"
-            yield from (_line(node) for node in there)
+        listed = [node for node in nodes if node.status == status]
+        if listed:
+            yield f"\n## {heading} ({len(listed)})\n"
+            yield from (_line(node) for node in listed)
 
 
 def _line(node: Node) -> str:

@@ -84,14 +84,14 @@ def _archived(tx: Tx, project: str) -> set[str]:
 
 
 def _write(tx: Tx, project: str, reading: Reading, progress: Progress) -> None:
-    done = 0
+    written = 0
     for batch in _batches(reading.nodes):
         tx.many(q.ADD_TASK, [_task(project, node, tx.at) for node in batch])
         tx.many(q.ADD_TAG, [{"project": project, "slug": n.slug, "tag": tag} for n in batch for tag in n.tags])
         tx.many(q.ADD_LOG, [each for node in batch for each in _log(project, node, tx)])
         tx.many(q.ADD_ARTIFACT, [each for node in batch for each in _artifacts(project, node, tx)])
-        done += len(batch)
-        progress(done)
+        written += len(batch)
+        progress(written)
     for batch in _batches(reading.nodes):
         tx.many(q.ADD_EDGE, [{"project": project, "slug": n.slug, "needs": each} for n in batch for each in n.after])
     q.count_all_blockers(tx, project=project)

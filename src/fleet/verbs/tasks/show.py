@@ -71,8 +71,8 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
     if row is None:
         raise tasks.missing(rows, project, slug)
     here = {"project": project, "slug": slug}
-    return view(row, now).extended(
-        TaskDetails,
+    return TaskDetails.made_of(
+        view(row, now),
         description=row.description,
         verify=row.verify,
         started_at=iso_or_none(row.started_at),
@@ -152,12 +152,12 @@ def check_project(rows: Rows, project: str) -> None:
 def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Graph:
     """All nodes and edges of a project."""
     check_project(rows, project)
-    found = q.page_of_tasks(rows, project=project, after_slug="", archived=int(archived), most=EVERYTHING)
-    known = {row.slug for row in found}
+    page = q.page_of_tasks(rows, project=project, after_slug="", archived=int(archived), most=EVERYTHING)
+    known = {row.slug for row in page}
     edges = [EdgeView(slug=row.slug, needs=row.needs) for row in q.project_edges(rows, project=project)]
     return Graph(
         project=project,
-        nodes=[_node(row, now) for row in found],
+        nodes=[_node(row, now) for row in page],
         edges=[edge for edge in edges if edge.slug in known and edge.needs in known],
     )
 

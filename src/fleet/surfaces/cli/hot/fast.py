@@ -1,7 +1,6 @@
 """The fast way through the hot commands.
 
-It understands what is well formed and answers it. Whatever else it meets — a mistake, `--help`, a question — it leaves
-to click, which has more words.
+It parses and performs a well-formed command. Everything else (a mistake, `--help`) is left to click, which explains more.
 """
 
 from __future__ import annotations

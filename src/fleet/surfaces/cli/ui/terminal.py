@@ -159,7 +159,7 @@ def _width(char: str) -> int:
 
 
 def note(text: str) -> None:
-    """What is going on, for a person who waits; programs and files do not get it."""
+    """A line on stderr for a person who waits; not written when stderr is no terminal."""
     if sys.stderr.isatty():
         warn(text)
 
