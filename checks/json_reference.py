@@ -20,6 +20,7 @@ STATES = literals(RESULTS.parent / "states.py")
 MADE = "<!-- From here on this page is made from src/fleet/model/results by `make api`. -->\n"
 ORDER = ["tasks", "reports", "projects", "agents", "engines", "dispatches", "merge", "coord", "views", "jobs", "home"]
 FIELD = re.compile(r"    (\w+): ([^=#]+?)(?: = [^#]+?)?(?:  # (.*))?")
+NAME = re.compile(r"\b[A-Z]\w+")
 WORDS = {"str": "text", "int": "number", "float": "number", "bool": "flag", "Time": "time", "object": "anything"}
 OPEN = "dict[str, Any]"
 
@@ -28,16 +29,31 @@ def page() -> str:
     """The whole page."""
     by_hand = PAGE.read_text(encoding="utf-8").partition(MADE)[0]
     meanings = _meanings("".join(file.read_text(encoding="utf-8") for file in sorted(RESULTS.glob("*.py"))))
-    return f"{by_hand}{MADE}{''.join(_section(name, meanings) for name in ORDER)}"
+    printed = _printed(by_hand)
+    return f"{by_hand}{MADE}{''.join(_section(name, printed, meanings) for name in ORDER)}"
 
 
-def _section(name: str, meanings: dict[tuple[str, str], str]) -> str:
-    """The shapes of a module. A class whose name begins with _ is not one, but what others inherit from."""
+def _printed(by_hand: str) -> set[str]:
+    """The names of the shapes that the table of commands names, and of those in them. Others are what `Fleet` alone returns."""
+    kinds = {each.__name__: " ".join(each._kinds.values()) for name in ORDER for each in _classes(name)}  # noqa: SLF001
+    found, new = set[str](), kinds.keys() & set(NAME.findall(by_hand))
+    while new:
+        found |= new
+        new = {inner for each in new for inner in NAME.findall(kinds[each]) if inner in kinds} - found
+    return found
+
+
+def _classes(name: str) -> list[type[Value]]:
+    """The classes of values in a module."""
     module = importlib.import_module(f"fleet.model.results.{name}")
-    classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
-    shown = (each for each in classes if issubclass(each, Value) and not each.__name__.startswith("_"))
-    shapes = "".join(_shape(each, meanings) for each in shown)
-    return f"\n## {name.capitalize()}\n\n{module.__doc__}\n{shapes}"
+    classes = (each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__)
+    return [each for each in classes if issubclass(each, Value)]
+
+
+def _section(name: str, printed: set[str], meanings: dict[tuple[str, str], str]) -> str:
+    shapes = "".join(_shape(each, meanings) for each in _classes(name) if each.__name__ in printed)
+    about = importlib.import_module(f"fleet.model.results.{name}").__doc__
+    return f"\n## {name.capitalize()}\n\n{about}\n{shapes}"
 
 
 def _meanings(source: str) -> dict[tuple[str, str], str]:

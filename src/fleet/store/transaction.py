@@ -17,10 +17,9 @@ from fleet.store import queries as q
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, Generic, TypeVar
+    from typing import Any, Generic, Protocol, TypeVar
 
     from fleet.model.agents.actors import Caller
-    from fleet.model.results.value import Value
     from fleet.store import row
     from fleet.store.row import Query
     from fleet.world.funnel import Funnel
@@ -29,9 +28,15 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
     R = TypeVar("R", bound=row.Row)
     T = TypeVar("T")
+    T_co = TypeVar("T_co", covariant=True)
 
     class _Returning(Generic[T]):
         __slots__ = ()
+
+    class _Remade(Protocol[T_co]):
+        """A class of values: what it makes of JSON."""
+
+        def from_json(self, given: Any) -> T_co: ...  # noqa: ANN401
 
 else:
     T = None
@@ -117,7 +122,7 @@ class Change(_Returning[T]):
 
     __slots__ = ("request", "returns", "why", "work")
 
-    def __init__(self, why: str, work: Callable[[Tx], T], *request: object, returns: type[Value] | None = None) -> None:
+    def __init__(self, why: str, work: Callable[[Tx], T], *request: object, returns: _Remade[T] | None = None) -> None:
         self.why = why
         self.work = work
         self.request = request

@@ -51,8 +51,10 @@ class Committer:
 
     def commit_anyway(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change in a home that was moved too: for what only changes rows and is needed before a repair."""
-        done: Any = self.store.transact(change.why, change.work, self.caller(key), *change.request)
-        return done if change.returns is None or isinstance(done, Value) else change.returns.from_json(done)
+        result = self.store.transact(change.why, change.work, self.caller(key), *change.request)
+        if change.returns is None or isinstance(result, Value):
+            return result
+        return change.returns.from_json(result)  # it was committed before, under the same key
 
 
 class Request:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.results.dispatches import Dispatched
 from fleet.model.results.reports import Received
 from fleet.model.results.value import Value
 
@@ -10,15 +11,9 @@ if TYPE_CHECKING:
     from fleet.model.results.value import Said, Time
 
 
-class Seated(Value):
-    id: str  # the new coordinator
-    project: str
-    task: str | None  # always null
-    kind: str  # coord
-    engine: str
-    session: str  # the tmux session
-    worktree: str  # the directory it works in: your repository
-    branch: str | None  # always null
+class Seated(Dispatched):
+    """The new coordinator. Its task and branch are null, its worktree is your repository."""
+
     replaces: Said[str] = None  # the one before it; only of a Replace
     epoch: Said[int] = None  # the seat's new epoch; only of a Replace
     warnings: list[str]  # what did not come off, though the coordinator works

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     _OldDict = object
 
     @dataclass_transform(kw_only_default=True)
-    class _Fields(type):
-        def from_json(cls, given: object) -> object: ...
+    class _Fields(type): ...
 
 else:
 
@@ -53,9 +52,10 @@ else:
         __slots__ = ()
 
         def __getitem__(self, name: str) -> object:
-            if name not in self._names:
+            field = next((each for each in self._names if each.removesuffix("_") == name), None)
+            if field is None:
                 raise KeyError(name)
-            return getattr(self, name)
+            return getattr(self, field)
 
         def __contains__(self, name: object) -> bool:
             return name in self.as_json()
@@ -103,6 +103,12 @@ class Value(_OldDict, metaclass=_Fields):
         """The value that `as_json` was asked of, after a way through JSON."""
         return cls(**{name: cls._from_json(name, given.get(name.removesuffix("_"))) for name in cls._names})
 
+    @classmethod
+    def made_of(cls, value: Value, **more: object) -> Self:
+        """A value with the fields that another value has too, and more."""
+        same = {name: getattr(value, name) for name in value._names if name in cls._names}
+        return cls(**{**same, **more})
+
     def replaced(self, **changes: object) -> Self:
         """The same value with some fields changed."""
         return type(self)(**{**{name: getattr(self, name) for name in self._names}, **changes})
@@ -128,7 +134,7 @@ class Value(_OldDict, metaclass=_Fields):
         """A field's value; other values in it, alone or in a list, are made anew too."""
         kind = cls._kinds.get(name, "").removeprefix("Said[").removeprefix("list[").split("]")[0].split(" |")[0]
         inner = getattr(sys.modules[cls.__module__], kind, None)
-        if not isinstance(inner, _Fields) or given is None:
+        if not isinstance(inner, type) or not issubclass(inner, Value) or given is None:
             return given
         return [inner.from_json(each) for each in given] if isinstance(given, list) else inner.from_json(given)
 
