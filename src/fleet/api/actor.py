@@ -105,12 +105,12 @@ class Actor:
 
     def _project_at(self, where: str) -> str:
         path = where
-        known = {row.path: row.name for row in self.store.read(lambda rows: q.all_projects(rows))}
+        known = {row.path: row.name for row in self.store.read(q.all_projects)}
         while path not in known:
             if path == "/":
                 raise NoProject(where=where)
             path = checkout_of(path) or os.path.dirname(path)
-        return str(known[path])
+        return known[path]
 
     def task_here(self, usage: str) -> str:
         """The task of the agent that is speaking; whoever is none is told how to name one."""

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.model.dispatch.claim import Claim, Look
+    from fleet.model.states import DispatchKind
     from fleet.world.world import World
 
 
@@ -17,10 +18,10 @@ class Order:
     """What a dispatch, or the runner of a job, needs made for it."""
 
     dispatch: str
-    kind: str
     project: str
     slug: str | None
     repository: str
+    kind: DispatchKind = "worker"
     branch: str = ""
     branch_was_there: bool = True
     base: str | None = None

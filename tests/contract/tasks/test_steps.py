@@ -1,6 +1,7 @@
 """Every state and every event of every table, driven through the code on a store: the code takes exactly the steps of its table."""
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -86,17 +87,13 @@ def test_tasks(table):
     def agent(resumes):
         order = SimpleNamespace(**P, kind="fix", dispatch=NEW)
         limits = {"agents": 9, "project_agents": 9}
-        table.tx(lambda tx: dispatch._claim_task(tx, order, limits, {"resumes": resumes, "predecessor": "tester"}))
+        journal = SimpleNamespace(resumes=resumes, predecessor="tester")
+        table.tx(lambda tx: dispatch._claim_task(tx, order, "a", limits, journal))
 
     def settled(status):
-        row = P | {
-            "id": "tester",
-            "kind": "worker",
-            "exec_state": "in_flight",
-            "handoffs": 0,
-            "asked_for": None,
-            "resumes": None,
-        }
+        row = SimpleNamespace(
+            **P, id="tester", kind="worker", exec_state="in_flight", handoffs=0, asked_for=None, resumes=None
+        )
         found = Outcome(exec_state=status, reason="so")
         table.tx(lambda tx: settle.settle_task(tx, row, found, (3, 1000, None), None))
 
@@ -138,7 +135,7 @@ def test_tasks(table):
 @pytest.mark.req("STORE-4")
 def test_dispatches_go_pending_in_flight_and_then_end(table):
     table.add_dispatch()
-    row = lambda: table.one(f"SELECT * FROM dispatches WHERE id = '{ID}'")  # noqa: E731
+    row = lambda: table.fleet.store.read(lambda rows: q.dispatch_by_id(rows, id=ID))  # noqa: E731
     context = SimpleNamespace(
         setting=lambda name, _project=None: {"spawn_cooldown": "1m", "review": "none"}.get(name, 3)
     )
@@ -147,7 +144,7 @@ def test_dispatches_go_pending_in_flight_and_then_end(table):
         table.fleet.commit(settle._end(row(), Outcome(exec_state=state, reason="so"), None, context, None))
 
     drivers = {
-        "launched": lambda: table.fleet.commit(launch._take_off(row(), "me", "hash", {})),
+        "launched": lambda: table.fleet.commit(launch._launch(row(), "me", "hash", {})),
         "settled_done": lambda: ended("done"),
         "settled_blocked": lambda: ended("blocked"),
         "settled_failed": lambda: ended("failed"),
@@ -157,7 +154,7 @@ def test_dispatches_go_pending_in_flight_and_then_end(table):
     def put(state):
         table.do(f"UPDATE dispatches SET exec_state = '{state}', process = NULL, launched_at = NULL WHERE id = '{ID}'")
 
-    table.compare(dispatches.EXEC_STEPS, dispatches.EXEC_STATES, drivers, put=put, now=lambda: row()["exec_state"])
+    table.compare(dispatches.EXEC_STEPS, dispatches.EXEC_STATES, drivers, put=put, now=lambda: row().exec_state)
 
 
 @pytest.mark.req("STORE-5")
@@ -172,7 +169,7 @@ def test_reclamation_follows_from_the_claims_and_ends_only_in_complete(table):
         if bundle:
             table.do(f"INSERT INTO bundles (project, slug, host, owner, generation) VALUES ('p', 'a', 'h', '{ID}', 1)")
             add_claim(table, "live", bundle=True)
-        table.fleet.commit(reclaim._judge(ID))
+        table.fleet.commit(reclaim._update_recl_state(ID))
 
     drivers = {
         "all_released": lambda: judged("released"),
@@ -196,14 +193,13 @@ def add_claim(table, state: str, *, bundle: bool = False) -> None:
 @pytest.mark.req("STORE-6")
 def test_claims(table):
     table.add_dispatch()
-    read = lambda: Claim.of(table.one("SELECT * FROM claims WHERE id = 'c'"))  # noqa: E731
+    read = lambda: Claim.of(table.fleet.store.read(lambda rows: q.claim_by_id(rows, id="c")))  # noqa: E731
     me = SimpleNamespace(processes=SimpleNamespace(me=lambda: "me"))
     step = lambda event: table.fleet.commit(acquire.step(read(), event))  # noqa: E731
 
     def failed(failures):
-        claim = read()
-        late = Claim.of(table.one("SELECT * FROM claims WHERE id = 'c'") | {"failures": failures, "failed_at": 2**50})
-        table.fleet.commit(acquire._failed(late if failures else claim))
+        claim = replace(read(), failures=failures, failed_at=2**50 if failures else None)
+        table.fleet.commit(acquire._failed(claim))
 
     def adopted(look):
         wanted = Claim(id="d", kind="worktree", name="n", host="h", project="p", slug="a")
@@ -211,7 +207,7 @@ def test_claims(table):
         table.tx(lambda tx: bundles.adopt(tx, wanted, existing, bundles.Seen(free=True, look=look)))
 
     drivers = {
-        "made": lambda: table.tx(lambda tx: launch._note_made(tx, {"id": ID, "project": "p", "slug": "a"})),
+        "made": lambda: table.tx(lambda tx: launch._note_made(tx, SimpleNamespace(**P, id=ID))),
         "let_go": lambda: table.fleet.commit(acquire._let_go(SimpleNamespace(world=me), read())),
         "not_gone": lambda: failed(0),
         "stuck": lambda: failed(acquire.TRIES),
@@ -251,7 +247,7 @@ def test_seats(table):
 
     drivers = {
         "take": lambda: table.tx(lambda tx: seats.take(tx, "p", NEW, None, None)),
-        "nominate": lambda: table.tx(lambda tx: seats.take(tx, "p", NEW, seats.seat(tx, "p")["holder"], 30.0)),
+        "nominate": lambda: table.tx(lambda tx: seats.take(tx, "p", NEW, seats.seat(tx, "p").holder, 30.0)),
         "prove": lambda: table.tx(lambda tx: seats.prove(tx, "p", NEW, "hash")),
         "withdraw": lambda: table.tx(lambda tx: seats.withdraw(tx, "p", NEW)),
         "vacate": lambda: table.tx(lambda tx: seats.vacate(tx, "p", OLD)),

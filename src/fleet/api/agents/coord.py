@@ -18,6 +18,7 @@ from fleet.verbs.coord.seat_status import seat_status
 
 if TYPE_CHECKING:
     from fleet.api.actor import Document
+    from fleet.model.results.coord import Seated
     from fleet.store.transaction import Row, Tx
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
@@ -35,7 +36,7 @@ class Coord(Part):
         """Who coordinates a project."""
         return seat_status(self._by.view, project)
 
-    def start(self, wanted: Wanted) -> Document:
+    def start(self, wanted: Wanted) -> Seated:
         """Start a project's coordinator, behind its gate."""
         self._by.may("coord.start")
         return seat.coord_spawn(self._by.context, wanted)
@@ -45,7 +46,7 @@ class Coord(Part):
         self._by.may("coord.stop")
         return seat.stop(self._by.context, project, reason)
 
-    def replace(self, wanted: Wanted) -> Document:
+    def replace(self, wanted: Wanted) -> Seated:
         """Start a new coordinator and wait until it has taken the seat. Raises NotProven when it did not prove itself; the old one stays."""
         speaker = self._by.may("coord.replace", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "coord.replace", wanted)

@@ -12,7 +12,7 @@ from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.families import FleetError
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.claim import Claim
-from fleet.model.text.times import iso_or_none
+from fleet.model.results.dispatches import DispatchView
 from fleet.resources import KINDS
 from fleet.store import queries as q
 from fleet.store import tasks
@@ -25,13 +25,17 @@ from fleet.verbs.resume import resume, resume_all
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fleet.api.actor import Actor, Document, Documents
+    from fleet.api.actor import Actor
     from fleet.api.permits import Speaker
-    from fleet.store.queries import Claim, Dispatch
-    from fleet.store.transaction import Row, Rows
+    from fleet.model.results.dispatches import Dispatched, Ended, Excused, Journal, Resumable, Resumed, ResumedMany
+    from fleet.store.queries import Claim as ClaimRow
+    from fleet.store.transaction import Rows
     from fleet.verbs.dispatch.plan import Wanted
 
-_TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
+    # The class has a method named `list`.
+    Resumables = list[Resumable]
+    DispatchViews = list[DispatchView]
+    ClaimRows = list[ClaimRow]
 
 
 class Dispatches(Part):
@@ -40,7 +44,7 @@ class Dispatches(Part):
     __slots__ = ()
 
     # starting and ending ----------------------------------------------------------------------------------------------
-    def start(self, wanted: Wanted) -> Document:
+    def start(self, wanted: Wanted) -> Dispatched:
         """Start an agent on a task. One before it that ended without anybody noticing is settled first."""
         speaker = self._by.may("dispatches.start", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "dispatches.start", wanted)
@@ -53,36 +57,36 @@ class Dispatches(Part):
         """Refuse what could not start anyway."""
         plan.check_start(self._by.context, wanted)
 
-    def stop(self, ident: str, reason: str = "stopped by a person") -> Document:
+    def stop(self, ident: str, reason: str = "stopped by a person") -> Ended:
         """End an agent so that it can be resumed."""
         self._by.may("dispatches.stop", agent=ident)
         return end.end(self._by.context, ident, asked_for="stop", reason=reason)
 
-    def kill(self, ident: str, reason: str) -> Document:
+    def kill(self, ident: str, reason: str) -> Ended:
         """End the attempt."""
         self._by.may("dispatches.kill", agent=ident)
         return end.end(self._by.context, ident, asked_for="kill", reason=f"killed: {reason}")
 
-    def excuse(self, ident: str, pids: Sequence[int]) -> Document:
+    def excuse(self, ident: str, pids: Sequence[int]) -> Excused:
         """Record that processes in the worktree of a dispatch are not the dispatch's. Ends nobody."""
         self._by.may("dispatches.excuse")
         return excuse.excuse(self._by.context, ident, pids)
 
     # resuming ---------------------------------------------------------------------------------------------------------
-    def resume(self, given: str, *, project: str | None = None, force: bool = False) -> Document:
+    def resume(self, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
         """Go on with the work of a dispatch, session or task. Force stops a resume that is in progress."""
         context = self._by.context
         if (speaker := self._by.may("dispatches.resume")) is not None:
-            meant = resume.journal(context, resume.named(context, given, project))
-            self._by.may("dispatches.resume", project=meant["project"])
+            meant = find.journal(context, resume.named(context, given, project))
+            self._by.may("dispatches.resume", project=meant.project)
             refuse_forced(speaker, "dispatches.resume", force=force)
         return resume.resume(context, given, project=project, force=force)
 
-    def resumable(self, project: str | None = None) -> Documents:
+    def resumable(self, project: str | None = None) -> Resumables:
         """What could be resumed, and why it ended."""
         return resume_all.resumable(self._by.context, project)
 
-    def resume_all(self, project: str | None = None) -> Document:
+    def resume_all(self, project: str | None = None) -> ResumedMany:
         """Bring back everything that was interrupted, within the limits."""
         self._by.may("dispatches.resume_all")
         return resume_all.resume_all(self._by.context, project)
@@ -92,45 +96,45 @@ class Dispatches(Part):
         """The dispatch that is meant; when none in the tables fits, an archived one."""
         return find_dispatch(self._by, given, project)
 
-    def list(self, project: str | None = None, *, ended: bool = True) -> Documents:
+    def list(self, project: str | None = None, *, ended: bool = True) -> DispatchViews:
         """The journals in the tables."""
         if project is not None:
             self._by.request.project(project)
 
-        def look(rows: Rows) -> Documents:
-            held = _holders(rows)
-            return [_summary(row, held[row.id]) for row in q.listed_dispatches(rows, project=project, ended=int(ended))]
+        def look(rows: Rows) -> DispatchViews:
+            held = _count_claims(rows)
+            return [
+                DispatchView.made_of(row, **find.shown_times(row), claims=held[row.id])
+                for row in q.listed_dispatches(rows, project=project, ended=int(ended))
+            ]
 
         return self._by.store.read(look)
 
-    def show(self, ident: str) -> Document:
+    def show(self, ident: str) -> Journal:
         """One dispatch with its claims, live or archived alike; a live one is looked at anew."""
-
-        def look(rows: Rows) -> tuple[Row | None, Row]:
-            return reclaim.journal(rows, ident), q.handed_to(rows, dispatch=ident) or {"successor": None}
-
-        live, handed = self._by.store.read(look)
-        if live:
-            return live | self._looked_at(live) | handed
-        found = find.archived(self._by.view, ident)
-        if found is None:
+        live = self._by.store.read(lambda rows: reclaim.journal(rows, ident))
+        if live is not None:
+            return self._looked_at(live)
+        archived = find.archived_journal(self._by.view, ident)
+        if archived is None:
             raise NoSuchDispatch(dispatch=ident)
-        return found | handed | {"archived": True}
+        handed = self._by.store.read(lambda rows: q.handed_to(rows, dispatch=ident))
+        return archived.replaced(successor=handed.successor if handed else None, archived=True)
 
-    def _looked_at(self, live: Document) -> Document:
-        """The bundle that it owns among its claims, each claim looked at anew."""
-        place = {"project": live["project"], "slug": live["slug"] or ""}
+    def _looked_at(self, live: Journal) -> Journal:
+        """The journal with the bundle that it owns among its claims, each claim looked at anew."""
+        place = {"project": live.project, "slug": live.slug or ""}
 
-        def look(rows: Rows) -> tuple[list[Claim], list[Claim]]:
+        def look(rows: Rows) -> tuple[ClaimRows, ClaimRows]:
             bundle = q.bundle_of(rows, **place)
-            owned = q.claims_of_bundle(rows, **place) if bundle and bundle.owner == live["id"] else []
-            return owned, q.claims_of_dispatch(rows, dispatch=live["id"])
+            owned = q.claims_of_bundle(rows, **place) if bundle and bundle.owner == live.id else []
+            return owned, q.claims_of_dispatch(rows, dispatch=live.id)
 
         owned, own = self._by.store.read(look)
         world = self._by.view.world
         seen = {row.kind: KINDS[row.kind].look(Claim.of(row), world) for row in owned + own if row.kind in KINDS}
-        shown = [*live["claims"], *(reclaim.claim_document(row) for row in owned)]
-        return {"claims": [{**each, "look": seen.get(each["kind"])} for each in shown]}
+        shown = [*live.claims, *(reclaim.claim_view(row) for row in owned)]
+        return live.replaced(claims=[each.replaced(look=seen.get(each.kind)) for each in shown])
 
     def diff(self, *, project: str, slug: str, stat: bool = False) -> str:
         """What a task's branch changes, against the integration branch."""
@@ -170,14 +174,8 @@ def refuse_freer_agent(by: Actor, speaker: Speaker | None, act: str, wanted: Wan
     refuse_freer(speaker, act, autonomy=wanted.autonomy, unguarded=unguarded)
 
 
-def _holders(rows: Rows) -> Counter[str]:
+def _count_claims(rows: Rows) -> Counter[str]:
     """How many things each dispatch holds; those of a bundle are its owner's."""
     owners = {(row.project, row.slug): row.owner for row in q.all_bundles(rows)}
     claims = q.open_claims(rows)
-    return Counter(claim.dispatch or owners.get((claim.project, claim.slug), "") for claim in claims)
-
-
-def _summary(row: Dispatch, held: int) -> Document:
-    keep = ("id", "kind", "project", "slug", "owner", "engine", "exec_state", "recl_state", "report", "blocked_reason")
-    shown = {name: row[name] for name in keep} | {name: iso_or_none(row[name]) for name in _TIMES}
-    return shown | {"claims": held}
+    return Counter(claim.dispatch or owners.get((claim.project or "", claim.slug or ""), "") for claim in claims)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fleet.api.actor import Part
 
 if TYPE_CHECKING:
-    from fleet.api.actor import Document
+    from fleet.model.results.dispatches import Ended
     from fleet.verbs.dispatch.launch import Launched
 
 _LOOKS = 20
@@ -25,17 +25,17 @@ class Sessions(Part):
 
         return launch(self._by.context, ident)
 
-    def settle(self, ident: str) -> Document:
+    def settle(self, ident: str) -> Ended:
         """End a dispatch whose death is proven."""
         from fleet.verbs.dispatch.settle import settle
 
         return settle(self._by.context, ident)
 
-    def settle_soon(self, ident: str) -> Document:
-        """The same, for an agent that is just exiting: look a few times."""
+    def settle_soon(self, ident: str) -> Ended:
+        """Settle the dispatch of an agent that is just exiting: look a few times."""
         for _ in range(_LOOKS):
-            done = self.settle(ident)
-            if done["settled"]:
+            ended = self.settle(ident)
+            if ended.settled:
                 break
             self._by.clock.wait(_BETWEEN_LOOKS)
-        return done
+        return ended

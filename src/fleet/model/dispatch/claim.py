@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from fleet.model.identity import Identity
 
 if TYPE_CHECKING:
-    from fleet.model.results.value import Value
     from fleet.model.states import ClaimState
+    from fleet.store.queries import Claim as ClaimRow
 
 Look = Literal["ours", "absent", "foreign", "unknown"]
 
@@ -35,7 +35,7 @@ class Claim:
     data: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, row: Value) -> Claim:
+    def of(cls, row: ClaimRow) -> Claim:
         """From its row in the store."""
         kept = {name: getattr(row, name) for name in cls.__slots__}
         return cls(**{**kept, "data": json.loads(kept["data"])})

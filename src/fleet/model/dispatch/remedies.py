@@ -7,7 +7,9 @@ only in which remedies they may apply, and `MAY_APPLY` says which.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import Literal
+
+from fleet.model.states import assert_never
 
 # worker stands for every agent that works on a task: worker, reviewer, fix and rebase.
 Kind = Literal["worker", "finisher", "coord"]
@@ -163,7 +165,7 @@ def _by_condition(seen: Seen) -> Remedy:
         case "dead":
             return _dead(seen)
         case _:
-            assert_never(seen.condition)
+            return assert_never(seen.condition)
 
 
 def _why_hopeless(seen: Seen) -> str:
@@ -190,7 +192,7 @@ def _dead(seen: Seen) -> Remedy:
         case "silent":
             return Leave(why=seen.why, cause="silent")
         case _:
-            assert_never(seen.remains)
+            return assert_never(seen.remains)
 
 
 def _living(seen: Seen) -> Remedy:
@@ -202,7 +204,7 @@ def _living(seen: Seen) -> Remedy:
         case "finisher":  # a merge of fleet's own has no task to lose; only a person ends it
             pressed = _asked_before(seen) if seen.asked_for in {"kill", "stop"} else None
         case _:
-            assert_never(seen.kind)
+            return assert_never(seen.kind)
     return pressed or Leave(why=seen.why, cause="alive")
 
 
@@ -237,7 +239,7 @@ def _retire(seen: Seen) -> Press | None:
         case "none" | "holder" | "candidate" | "late":
             return None
         case _:
-            assert_never(seen.place)
+            return assert_never(seen.place)
 
 
 def _press(seen: Seen, asked_for: AskedFor, reason: str, *, act: Act = "press") -> Press:

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING
 from fleet.model.dispatch.settling import HANDED_OFF, INTERRUPTED
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from fleet.store.queries import Dispatch, LeftAttempt, TaskState
-
-    Row = dict[str, Any]
 
 _ENDED_ON_PURPOSE = frozenset({"kill", "superseded", "replaced"})
 _TAKEN_UP = frozenset({"done", "abandoned", "in_progress"})
 
 
-def why_finished(journal: LeftAttempt) -> str:
+def why_finished(journal: Dispatch | LeftAttempt) -> str:
     """Why an ended attempt leaves nothing to resume; empty when it does."""
     if journal.report in {"done", "failed"}:
         return f"it has finished: it reported {journal.report}"
@@ -44,7 +40,7 @@ def why_taken(journal: Dispatch, task: TaskState) -> str:
     return "its task is paused" if task.paused else ""
 
 
-def was_interrupted(journal: Dispatch) -> bool:
+def was_interrupted(journal: Dispatch | LeftAttempt) -> bool:
     """Whether it was lost, and neither stopped nor ended by itself: with the machine, its server, or its resume."""
     if journal.launched_at is None:
         return bool(journal.resumes) and journal.asked_for is None

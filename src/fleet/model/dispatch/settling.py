@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.model.states import assert_never
+
+if TYPE_CHECKING:
+    from fleet.model.states import AskedFor, Report
 
 INTERRUPTED = "interrupted"
 STOPPED = "stopped"
@@ -14,10 +20,10 @@ class Evidence:
     """What is known of a dispatch whose process is dead."""
 
     launched: bool
-    report: str | None = None
+    report: Report | None = None
     report_reason: str | None = None
     exit_status: int | None = None
-    asked_for: str | None = None
+    asked_for: AskedFor | None = None
     asked_reason: str | None = None
     other_boot: bool = False
     work: bool = False
@@ -28,7 +34,7 @@ class Evidence:
 class Outcome:
     """What is committed."""
 
-    exec_state: str
+    exec_state: Report
     reason: str | None = None
 
     @property
@@ -57,8 +63,10 @@ def _by_request(seen: Evidence) -> Outcome | None:
             return Outcome(exec_state="blocked", reason=HANDED_OFF)
         case "stop":
             return Outcome(exec_state="blocked", reason=STOPPED)
-        case _:
+        case "report" | None:
             return None
+        case _:
+            return assert_never(seen.asked_for)
 
 
 def _by_exit(seen: Evidence) -> Outcome:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 KINDS = ("worker", "reviewer", "finisher", "fix", "rebase", "coord")
 REPORTS = ("done", "failed", "blocked")
+# The columns of a dispatch that are times.
+TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
 
 # exec state ---------------------------------------------------------------------------------------------------------
 EXEC_STATES = ("pending", "in_flight", "done", "blocked", "failed")

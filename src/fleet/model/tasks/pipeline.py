@@ -8,9 +8,19 @@ worker ──done──▶ review ──accept──▶ finisher ──merged─
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import DispatchKind
+
 # Who works at a stage. The finisher is fleet itself.
-KIND_AT = {"worker": "worker", "review": "reviewer", "fix": "fix", "rebase": "rebase", "finisher": "finisher"}
-STAGE_OF = {kind: stage for stage, kind in KIND_AT.items()}
+KIND_AT: dict[str, DispatchKind] = {
+    "worker": "worker",
+    "review": "reviewer",
+    "fix": "fix",
+    "rebase": "rebase",
+    "finisher": "finisher",
+}
+STAGE_OF: dict[str, str] = {kind: stage for stage, kind in KIND_AT.items()}
 MENDING = frozenset({"fix", "rebase"})
 # Dispatches whose commits are the task's work.
 WORKING = frozenset({"worker", "fix", "rebase"})

@@ -17,6 +17,7 @@ from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
 from fleet.model.dispatch.steps import is_unfinished, owner
+from fleet.model.results.dispatches import Disowned, Inspected, PromptOutcome
 from fleet.model.tables import change
 from fleet.model.text import jsontext
 from fleet.resources import KINDS, class_of
@@ -34,10 +35,9 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 KIND = "coord_prompt_inbox"
-Answer = dict[str, Any]
 
 
-def acquire_prompt(context: Context, ident: str, content: str, wanted: dict[str, Any]) -> Answer:
+def acquire_prompt(context: Context, ident: str, content: str, wanted: dict[str, Any]) -> PromptOutcome:
     """Publish a prompt for a dispatch, which is made pending if there is none."""
     names.DispatchId(ident)
     _refuse_elsewhere(context, ident, host=wanted.get("host_id"), socket=wanted.get("tmux_socket"))
@@ -123,7 +123,7 @@ def _add_pending(tx: Tx, context: Context, order: Order, spawner: str) -> None:
         raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
 
 
-def release_prompt(context: Context, ident: str, kind: str) -> Answer:
+def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     """Let go of one thing of a dispatch. What was given to another owner meanwhile is not touched."""
     names.DispatchId(ident)
     _refuse_elsewhere(context, ident)
@@ -137,7 +137,7 @@ def release_prompt(context: Context, ident: str, kind: str) -> Answer:
     claims = [claim for claim in _claims(context, ident) if claim.kind == kind]
     held = [claim for claim in claims if claim.state != "released"]
     if not held:
-        return {"outcome": "already_released", "dispatch_id": ident, "kind": kind, "path": None}
+        return PromptOutcome(outcome="already_released", dispatch_id=ident, kind=kind, path=None)
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if class_of(kind) == "exclusive" and row is not None and is_unfinished(row):
         raise NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row.exec_state}")
@@ -147,7 +147,7 @@ def release_prompt(context: Context, ident: str, kind: str) -> Answer:
     return _answer("released", ident, context, held[-1])
 
 
-def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Answer:
+def rewrite_prompt(context: Context, new: str, old: str, content: str) -> PromptOutcome:
     """Hand an inbox over to a new owner, with new content."""
     names.DispatchId(new)
     names.DispatchId(old)
@@ -228,22 +228,22 @@ def _is_as(rows: Rows, claim: Claim) -> bool:
     return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, claim.state, claim.data)
 
 
-def inspect(context: Context, ident: str) -> Answer:
+def inspect(context: Context, ident: str) -> Inspected:
     """What a dispatch holds, each thing looked at anew."""
     names.DispatchId(ident)
-    if context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) is None:
+    kept = context.store.read(lambda rows: journal(rows, ident))
+    if kept is None:
         raise Absent(what=f"dispatch {ident}")
-    shown = context.store.read(lambda rows: journal(rows, ident))["claims"]
     seen = {
         claim.kind: KINDS[claim.kind].look(claim, context.world)
         for claim in _claims(context, ident)
         if claim.kind in KINDS
     }
-    claims = [{**each, "look": seen.get(each["kind"])} for each in shown]
-    return {"outcome": "inspected", "dispatch_id": ident, "kind": None, "path": None, "claims": claims}
+    claims = [each.replaced(look=seen.get(each.kind)) for each in kept.claims]
+    return Inspected(outcome="inspected", dispatch_id=ident, kind=None, path=None, claims=claims)
 
 
-def disown(context: Context, ident: str, kind: str, reason: str) -> Answer:
+def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
     """Give up a claim that another home or host made: the operator's word, recorded. The thing itself is not touched."""
     held = [*_claims(context, names.DispatchId(ident)), *_bundle_of(context, ident), *_of_job(context, ident)]
     claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
@@ -254,15 +254,15 @@ def disown(context: Context, ident: str, kind: str, reason: str) -> Answer:
         word = "job cancel" if here[0].job else "kill"
         raise Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` let it go")
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Disowned:
         tx.dispatch = None if claims[0].job else ident
         gone = sum(
             q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at) for claim in claims
         )
         tx.note(disowned=[str(claim) for claim in claims], reason=reason)
-        return {"outcome": "disowned", "dispatch_id": ident, "kind": kind, "path": None, "count": gone}
+        return Disowned(outcome="disowned", dispatch_id=ident, kind=kind, path=None, count=gone)
 
-    return context.commit(Change(f"disown {kind} of {ident}: {reason}", work))
+    return context.commit(Change(f"disown {kind} of {ident}: {reason}", work, returns=Disowned))
 
 
 def _bundle_of(context: Context, ident: str) -> list[Claim]:
@@ -294,8 +294,9 @@ def _claim_of(context: Context, ident: str) -> Claim | None:
     return next((claim for claim in _claims(context, ident) if claim.kind == KIND and claim.state != "released"), None)
 
 
-def _answer(outcome: str, ident: str, context: Context, claim: Claim) -> Answer:
-    return {"outcome": outcome, "dispatch_id": ident, "kind": claim.kind, "path": f"{context.world.home}/{claim.name}"}
+def _answer(outcome: str, ident: str, context: Context, claim: Claim) -> PromptOutcome:
+    path = f"{context.world.home}/{claim.name}"
+    return PromptOutcome(outcome=outcome, dispatch_id=ident, kind=claim.kind, path=path)
 
 
 def _refuse_elsewhere(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace as changed
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.engines.reader import engine as read_engine
 from fleet.errors.contested import ReplaceInProgress
@@ -17,6 +17,7 @@ from fleet.errors.families import FleetError, Refused
 from fleet.errors.refused import NotProven
 from fleet.model.dispatch.remedies import Leave, Press, Withdraw, remedy_for
 from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.results.coord import Seated
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store import seats
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
 _LOOK_AGAIN = 0.1
 
 
-def replace(context: Context, wanted: Wanted) -> dict[str, Any]:
+def replace(context: Context, wanted: Wanted) -> Seated:
     """Change the coordinator, and wait until the new one has proven itself or is withdrawn."""
     made = begin(context, wanted)
-    return made | await_proof(context, wanted.project, made["id"])
+    return made.replaced(epoch=await_proof(context, wanted.project, made.id))
 
 
-def begin(context: Context, wanted: Wanted) -> dict[str, Any]:
+def begin(context: Context, wanted: Wanted) -> Seated:
     """Dispatch the candidate. The swap gate is held only for this: what follows is decided by the seat alone."""
     project = wanted.project
     gate = context.world.project_gate(project, "swap")
@@ -57,7 +58,7 @@ def begin(context: Context, wanted: Wanted) -> dict[str, Any]:
         except (FleetError, OSError):
             tend(context, project)
             raise
-        return made | {"replaces": seat.holder, "warnings": warned}
+        return Seated.made_of(made, replaces=seat.holder, warnings=warned)
     finally:
         gate.give()
 
@@ -68,12 +69,12 @@ def proof_limit(context: Context, wanted: Wanted) -> float:
     return read_engine(context.world.home, name).proof_timeout
 
 
-def await_proof(context: Context, project: str, ident: str) -> dict[str, Any]:
-    """Wait for the commit; at the deadline, or when the candidate has died, withdraw it."""
+def await_proof(context: Context, project: str, ident: str) -> int:
+    """Wait for the commit, and return the seat's new epoch; at the deadline, or when the candidate has died, withdraw it."""
     while True:
         seat = context.store.read(lambda rows: seats.seat(rows, project))
         if seat.holder == ident:
-            return {"epoch": seat.epoch}
+            return seat.epoch
         why = "it was withdrawn" if seat.candidate != ident else _why_hopeless(context, seat)
         if why and (seat.candidate != ident or withdraw(context, project, ident, why)):
             seconds = _seconds(context, ident, seat)

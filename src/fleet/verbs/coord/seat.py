@@ -11,6 +11,8 @@ from fleet.errors.refused import CoordinatorLives
 from fleet.model.dispatch.remedies import Leave, remedy_for
 from fleet.model.dispatch.steps import is_pending, is_unfinished
 from fleet.model.identity import Identity
+from fleet.model.results.coord import Seated
+from fleet.model.results.dispatches import Ended
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from fleet.world.files.gates import Gate
 
 
-def coord_spawn(context: Context, wanted: Wanted) -> dict[str, Any]:
+def coord_spawn(context: Context, wanted: Wanted) -> Seated:
     """Start the coordinator. A living or unknown one vetoes; one that was launched and is proven dead is settled and replaced."""
     if not wanted.project:
         raise BadInput(what="--coord-spawn needs a project: say -p PROJECT")
@@ -41,7 +43,7 @@ def coord_spawn(context: Context, wanted: Wanted) -> dict[str, Any]:
         if _settle_or_veto(context, wanted.project):
             return replace(context, wanted)
         warned = remote_control.mark(context, wanted.project)
-        return dispatch(context, wanted) | {"warnings": warned}
+        return Seated.made_of(dispatch(context, wanted), warnings=warned)
     finally:
         gate.give()
 
@@ -106,12 +108,12 @@ def stop(context: Context, project: str, reason: str) -> dict[str, Any]:
     if seat.holder is None:
         raise NoCoordinator(project=project)
     ident, row = seat.holder, holder_of(context, project)
-    done: dict[str, Any] = {"settled": True}
+    ended = Ended(id=ident, settled=True)
     if row is not None and is_unfinished(row):
-        done = end(context, ident, asked_for="kill", reason=reason)
-    if done["settled"]:
+        ended = end(context, ident, asked_for="kill", reason=reason)
+    if ended.settled:
         context.commit(_empty(project, ident, reason))
-    return {"project": project, "id": ident, "stopped": done["settled"], "why": done.get("why", "")}
+    return {"project": project, "id": ident, "stopped": ended.settled, "why": ended.why or ""}
 
 
 def _refuse_foreign_seat(context: Context, project: str) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from fleet.model.dispatch.claim import Look
     from fleet.resources.kind import Kind, Order
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
 TRIES = 3
@@ -78,8 +78,8 @@ def make(context: Context, claims: list[Claim], order: Order, made_before: Seque
                 made.append(claim)
         make_ours()
     except (FleetError, OSError):
-        told = [(claim, "made" if claim in made else "not_made") for claim in claims]
-        context.commit(walk([*((claim, "made") for claim in made_before), *told]))
+        steps = [(claim, "made" if claim in made else "not_made") for claim in claims]
+        context.commit(walk([*((claim, "made") for claim in made_before), *steps]))
         raise
     return made
 
@@ -146,9 +146,9 @@ def _release(context: Context, claim: Claim, found: Look) -> Left | None:
 
 def _release_unmade(context: Context, claim: Claim) -> Left | None:
     """Never live: what is there is half-made at most, and goes. None: it has become live meanwhile."""
-    if claim.state == "allocating" and not context.commit(step(claim, "not_made"))["moved"]:
+    if claim.state == "allocating" and not context.commit(step(claim, "not_made")):
         return None
-    return _undo_half_made(context, _in(claim, "failed_alloc"))
+    return _undo_half_made(context, replace(claim, state="failed_alloc"))
 
 
 def _undo_half_made(context: Context, claim: Claim) -> Left | None:
@@ -185,7 +185,7 @@ def _remove(context: Context, claim: Claim) -> Left | None:
         handle = lock.take()
     except BlockingIOError:
         return None
-    if not context.commit(_let_go(context, claim))["moved"]:
+    if not context.commit(_let_go(context, claim)):
         context.world.forget_effect_lock(claim.id)
         lock.give()
         return None
@@ -193,64 +193,55 @@ def _remove(context: Context, claim: Claim) -> Left | None:
         KINDS[claim.kind].release(claim, context.world, handle)
     except (FleetError, OSError) as error:
         lock.give()
-        context.commit(_failed(_in(claim, "releasing")))
+        context.commit(_failed(replace(claim, state="releasing")))
         return f"{claim}: {error}"
     lock.give()
     context.world.forget_effect_lock(claim.id)
-    context.commit(step(_in(claim, "releasing"), "gone"))
+    context.commit(step(replace(claim, state="releasing"), "gone"))
     return ""
 
 
-def step(claim: Claim, event: str) -> Change[Row]:
-    """One step of a claim, by the table."""
+def step(claim: Claim, event: str) -> Change[int]:
+    """One step of a claim, by the table. The work returns 0 when the claim is in another state by now."""
     return walk([(claim, event)])
 
 
-def walk(steps: list[tuple[Claim, str]]) -> Change[Row]:
-    """A step of each of several claims, by the table."""
+def walk(steps: list[tuple[Claim, str]]) -> Change[int]:
+    """A step of each of several claims, by the table. The work returns how many claims took it."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> int:
         moved = 0
         for claim, event in steps:
             _about(tx, claim)
-            query = q.FAIL_MAKING if event == "not_made" else q.STEP_CLAIM
-            moved += tx.run(query, id=claim.id, **change(life.STEPS, claim.state, event), at=tx.at)
+            take_step = q.fail_making if event == "not_made" else q.step_claim
+            moved += take_step(tx, id=claim.id, **change(life.STEPS, claim.state, event), at=tx.at)
         tx.note(claims=[f"{claim}: {claim.state} to {life.STEPS[claim.state, event]}" for claim, event in steps])
-        return {"moved": moved}
+        return moved
 
     return Change("; ".join(f"{claim}: {event}" for claim, event in steps), work)
 
 
-def _let_go(context: Context, claim: Claim) -> Change[Row]:
+def _let_go(context: Context, claim: Claim) -> Change[int]:
     me = str(context.world.processes.me())
     stepped = change(life.STEPS, claim.state, "let_go")
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> int:
         _about(tx, claim)
-        moved = q.let_go_claim(
-            tx,
-            id=claim.id,
-            **stepped,
-            was=claim.actor,
-            owner=claim.dispatch or "",
-            actor=me,
-            at=tx.at,
-        )
         tx.note(claim=str(claim), was=claim.state, now=stepped["after"])
-        return {"moved": moved}
+        owner = claim.dispatch or ""
+        return q.let_go_claim(tx, id=claim.id, **stepped, was=claim.actor, owner=owner, actor=me, at=tx.at)
 
     return Change(f"let go of {claim}", work)
 
 
-def _failed(claim: Claim) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _failed(claim: Claim) -> Change[int]:
+    def work(tx: Tx) -> int:
         _about(tx, claim)
         recent = claim.failed_at is not None and tx.at - claim.failed_at < HOUR
         stuck = recent and claim.failures + 1 >= TRIES
         stepped = change(life.STEPS, claim.state, "stuck" if stuck else "not_gone")
-        moved = q.fail_release(tx, id=claim.id, **stepped, at=tx.at)
         tx.note(claim=str(claim), now=stepped["after"], failures=claim.failures + 1)
-        return {"moved": moved}
+        return q.fail_release(tx, id=claim.id, **stepped, at=tx.at)
 
     return Change(f"{claim}: could not be released", work)
 
@@ -259,8 +250,3 @@ def _about(tx: Tx, claim: Claim) -> None:
     if claim.project:
         tx.about(claim.project, claim.slug)
     tx.dispatch = claim.dispatch or tx.dispatch
-
-
-def _in(claim: Claim, state: str) -> Claim:
-    values = {name: getattr(claim, name) for name in Claim.__slots__}
-    return Claim(**(values | {"state": state}))

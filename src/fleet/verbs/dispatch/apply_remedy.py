@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING
 
 from fleet.errors.contested import WorktreeBusy
 from fleet.model.dispatch.remedies import KillRest, Leave, Press, Settle, Withdraw, remedy_for
+from fleet.model.states import assert_never
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
@@ -16,8 +17,9 @@ from fleet.verbs.dispatch.settle import settle
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.remedies import Asker, Remedy, Seen
+    from fleet.model.results.dispatches import Ended
     from fleet.store.queries import Dispatch
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
 
@@ -55,19 +57,14 @@ def apply(
         case Leave():
             return Applied(ended=False, said="left alone", why=remedy.why, strangers=remedy.strangers, way=remedy.way)
         case _:
-            assert_never(remedy)
+            return assert_never(remedy)
 
 
-def _applied(done: dict[str, Any]) -> Applied:
-    if done["settled"]:
-        return Applied(ended=True, said=f"ended {done['exec_state']}", left=done["left"])
-    return Applied(
-        ended=False,
-        said=f"still there: {done['why']}",
-        why=done["why"],
-        strangers=done.get("strangers", ""),
-        way=done.get("way", ""),
-    )
+def _applied(end: Ended) -> Applied:
+    if end.settled:
+        return Applied(ended=True, said=f"ended {end.exec_state}", left=end.left or [])
+    why, strangers, way = end.why or "", end.strangers or "", end.way or ""
+    return Applied(ended=False, said=f"still there: {why}", why=why, strangers=strangers, way=way)
 
 
 def treat(context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None) -> Applied:
@@ -79,18 +76,18 @@ def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | 
     """Settle an agent of the task that ended without anybody noticing. Strangers in its worktree: WorktreeBusy."""
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if attempt is not None and attempt.id != speaker:
-        done = treat(context, attempt, "dispatch")
-        if done.strangers:
-            raise WorktreeBusy(project=project, slug=slug, who=done.strangers, way=done.way)
+        applied = treat(context, attempt, "dispatch")
+        if applied.strangers:
+            raise WorktreeBusy(project=project, slug=slug, who=applied.strangers, way=applied.way)
 
 
 def withdraw(context: Context, project: str, ident: str, why: str) -> bool:
     """The opposite of the proof: the candidate goes, the holder stays. False when the candidate was faster."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> bool:
         tx.about(project)
         gone = seats.withdraw(tx, project, ident)
         tx.note(withdrawn=ident if gone else None, why=why)
-        return {"withdrawn": gone}
+        return gone
 
-    return bool(context.commit(Change(f"withdraw the candidate {ident} of {project}: {why}", work))["withdrawn"])
+    return context.commit(Change(f"withdraw the candidate {ident} of {project}: {why}", work))

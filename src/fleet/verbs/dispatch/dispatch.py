@@ -7,13 +7,14 @@ same journal that recovery uses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.contested import BundleHeld, TaskHeld
 from fleet.errors.families import Contested, FleetError
 from fleet.errors.refused import LimitReached, NotReady, WorktreeRefused
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import is_in_flight, owner
+from fleet.model.results.dispatches import Dispatched
 from fleet.model.tables import target
 from fleet.model.tasks import fence
 from fleet.model.tasks.pipeline import MENDING, STAGE_OF
@@ -42,16 +43,16 @@ from fleet.verbs.sweep import trash
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
     from fleet.resources.kind import Order
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
-    from fleet.verbs.dispatch.plan import Wanted
+    from fleet.verbs.dispatch.plan import NewJournal, Wanted
 
 _LOOK_AGAIN = 0.05
 _BUNDLE = ("worker_dir", "worktree")
 
 
-def dispatch(context: Context, wanted: Wanted) -> dict[str, Any]:
-    """Start an agent, behind the gate of its work. Says where it is."""
+def dispatch(context: Context, wanted: Wanted) -> Dispatched:
+    """Start an agent, behind the gate of its work."""
     if wanted.slug is None:
         return start(context, wanted)
     gate = work_lock.taken(context, wanted.project, wanted.slug)
@@ -61,8 +62,8 @@ def dispatch(context: Context, wanted: Wanted) -> dict[str, Any]:
         gate.give()
 
 
-def start(context: Context, wanted: Wanted) -> dict[str, Any]:
-    """The same, for whoever holds that gate."""
+def start(context: Context, wanted: Wanted) -> Dispatched:
+    """Start an agent, for a caller that holds the gate of its work."""
     note_machine(context.world)
     order, journal = prepare(context, wanted)
     plan = _planned(context, wanted, order, journal)
@@ -72,16 +73,16 @@ def start(context: Context, wanted: Wanted) -> dict[str, Any]:
         settle(context, order.dispatch, why=str(error), undo=True)
         if not _is_in_flight(context, order.dispatch):
             raise
-    return {
-        "id": order.dispatch,
-        "project": order.project,
-        "task": order.slug,
-        "kind": order.kind,
-        "engine": journal["engine"],
-        "session": f"fleet-{order.dispatch}",
-        "worktree": order.cwd,
-        "branch": order.branch or None,
-    }
+    return Dispatched(
+        id=order.dispatch,
+        project=order.project,
+        task=order.slug,
+        kind=order.kind,
+        engine=journal.engine,
+        session=f"fleet-{order.dispatch}",
+        worktree=order.cwd,
+        branch=order.branch or None,
+    )
 
 
 def _is_in_flight(context: Context, ident: str) -> bool:
@@ -105,21 +106,21 @@ def _make(context: Context, plan: list[Claim], order: Order) -> None:
         note_server(context, session)
 
 
-def _planned(context: Context, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
+def _planned(context: Context, wanted: Wanted, order: Order, journal: NewJournal) -> list[Claim]:
     """Write journal and intents; wait a bounded time for a bundle that somebody is letting go of."""
     deadline = context.world.clock.ticks() + wanted.wait
     while True:
         try:
             return _plan_once(context, wanted, order, journal)
         except Contested:
-            if wanted.slug is None or context.world.clock.ticks() >= deadline or _has_live_attempt(context, order):
+            slug = order.slug
+            if slug is None or context.world.clock.ticks() >= deadline or _is_attempted(context, order.project, slug):
                 raise
             context.world.clock.wait(_LOOK_AGAIN)
 
 
-def _has_live_attempt(context: Context, order: Order) -> bool:
-    place = {"project": order.project, "slug": order.slug}
-    return context.store.read(lambda rows: q.unfinished_of_task(rows, **place)) is not None
+def _is_attempted(context: Context, project: str, slug: str) -> bool:
+    return context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug)) is not None
 
 
 def _own_kinds(context: Context, order: Order) -> tuple[str, ...]:
@@ -128,37 +129,36 @@ def _own_kinds(context: Context, order: Order) -> tuple[str, ...]:
     return ("coord_prompt_inbox", *cgroup, "tmux_session")
 
 
-def _plan_once(context: Context, wanted: Wanted, order: Order, journal: dict[str, Any]) -> list[Claim]:
+def _plan_once(context: Context, wanted: Wanted, order: Order, journal: NewJournal) -> list[Claim]:
     own = _own_kinds(context, order)
     before = _bundle_now(context, order)
     # After the look at the old claims: what is there now, and belongs to none of them, is not ours.
     fresh = {name: intent(context, KINDS[name], order) for name in ((*_BUNDLE, *own) if order.slug else own)}
     inbox = prompts.left_inbox(context, wanted.predecessor) if wanted.handoff else None
-    told = context.settings(None)
-    limits = {name: told[f"limits.{name}"].value for name in ("agents", "project_agents", "quota_percent")}
+    settings = context.settings(None)
+    limits = {name: settings[f"limits.{name}"].value for name in ("agents", "project_agents", "quota_percent")}
     made: list[Claim] = []
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
-        refuse_held(tx, journal["engine"], order.dispatch, quota_percent=limits["quota_percent"])
-        _claim_task(tx, order, limits, journal)
+        refuse_held(tx, journal.engine, order.dispatch, quota_percent=limits["quota_percent"])
+        if order.slug is not None:
+            _claim_task(tx, order, order.slug, limits, journal)
         _write_journal(tx, context, order, journal)
         if order.slug is None:
-            seats.take(tx, order.project, order.dispatch, journal["predecessor"], wanted.proof)
-        if order.slug is not None:
+            seats.take(tx, order.project, order.dispatch, journal.predecessor, wanted.proof)
+        else:
             made.extend(_adopt(tx, context, order, fresh, before))
         taken = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None
         made.extend([taken] if taken else [])
         for name in own if taken is None else own[1:]:
             bundles.add_claim(tx, fresh[name])
             made.append(fresh[name])
-        tx.note(kind=order.kind, engine=journal["engine"], session=f"fleet-{order.dispatch}")
-        return {"id": order.dispatch}
+        tx.note(kind=order.kind, engine=journal.engine, session=f"fleet-{order.dispatch}")
 
-    context.commit(
-        Change(f"dispatch {order.dispatch} ({order.kind} of {owner(project=order.project, slug=order.slug)})", work)
-    )
+    who = f"{order.kind} of {owner(project=order.project, slug=order.slug)}"
+    context.commit(Change(f"dispatch {order.dispatch} ({who})", work))
     return made
 
 
@@ -191,11 +191,11 @@ def _mark_late(context: Context, claim: Claim) -> None:
     """Mark the branch of a worktree that was made before there were marks: its claim proves whose it is."""
     if "branch_mark" in claim.data or claim.state in UNMADE or claim.project is None:
         return
-    begins = mark_of(context.world.tmux.home_id, context.project(claim.project), claim.data["branch"])
+    mark = mark_of(context.world.tmux.home_id, context.project(claim.project), claim.data["branch"])
     gate = context.world.git_gate(claim.data["repository"])
     gate.take(wait=GATE_WAIT)
     try:
-        mark_late(claim, begins, context.world)
+        mark_late(claim, mark, context.world)
     finally:
         gate.give()
 
@@ -210,42 +210,39 @@ def _restore(context: Context, claim: Claim) -> None:
         gate.give()
 
 
-def _claim_task(tx: Tx, order: Order, limits: dict[str, int], journal: dict[str, Any]) -> None:
-    if order.slug is None:
-        return
-    count = q.count_unfinished(tx, project=order.project) or {"everywhere": 0, "here": 0}
+def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], journal: NewJournal) -> None:
+    """Claim the task for the dispatch within the limits, or refuse and say why."""
+    project = order.project
+    count = q.count_unfinished(tx, project=project)
     for now, name, what in (
-        (count["everywhere"], "agents", "agents at work"),
-        (count["here"], "project_agents", f"agents at work in {order.project}"),
+        (count.everywhere, "agents", "agents at work"),
+        (count.here, "project_agents", f"agents at work in {project}"),
     ):
         if now >= limits[name]:
             raise LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
-    place = {"project": order.project, "slug": order.slug, "id": order.dispatch, "at": tx.at}
-    stage, predecessor = STAGE_OF[order.kind], journal["predecessor"]
-    if journal["resumes"] and q.resume_task(tx, **place, after=target(STEPS, "resume"), predecessor=predecessor):
+    if _take_task(tx, order, slug, journal):
         return
-    if q.assign_task(tx, **place, after=target(STEPS, "claim")) or q.assign_stage(
-        tx,
-        **place,
-        after=target(STEPS, "go_on"),
-        stage=stage,
-        mends=int(stage in MENDING),
-        predecessor=predecessor,
-    ):
-        return
-    was = tasks.state(tx, order.project, order.slug)
+    was = tasks.state(tx, project, slug)
     if was.status == "in_progress":
-        raise TaskHeld(
-            project=order.project,
-            slug=order.slug,
-            holder=was.assignee,
-            since=times.iso_or_none(was.started_at) or "an unknown time",
-        )
-    fence.step(order.project, order.slug, was, "claim")
-    raise NotReady(project=order.project, slug=order.slug, why=fence.why_not_ready(was, now=tx.at))
+        since = times.iso_or_none(was.started_at) or "an unknown time"
+        raise TaskHeld(project=project, slug=slug, holder=was.assignee, since=since)
+    fence.step(project, slug, was, "claim")
+    raise NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=tx.at))
 
 
-def _write_journal(tx: Tx, context: Context, order: Order, journal: dict[str, Any]) -> None:
+def _take_task(tx: Tx, order: Order, slug: str, journal: NewJournal) -> bool:
+    """Assign the task: to a resume, to its first worker, or at its next stage. False when the task allows none of them."""
+    place, stage = {"project": order.project, "slug": slug, "id": order.dispatch}, STAGE_OF[order.kind]
+    resume, claim, go_on = (target(STEPS, event) for event in ("resume", "claim", "go_on"))
+    before, mends = journal.predecessor or "", int(stage in MENDING)
+    if journal.resumes and q.resume_task(tx, **place, at=tx.at, after=resume, predecessor=before):
+        return True
+    if q.assign_task(tx, **place, at=tx.at, after=claim):
+        return True
+    return q.assign_stage(tx, **place, at=tx.at, after=go_on, stage=stage, mends=mends, predecessor=before) == 1
+
+
+def _write_journal(tx: Tx, context: Context, order: Order, journal: NewJournal) -> None:
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
         raise Contested(what=f"the id {order.dispatch} was given out before; try again")
     note_home(tx, context.world)
@@ -262,30 +259,35 @@ def _write_journal(tx: Tx, context: Context, order: Order, journal: dict[str, An
         at=tx.at,
         spawner=str(context.world.processes.me()),
         server=order.server,
-        **{name: value for name, value in journal.items() if name not in {"resumes", "conversation", "handoffs"}},
+        base=order.base,
+        engine=journal.engine,
+        autonomy=journal.autonomy,
+        model=journal.model,
+        command=journal.command,
+        predecessor=journal.predecessor,
     )
     if not written:
-        held = q.unfinished_of_task(tx, project=order.project, slug=order.slug) or {"id": "someone"}
-        raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
-    agent = {"engine": journal["engine"], "session": f"fleet-{order.dispatch}", "conversation": journal["conversation"]}
-    q.add_agent(tx, id=order.dispatch, **agent, at=tx.at)
-    if order.slug is not None and (journal["resumes"] or journal["handoffs"]):
-        q.inherit_messages(tx, dispatch=order.dispatch, predecessor=journal["predecessor"])
-    if journal["resumes"]:
-        q.set_resumes(tx, id=order.dispatch, resumes=journal["resumes"])
-    if journal["handoffs"]:
-        q.count_handoffs(tx, id=order.dispatch, handoffs=journal["handoffs"])
+        held = q.unfinished_of_task(tx, project=order.project, slug=order.slug or "")
+        raise BundleHeld(project=order.project, slug=order.slug, holder=held.id if held else "someone")
+    ident, session = order.dispatch, f"fleet-{order.dispatch}"
+    q.add_agent(tx, id=ident, engine=journal.engine, session=session, conversation=journal.conversation, at=tx.at)
+    if order.slug is not None and (journal.resumes or journal.handoffs):
+        q.inherit_messages(tx, dispatch=ident, predecessor=journal.predecessor or "")
+    if journal.resumes:
+        q.set_resumes(tx, id=ident, resumes=journal.resumes)
+    if journal.handoffs:
+        q.count_handoffs(tx, id=ident, handoffs=journal.handoffs)
 
 
 def _adopt(
     tx: Tx, context: Context, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, Seen]]
 ) -> list[Claim]:
-    assert order.slug is not None  # noqa: S101 - a bundle belongs to a task
-    place = {"project": order.project, "slug": order.slug}
-    bundles.own(tx, **place, host=context.world.host.id, dispatch=order.dispatch, kind=order.kind)
-    now = {claim.kind: claim for claim in bundles.current(tx, order.project, order.slug)}
+    """Make the dispatch the owner of the task's bundle. Returns the claims that are still to be acquired."""
+    host, slug = context.world.host.id, order.slug or ""
+    bundles.own(tx, project=order.project, slug=slug, host=host, dispatch=order.dispatch, kind=order.kind)
+    now = {claim.kind: claim for claim in bundles.current(tx, order.project, slug)}
     if {kind: claim.state for kind, claim in now.items()} != {kind: claim.state for kind, (claim, _) in before.items()}:
-        raise Contested(what=f"the bundle of {order.project}/{order.slug} changed meanwhile; try again")
+        raise Contested(what=f"the bundle of {order.project}/{slug} changed meanwhile; try again")
     made = []
     for name in _BUNDLE:
         todo = bundles.adopt(tx, fresh[name], now.get(name), before[name][1] if name in before else None)

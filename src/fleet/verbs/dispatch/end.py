@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING
 
 from fleet.engines.reader import engine as read_engine
-from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.families import FleetError, Refused
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.identity import Identity
+from fleet.model.states import assert_never
 from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch import remaining
-from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.find import journal
 from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.homes.ownership import refuse_foreign
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.remedies import Press
+    from fleet.model.results.dispatches import Ended
+    from fleet.model.states import AskedFor
     from fleet.store.queries import Dispatch
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
 _DEATH_WAIT = 5.0
@@ -30,32 +32,21 @@ _LOOKS = 5
 _BETWEEN_LOOKS = 0.05
 
 
-def end(context: Context, ident: str, *, asked_for: str, reason: str) -> dict[str, Any]:
+def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> Ended:
     """Ask, wait, kill, settle. The asking is written down first, so that an exit after it is evidence of nothing."""
-    row = _journal(context, ident)
+    row = journal(context, ident)
     if not is_unfinished(row):
         raise Refused(what=f"{ident} has ended already: {row.exec_state}")
     refuse_foreign(context, f"dispatch {ident}", row)
     ask(context, row, asked_for=asked_for, reason=reason)
-    row = _journal(context, ident)  # it may have been launched meanwhile
+    row = journal(context, ident)  # it may have been launched meanwhile
     _end_processes(context, row)
     for _ in range(_LOOKS):
-        done = settle(context, ident, why=reason)
-        if done["settled"] or kill_processes(context, row):  # what was started meanwhile, or is just going
+        ended = settle(context, ident, why=reason)
+        if ended.settled or kill_processes(context, row):  # what was started meanwhile, or is just going
             break
         context.world.clock.wait(_BETWEEN_LOOKS)
-    return done
-
-
-def _journal(context: Context, ident: str) -> Dispatch:
-    """In the tables, or in the archive: what has ended long ago has ended, and is not unknown."""
-    try:
-        return context.dispatch(ident)
-    except NoSuchDispatch:
-        journal = archived(context, ident)
-        if journal is None:
-            raise
-        return journal
+    return ended
 
 
 def press(context: Context, row: Dispatch, remedy: Press) -> str:
@@ -69,30 +60,26 @@ def press(context: Context, row: Dispatch, remedy: Press) -> str:
                 context.world.processes.signal(process, _exit_signal(context, row))
             return "asked to exit"
         case "wait":
-            done = settle(context, row.id, why=remedy.reason)
-            return "ended" if done["settled"] else "given time to exit"
+            ended = settle(context, row.id, why=remedy.reason)
+            return "ended" if ended.settled else "given time to exit"
         case "kill":
             kill_processes(context, row)
-            done = settle(context, row.id, why=remedy.reason)
-            return "ended" if done["settled"] else f"still there: {done['why']}"
+            ended = settle(context, row.id, why=remedy.reason)
+            return "ended" if ended.settled else f"still there: {ended.why}"
         case _:
-            assert_never(remedy.stage)
+            return assert_never(remedy.stage)
 
 
-def ask(context: Context, row: Dispatch, *, asked_for: str, reason: str) -> None:
+def ask(context: Context, row: Dispatch, *, asked_for: AskedFor, reason: str) -> None:
     """Write down what an agent is asked to exit for. Nothing is sent to it."""
-    context.commit(_ask(row, asked_for, reason))
 
-
-def _ask(row: Dispatch, asked_for: str, reason: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> int:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id
-        asked = q.ask_dispatch(tx, id=row.id, asked_for=asked_for, reason=reason, at=tx.at)
         tx.note(asked_for=asked_for, reason=reason)
-        return {"asked": asked == 1}
+        return q.ask_dispatch(tx, id=row.id, asked_for=asked_for, reason=reason, at=tx.at)
 
-    return Change(f"ask {row.id} to exit ({asked_for}: {reason})", work)
+    context.commit(Change(f"ask {row.id} to exit ({asked_for}: {reason})", work))
 
 
 def _end_processes(context: Context, row: Dispatch) -> None:
@@ -120,7 +107,7 @@ def kill_processes(context: Context, row: Dispatch) -> list[int]:
     return [who.pid for who in left]
 
 
-def _recorded(context: Context, row: Dispatch) -> Row:
+def _recorded(context: Context, row: Dispatch) -> Dispatch:
     """The journal, with the descendants of an agent that is still alive: when it is dead, they are nobody's children."""
     remaining.record(context, row)
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row

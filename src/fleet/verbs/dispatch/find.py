@@ -1,20 +1,23 @@
-"""Find the dispatch that is meant: an id, a unique prefix of one, a task's slug, or @last."""
+"""Find the dispatch that is meant: an id, a unique prefix of one, a task's slug, or @last; and read its journal."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.given import Ambiguous
 from fleet.model import names
-from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.dispatch.steps import TIMES, is_unfinished
+from fleet.model.results.dispatches import Journal
+from fleet.model.text.times import SECOND, iso_or_none
 from fleet.store import queries as q
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from fleet.store.queries import DispatchHead
+    from fleet.store.queries import Dispatch, DispatchHead
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
 
@@ -28,7 +31,7 @@ def find(rows: Rows, given: str, project: str | None = None, *, here: str | None
         row = q.newest_dispatch(rows)
         if row is None:
             raise NoSuchDispatch(dispatch=given)
-        return str(row.id)
+        return row.id
     prefix = f"{given}%" if len(given) >= SHORTEST_PREFIX and set(given) <= set("0123456789abcdef") else "-"
     found = [row for row in q.dispatches_like(rows, prefix=prefix, slug=given) if project in {None, row.project}]
     exact = [row for row in found if row.id == given]
@@ -43,9 +46,9 @@ def find(rows: Rows, given: str, project: str | None = None, *, here: str | None
     if not chosen:
         raise NoSuchDispatch(dispatch=given)
     if len(chosen) > 1:
-        said = ", ".join(f"{row.id} ({row.kind} of {row.project}/{row.slug})" for row in chosen)
-        raise Ambiguous(given=given, candidates=said)
-    return str(chosen[0].id)
+        candidates = ", ".join(f"{row.id} ({row.kind} of {row.project}/{row.slug})" for row in chosen)
+        raise Ambiguous(given=given, candidates=candidates)
+    return chosen[0].id
 
 
 def _newest_of_one_task(found: list[DispatchHead]) -> list[DispatchHead]:
@@ -60,12 +63,28 @@ def find_archived(context: Context, given: str) -> str | None:
     prefixed = len(given) >= SHORTEST_PREFIX
     meant = next((name for name in kept if given == "@last" or (prefixed and name.startswith(given))), None)
     if meant is None or not names.is_dispatch_id(given):
-        meant = next((name for name in kept if _read(context, name)["slug"] == given), meant)
+        meant = next((name for name in kept if _read(context, name).slug == given), meant)
     return meant and meant.partition("-")[0]
 
 
-def archived(context: Context, ident: str) -> dict[str, Any] | None:
-    """The journal of a dispatch that was archived."""
+def journal(context: Context, ident: str) -> Dispatch:
+    """The journal of a dispatch, from the tables or from the archive. NoSuchDispatch when it is in neither."""
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
+    if row is None:
+        raise NoSuchDispatch(dispatch=ident)
+    return row
+
+
+def archived(context: Context, ident: str) -> Dispatch | None:
+    """The journal of a dispatch that was archived, as it was in the tables."""
+    kept = archived_journal(context, ident)
+    if kept is None:
+        return None
+    return q.Dispatch.made_of(kept, **{name: _milliseconds(getattr(kept, name)) for name in TIMES})
+
+
+def archived_journal(context: Context, ident: str) -> Journal | None:
+    """The journal of a dispatch that was archived, with its claims, as JSON shows it."""
     if not names.is_dispatch_id(ident):
         return None
     name = next((name for name in reversed(_journals(context)) if name.startswith(f"{ident}-")), None)
@@ -77,6 +96,14 @@ def _journals(context: Context) -> list[str]:
     return [name for name in context.world.files.names(paths.JOURNALS) if _JOURNAL.fullmatch(name)]
 
 
-def _read(context: Context, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(context.world.files.read(f"{paths.JOURNALS}/{name}"))
-    return found
+def _read(context: Context, name: str) -> Journal:
+    return Journal.from_json(json.loads(context.world.files.read(f"{paths.JOURNALS}/{name}")))
+
+
+def shown_times(row: Dispatch) -> dict[str, str | None]:
+    """The times of a dispatch as JSON shows them."""
+    return {name: iso_or_none(getattr(row, name)) for name in TIMES}
+
+
+def _milliseconds(time: str | None) -> int | None:
+    return None if time is None else round(datetime.fromisoformat(time).timestamp() * SECOND)

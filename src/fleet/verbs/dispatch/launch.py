@@ -35,8 +35,10 @@ from fleet.world.git.ignored import digest
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from fleet.store.queries import Dispatch
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.world.funnel import Funnel
 
@@ -53,7 +55,7 @@ class Launched:
     words: list[str]
     env: dict[str, str]
     cwd: str
-    # What it inherits: the lock that says that its room uses the home.
+    # The lock that it inherits, which says that its room uses the home.
     lease: int = -1
 
     def become(self, funnel: Funnel) -> NoReturn:
@@ -68,7 +70,7 @@ class Launched:
 
 
 def launch(context: Context, ident: str) -> Launched:
-    """Take the dispatch in flight, and say what to exec."""
+    """Make the dispatch in flight, and return what this process is to become. Superseded when the dispatch has ended."""
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     _refuse_other_server(context, row)
@@ -76,8 +78,8 @@ def launch(context: Context, ident: str) -> Launched:
     me = str(context.world.processes.me())
     nonce = context.world.ids.key()
     joined = _join_cgroup(context, row, me)
-    taken = context.commit(_take_off(row, me, hashed(nonce), joined))
-    if not taken["launched"]:
+    launched = context.commit(_launch(row, me, hashed(nonce), joined))
+    if launched == "too late":
         now = context.dispatch(ident).exec_state
         raise Superseded(
             who=f"session fleet-{ident}", project=row.project, slug=row.slug or "", now=f"its dispatch is {now}"
@@ -87,11 +89,11 @@ def launch(context: Context, ident: str) -> Launched:
     if row.slug:
         _set_up(context, row, repository, cwd)
     made = replace(_words(context, row, prompt_file, cwd), lease=context.world.rooms.handed_on())
-    return replace(made, env={**made.env, VARIABLE: nonce}) if taken["candidate"] else made
+    return replace(made, env={**made.env, VARIABLE: nonce}) if launched == "candidate" else made
 
 
 def _refuse_other_server(context: Context, row: Dispatch) -> None:
-    """No agent starts on a server that stands in the place of a living one: of its session neither could say that it is gone."""
+    """Refuse to launch on a tmux server that has taken a living server's socket: neither could prove the session gone."""
     socket, _, place = os.environ.get("TMUX", "").partition(",")
     pid = place.partition(",")[0]
     meant = Identity.parse(row.server or "")
@@ -122,44 +124,46 @@ def _inbox(context: Context, ident: str) -> str:
     return held[-1] if held else paths.prompt(ident)
 
 
-def _take_off(row: Dispatch, me: str, proof: str, joined: dict[str, dict[str, str]]) -> Change[Row]:
-    """In flight, once. A coordinator that is to follow another gets a proof that it alone has."""
+def _launch(
+    row: Dispatch, me: str, proof: str, joined: dict[str, dict[str, str]]
+) -> Change[Literal["too late", "launched", "candidate"]]:
+    """Make the dispatch in flight, once. A coordinator that is to follow another is a candidate and has to show a proof."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Literal["too late", "launched", "candidate"]:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id
-        launched = q.launch_dispatch(tx, id=row.id, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
-        if launched:
-            _note_made(tx, row)
+        tx.note(process=me)
+        if not q.launch_dispatch(tx, id=row.id, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched")):
+            return "too late"
+        _note_made(tx, row)
         for each in q.claims_of_dispatch(tx, dispatch=row.id):
             claim = Claim.of(each)
             learnt = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
-            if learnt and launched:
+            if learnt:
                 q.set_claim_data(tx, id=claim.id, data=jsontext.dumps({**claim.data, **learnt}), at=tx.at)
-        candidate = bool(launched) and seats.seat(tx, row.project).candidate == row.id
-        if candidate:
-            q.add_nonce(tx, dispatch=row.id, project=row.project, hash=proof, at=tx.at)
-        tx.note(process=me)
-        return {"launched": launched == 1, "candidate": candidate}
+        if seats.seat(tx, row.project).candidate != row.id:
+            return "launched"
+        q.add_nonce(tx, dispatch=row.id, project=row.project, hash=proof, at=tx.at)
+        return "candidate"
 
     return Change(f"launch {row.id}", work)
 
 
 def _note_made(tx: Tx, row: Dispatch) -> None:
-    """Its dispatcher may be killed before it writes down what it has made; then an agent would work in what is said to be unmade."""
+    """Write down what was made for the dispatch: its dispatcher may be killed before it does."""
     place = {"project": row.project, "slug": row.slug or ""}
     q.note_made(tx, dispatch=row.id, **place, after=target(life.STEPS, "made"), at=tx.at)
 
 
 def _words(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launched:
-    engine = read_engine(context.world.home, row.engine)
+    engine = read_engine(context.world.home, row.engine or "")
     given = tuple(json.loads(row.command or "[]"))
     program = readiness.program_of(engine, given)
     # Once more, in the environment that the agent really gets: that of the tmux server.
     readiness.check(engine, autonomy=row.autonomy, repository=context.project(row.project).path)
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
-    hooks, told = inject_hooks.inject(context, engine, row.autonomy)
+    hooks, hook_variables = inject_hooks.inject(context, engine, row.autonomy)
     filling = command.Filling(
         program=program,
         prompt=text,
@@ -174,13 +178,14 @@ def _words(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launc
         git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row.autonomy) else (),
     )
     author = committer(context.world.git, cwd) if engine.committer else {}
-    env = command.environment(engine, os.environ, {**_told(context, row, prompt_file), **told, **author})
+    variables = {**_variables(context, row, prompt_file), **hook_variables, **author}
+    env = command.environment(engine, os.environ, variables)
     goes_on = row.resumes == "conversation"
     return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
 
 
-def _told(context: Context, row: Dispatch, prompt_file: str) -> dict[str, str]:
-    """What its environment says about an agent: who it is, for whom it works, and where fleet is."""
+def _variables(context: Context, row: Dispatch, prompt_file: str) -> dict[str, str]:
+    """The environment variables that tell an agent who it is, what it works on, and where fleet is."""
     return {
         "FLEET_HOME": context.world.home,
         "FLEET_PROJECT": row.project,
@@ -195,8 +200,8 @@ def _told(context: Context, row: Dispatch, prompt_file: str) -> dict[str, str]:
 
 def _is_remote(context: Context, row: Dispatch) -> bool:
     """Only a coordinator can be remote-controlled, and only when the project's marker says so."""
-    said = context.store.read(lambda rows: q.remote_control_of(rows, project=row.project)) or {}
-    return bool(row.kind == "coord" and said.get("remote_control") == "up")
+    marker = context.store.read(lambda rows: q.remote_control_of(rows, project=row.project))
+    return row.kind == "coord" and marker is not None and marker.remote_control == "up"
 
 
 def _bin(context: Context) -> str:
@@ -214,25 +219,25 @@ def _bin(context: Context) -> str:
 
 
 def _set_up(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Comfort, and why there is none: else all that is known of the agent would be that it has exited."""
+    """Prepare the worktree; on failure record the reason as the report, and raise."""
     try:
-        _comfort(context, row, repository, cwd)
+        _prepare_worktree(context, row, repository, cwd)
     except FleetError as error:
         why = str(error)
 
-        def work(tx: Tx) -> Row:
+        def work(tx: Tx) -> int:
             tx.about(row.project, row.slug)
             tx.dispatch = row.id
             tx.note(report="failed", reason=why)
-            return {"reported": q.report_dispatch(tx, id=row.id, report="failed", reason=why, work=None, at=tx.at)}
+            return q.report_dispatch(tx, id=row.id, report="failed", reason=why, work=None, at=tx.at)
 
         context.commit(Change(f"{row.id} could not be set up", work))
         raise
 
 
-def _comfort(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
+def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
     """Once in a worktree's life: copy the files that .worktreeinclude names, and run the project's setup command."""
-    marker = paths.setup_mark(row.project, row.slug)
+    marker = paths.setup_mark(row.project, row.slug or "")
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
     names = [name for name in included(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
@@ -254,7 +259,7 @@ def _note_copies(context: Context, row: Dispatch, repository: str, names: list[s
     """Write down what is about to be copied: a copy that nobody changes is reproducible, and goes with its worktree."""
     if not names:
         return
-    path = paths.copied_files(row.project, row.slug)
+    path = paths.copied_files(row.project, row.slug or "")
     before = json.loads(context.world.files.read(path)) if os.path.exists(f"{context.world.home}/{path}") else {}
     copies = before | {name: digest(os.path.join(repository, name)) for name in names}
     context.world.files.publish(path, json.dumps(copies).encode())
@@ -288,11 +293,11 @@ def _others(context: Context, repository: str, flag: str) -> set[str]:
 
 def run_hook(context: Context, row: Dispatch, setting: str, cwd: str) -> None:
     """Run a command of the user's own, as written in fleet.toml, in a worktree; what it prints goes into a log of the dispatch."""
-    told = context.setting(setting, row.project)
-    if not told:
+    words = context.setting(setting, row.project)
+    if not words:
         return
     log = f"{context.world.home}/{paths.log(row.id, setting.rpartition('.')[2])}"
-    done = context.world.programs.record(setting, ["/bin/sh", "-c", told], path=log, limit=_SETUP_LIMIT, cwd=cwd)
+    done = context.world.programs.record(setting, ["/bin/sh", "-c", words], path=log, limit=_SETUP_LIMIT, cwd=cwd)
     if not done.ok:
-        said = escapes.tail(" ".join(f"{done.out} {done.err}".split()), _REASON, more=log)
-        raise FleetError(what=f"{setting} failed ({done.status}): {said}")
+        output = escapes.tail(" ".join(f"{done.out} {done.err}".split()), _REASON, more=log)
+        raise FleetError(what=f"{setting} failed ({done.status}): {output}")

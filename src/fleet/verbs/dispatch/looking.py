@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.remedies import MAY_APPLY, Seen, report_age
@@ -41,12 +41,12 @@ def look(
         seen = replace(seen, place=context.store.read(lambda rows: _place(context, rows, row)))
     if seen.condition not in {"alive", "starting"} or not seen.own or not MAY_APPLY[asker] - {"settle", "kill_rest"}:
         return seen
-    return replace(seen, **context.store.read(lambda rows: _pressing_facts(context, rows, row)))
+    return context.store.read(lambda rows: _with_pressing_facts(context, rows, row, seen))
 
 
 def look_at_candidate(context: Context, seat: Seat) -> Seen:
     """The facts about a seat's candidate, whose journal may be archived already."""
-    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.candidate))
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.candidate or ""))
     if row is None:
         return Seen(condition="ended", kind="coord", place="candidate", why="it has ended")
     return look(context, row, "replace")
@@ -105,30 +105,35 @@ def _place(context: Context, rows: Rows, row: Dispatch) -> Place:
     return "withdrawn" if nonce is not None and nonce.spent_at is None else "out"
 
 
-def _pressing_facts(context: Context, rows: Rows, row: Dispatch) -> dict[str, Any]:
+def _with_pressing_facts(context: Context, rows: Rows, row: Dispatch, seen: Seen) -> Seen:
     now = context.world.clock.now()
-    asked = {"asked_for": row.asked_for, "asked_reason": row.asked_reason or ""}
-    if row.asked_for is not None:
-        age = now - row.asked_at
-        asked["exit_grace_over"] = not 0 <= age < duration(context.setting("exit_grace"))
     task = q.task_state(rows, project=row.project, slug=row.slug) if row.slug is not None else None
     taken = task is not None and task.assignee != row.id
     queued = q.queued_handoff_of(rows, dispatch=row.id)
-    return asked | {
-        "report": _report(context, rows, row, now),
-        "task_taken": taken,
-        "handoff_queued": queued is not None,
-        "handoff_reason": queued.reason if queued else "",
-        "proof": _proof(row, task if taken else None, now),
-    }
+    return replace(
+        seen,
+        asked_for=row.asked_for,
+        asked_reason=row.asked_reason or "",
+        exit_grace_over=_is_exit_grace_over(context, row, now),
+        report=_report(context, rows, row, now),
+        task_taken=taken,
+        handoff_queued=queued is not None,
+        handoff_reason=queued.reason if queued else "",
+        proof=_proof(row, task if taken else None, now),
+    )
+
+
+def _is_exit_grace_over(context: Context, row: Dispatch, now: int) -> bool:
+    asked_at = row.asked_at
+    return asked_at is not None and not 0 <= now - asked_at < duration(context.setting("exit_grace"))
 
 
 def _report(context: Context, rows: Rows, row: Dispatch, now: int) -> Report:
-    if not row.report:
+    if row.report is None or row.reported_at is None:
         return "none"
     heard = q.heard_agent(rows, dispatch=row.id)
     # Its own hooks say that the turn in which it reported is over: nothing more is to come of it.
-    at_rest = heard is not None and heard.state == "idle" and heard.state_at + _COARSE >= row.reported_at
+    at_rest = heard is not None and heard.state == "idle" and (heard.state_at or 0) + _COARSE >= row.reported_at
     grace = duration(context.setting("report_grace"))
     return report_age(report=row.report, age=now - row.reported_at, grace=grace, at_rest=at_rest)
 
@@ -136,7 +141,7 @@ def _report(context: Context, rows: Rows, row: Dispatch, now: int) -> Report:
 def _proof(row: Dispatch, task: TaskState | None, now: int) -> str:
     if row.asked_for not in {None, "report"}:
         return "its process is alive"
-    if row.report:
+    if row.report and row.reported_at is not None:
         return f"it reported {row.report} {(now - row.reported_at) // SECOND} s ago"
     return f"the task is {task.status}, with {task.assignee or 'nobody'}" if task else ""
 

@@ -1,4 +1,4 @@
-"""Ordering: what somebody wants started, looked at whole before anything is made.
+"""Plan: look at everything that somebody wants started, before anything is made.
 
 Whatever can be refused by looking is refused here: a project, task or engine that is not there, a program that is missing, a
 branch that is somebody else's. What comes out is the order that the kinds follow, and the facts of the journal.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.engines import prompt, readiness
 from fleet.engines.reader import engine as read_engine
@@ -30,7 +30,8 @@ from fleet.verbs.merge import branches
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.model.settings.table import SettingValue
-    from fleet.store.transaction import Row, Rows
+    from fleet.model.states import DispatchKind, Resumes
+    from fleet.store.queries import Project, WholeTask
     from fleet.verbs.context import Context
 
 WAIT = 10.0
@@ -43,7 +44,7 @@ class Wanted:
 
     project: str
     slug: str | None
-    kind: str = "worker"
+    kind: DispatchKind = "worker"
     engine: str | None = None
     command: tuple[str, ...] = ()
     autonomy: str | None = None
@@ -58,92 +59,102 @@ class Wanted:
     proof: float | None = None
     wait: float = WAIT
     # Only of a resume: whether it goes on in its predecessor's conversation or starts again; and that conversation.
-    resumes: str | None = None
+    resumes: Resumes | None = None
     conversation: str | None = None
 
 
-def prepare(context: Context, wanted: Wanted) -> tuple[Order, dict[str, Any]]:
-    """Look at everything that could be refused, and gather what the journal and the kinds need."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJournal:
+    """What the journal of a new dispatch says beside its order."""
+
+    engine: str
+    autonomy: str | None
+    model: str | None
+    command: str
+    predecessor: str | None
+    handoffs: int
+    resumes: Resumes | None
+    conversation: str | None
+
+
+def prepare(context: Context, wanted: Wanted) -> tuple[Order, NewJournal]:
+    """Look at everything that could be refused, and gather what the kinds of claims and the journal need."""
     if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
         raise BadInput(what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one")
     project, engine, autonomy = check_start(context, wanted)
     task = _task(context, wanted)
     wanted = _at_its_stage(wanted, task)
-    integration, base, there = _branches(context, wanted, project["path"])
-    order = _order(context, wanted, project["path"], integration=integration, base=base, task=task)
-    order = replace(order, branch_was_there=there)
-    journal = {
-        "engine": engine.name,
-        "autonomy": autonomy if engine.autonomy else None,
-        "model": wanted.model,
-        "command": json.dumps(wanted.command),
-        "base": base,
-        "predecessor": wanted.predecessor,
-        "handoffs": wanted.handoffs,
-        "resumes": wanted.resumes,
-        "conversation": wanted.conversation or (context.world.ids.conversation() if engine.session else None),
-    }
-    return order, journal
+    integration, base, there = _branches(context, wanted, project.path)
+    order = _order(context, wanted, project, integration=integration, base=base, task=task)
+    journal = NewJournal(
+        engine=engine.name,
+        autonomy=autonomy if engine.autonomy else None,
+        model=wanted.model,
+        command=json.dumps(wanted.command),
+        predecessor=wanted.predecessor,
+        handoffs=wanted.handoffs,
+        resumes=wanted.resumes,
+        conversation=wanted.conversation or (context.world.ids.conversation() if engine.session else None),
+    )
+    return replace(order, branch_was_there=there), journal
 
 
-def _at_its_stage(wanted: Wanted, task: Row) -> Wanted:
+def _at_its_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
     """Whoever asks for a worker gets whom the task needs at its stage: somebody to mend it, or to review it."""
-    if wanted.slug is None or wanted.kind != "worker" or task["stage"] not in KIND_AT:
+    if task is None or wanted.kind != "worker" or task.stage not in KIND_AT:
         return wanted
-    kind = KIND_AT[task["stage"]]
+    kind = KIND_AT[task.stage]
     if kind == "finisher":
-        why = f"its work is done and waits to be merged: `fleet merge {wanted.slug} -p {wanted.project}`"
-        raise NotReady(project=wanted.project, slug=wanted.slug, why=why)
-    left = task["assignee"] if task["status"] == "in_progress" and kind == "reviewer" else None
+        why = f"its work is done and waits to be merged: `fleet merge {task.slug} -p {task.project}`"
+        raise NotReady(project=task.project, slug=task.slug, why=why)
+    left = task.assignee if task.status == "in_progress" and kind == "reviewer" else None
     return replace(wanted, kind=kind, predecessor=wanted.predecessor or left)
 
 
-def check_start(context: Context, wanted: Wanted) -> tuple[Row, Engine, str | None]:
+def check_start(context: Context, wanted: Wanted) -> tuple[Project, Engine, str | None]:
     """Return the project, the engine and the autonomy level of a new agent (None: no level is set).
 
     Raises before anything is created: a needed setting is not trusted, no engine is set, or the engine cannot start here.
     """
     project = context.project(wanted.project)
-    told = context.settings(wanted.project)
-    _refuse_untrusted(told, wanted)
+    settings = context.settings(wanted.project)
+    _refuse_untrusted(settings, wanted)
     engine = _engine(context, wanted)
     readiness.program_of(engine, wanted.command)
-    autonomy = wanted.autonomy or told["autonomy"].value
-    if engine.autonomy and autonomy is None and told["autonomy"].untrusted:
+    autonomy = wanted.autonomy or settings["autonomy"].value
+    if engine.autonomy and autonomy is None and settings["autonomy"].untrusted:
         raise NotTrusted(project=wanted.project, settings="autonomy")
     readiness.check(engine, autonomy=autonomy, repository=project.path)
     return project, engine, autonomy
 
 
-def _refuse_untrusted(told: dict[str, SettingValue], wanted: Wanted) -> None:
+def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None:
     """Refuse to make a worktree whose commands nobody has trusted."""
-    waiting = [name for name in _OF_WORKTREES if told[name].untrusted]
+    waiting = [name for name in _OF_WORKTREES if settings[name].untrusted]
     if wanted.slug is not None and waiting:
         raise NotTrusted(project=wanted.project, settings=" and ".join(waiting))
 
 
 def _engine(context: Context, wanted: Wanted) -> Engine:
     task = context.store.read(lambda rows: q.task_whole(rows, project=wanted.project, slug=wanted.slug or ""))
-    told = context.settings(wanted.project)["engine"]
-    name = wanted.engine or (task or {}).get("engine") or told.value
-    if not name and told.untrusted:
+    setting = context.settings(wanted.project)["engine"]
+    name = wanted.engine or (task and task.engine) or setting.value
+    if not name and setting.untrusted:
         raise NotTrusted(project=wanted.project, settings="engine")
     if not name:
         raise BadInput(what="no engine: say --engine NAME, or set engine in fleet.toml; `fleet engine list` shows them")
     return read_engine(context.world.home, name)
 
 
-def _task(context: Context, wanted: Wanted) -> Row:
-    if wanted.slug is None:
-        return {"title": f"Coordinate {wanted.project}", "description": "", "verify": None, "log": []}
-
-    def look(rows: Rows) -> Row:
-        row = q.task_whole(rows, project=wanted.project, slug=wanted.slug)
-        if row is None:
-            raise NoSuchTask(project=wanted.project, slug=wanted.slug)
-        return {**row, "log": q.task_log(rows, project=wanted.project, slug=wanted.slug)}
-
-    return context.store.read(look)
+def _task(context: Context, wanted: Wanted) -> WholeTask | None:
+    """The task to work on; None for a coordinator, which has none."""
+    slug = wanted.slug
+    if slug is None:
+        return None
+    task = context.store.read(lambda rows: q.task_whole(rows, project=wanted.project, slug=slug))
+    if task is None:
+        raise NoSuchTask(project=wanted.project, slug=slug)
+    return task
 
 
 def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
@@ -153,7 +164,7 @@ def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, s
 
 
 def _order(
-    context: Context, wanted: Wanted, repository: str, *, integration: str, base: str | None, task: Row
+    context: Context, wanted: Wanted, project: Project, *, integration: str, base: str | None, task: WholeTask | None
 ) -> Order:
     world = context.world
     ident = world.ids.dispatch()
@@ -163,40 +174,44 @@ def _order(
         kind=wanted.kind,
         project=wanted.project,
         slug=wanted.slug,
-        repository=repository,
+        repository=project.path,
         branch=branch,
         base=base,
-        branch_mark=mark_of(world.tmux.home_id, context.project(wanted.project), branch),
+        branch_mark=mark_of(world.tmux.home_id, project, branch),
         integration=integration,
         words=("/usr/bin/env", *_mark(wanted, ident), world.fleet_program, "launch", ident),
         server=str(server(context)),
         git_limit=duration(context.setting("git_limit")) / SECOND,
         env={"FLEET_HOME": world.home},
     )
-    cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else repository
+    cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else project.path
     return replace(order, cwd=cwd, prompt=_prompt(context, order, task, wanted.handoff))
 
 
 def _mark(wanted: Wanted, ident: str) -> list[str]:
-    """What marks a process as the dispatch's. Given to its command, not to its session: a pane that a person splits off has none."""
+    """The variables that mark a process as the dispatch's. Its command has them, its session not: nor a pane that a person splits off."""
     task = [f"FLEET_TASK={wanted.slug}"] if wanted.slug else []
     return [f"FLEET_DISPATCH_ID={ident}", f"FLEET_PROJECT={wanted.project}", *task]
 
 
-def _prompt(context: Context, order: Order, task: Row, handoff: str) -> str:
-    said = "".join(f"- {times.iso(each['at'])} {each['actor']}: {each['message']}\n" for each in task["log"][-20:])
+def _prompt(context: Context, order: Order, task: WholeTask | None, handoff: str) -> str:
     facts = {
-        "title": task["title"],
-        "description": task["description"],
+        "title": task.title if task else f"Coordinate {order.project}",
+        "description": task.description if task else "",
         "slug": order.slug or "",
         "project": order.project,
         "dispatch": order.dispatch,
         "branch": order.branch,
-        "verify": f"- Before you say done, `{task['verify']}` has to pass.\n" if task["verify"] else "",
+        "verify": f"- Before you say done, `{task.verify}` has to pass.\n" if task and task.verify else "",
         "integration": order.integration,
-        "comments": task.get("reason") or "",
-        "history": f"\nWhat was said about this task before:\n{said}" if said else "",
+        "comments": (task and task.reason) or "",
+        "history": _history(context, task) if task else "",
     }
-    if handoff:
-        return f"{prompt.prompt(context.world.home, order.kind, facts)}\n{handoff}"
-    return prompt.prompt(context.world.home, order.kind, facts)
+    text = prompt.prompt(context.world.home, order.kind, facts)
+    return f"{text}\n{handoff}" if handoff else text
+
+
+def _history(context: Context, task: WholeTask) -> str:
+    log = context.store.read(lambda rows: q.task_log(rows, project=task.project, slug=task.slug))
+    lines = "".join(f"- {times.iso(each.at)} {each.actor}: {each.message}\n" for each in log[-20:])
+    return f"\nWhat was said about this task before:\n{lines}" if lines else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from fleet.errors.contested import GateHeld
 from fleet.errors.refused import NotTrusted
@@ -14,6 +14,9 @@ from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import HANDED_OFF
 from fleet.model.dispatch.steps import RECL_STEPS, is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep
+from fleet.model.results.dispatches import AdoptionView, Journal, JournalClaim
+from fleet.model.results.value import Value
+from fleet.model.states import assert_never
 from fleet.model.tables import change
 from fleet.model.text.sizes import shown_size, size
 from fleet.model.text.times import iso, iso_or_none
@@ -23,6 +26,7 @@ from fleet.resources.worktree.verdict import may_go
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import release
+from fleet.verbs.dispatch.find import shown_times
 from fleet.verbs.homes.ownership import why_foreign
 from fleet.verbs.resume.work_lock import gate_to_let_go
 from fleet.verbs.sweep import trash
@@ -30,18 +34,19 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.worktree_verdict import Verdict
-    from fleet.store.queries import Claim, Dispatch
-    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.model.states import ClaimState, ReclState
+    from fleet.store.queries import Claim as ClaimRow
+    from fleet.store.queries import Dispatch
+    from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
 TEARDOWN_LIMIT = 60.0
 _GATE_WAIT = 5.0
 _PLACE = {kind.name: number for number, kind in enumerate(ORDER)}
-_TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
 
 
 def reclaim(context: Context, ident: str) -> list[str]:
-    """Release in reverse order. What is left, and why."""
+    """Release what an ended dispatch held, last made first. Returns what is left, and why."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or is_unfinished(row):
         return []
@@ -51,15 +56,14 @@ def reclaim(context: Context, ident: str) -> list[str]:
     left = [why for why in (release(context, claim) for claim in _due(context, ident)) if why]
     if row.slug is not None:
         left += undo_unmade(context, row.project, row.slug)
-        left += release_bundle(context, row.project, row.slug) if _is_owner(context, row) else []
-    event = context.commit(_judge(ident))["recl_state"]
-    if event == "complete":
+        left += release_bundle(context, row.project, row.slug) if _is_owner(context, row, row.slug) else []
+    if context.commit(_update_recl_state(ident)) == "complete":
         archive(context, ident)
     return left
 
 
 def undo_unmade(context: Context, project: str, slug: str) -> list[str]:
-    """What could not be made of a task's bundle is undone, so that the next dispatch can make it anew."""
+    """Undo what could not be made of a task's bundle, so that the next dispatch can make it anew."""
     held = context.store.read(lambda rows: q.unmade_of_bundle(rows, project=project, slug=slug))
     return [why for why in (release(context, Claim.of(row)) for row in held) if why]
 
@@ -159,7 +163,7 @@ def _make_ready(context: Context, claim: Claim) -> str:
         case Go():
             return ""
         case _:
-            assert_never(found)
+            return assert_never(found)
 
 
 def why_kept(context: Context, claim: Claim) -> str:
@@ -190,21 +194,20 @@ def _tear_down(context: Context, claim: Claim) -> None:
 
     If the tree stays after all, the next agent in it gets it set up again.
     """
-    told = _teardown(context, claim.project)
-    if told and claim.state == "live" and os.path.isdir(claim.name):
+    command = _teardown(context, claim.project)
+    if command and claim.state == "live" and os.path.isdir(claim.name):
         context.world.files.unlink(paths.setup_mark(claim.project or "", claim.slug or ""))
-        context.world.programs.record(
-            "worktree.teardown", ["/bin/sh", "-c", told], limit=TEARDOWN_LIMIT, cwd=claim.name
-        )
+        words = ["/bin/sh", "-c", command]
+        context.world.programs.record("worktree.teardown", words, limit=TEARDOWN_LIMIT, cwd=claim.name)
 
 
 def _teardown(context: Context, project: str | None) -> str | None:
     """The command, if there is one that was trusted: another one is not run, and nothing waits for it."""
     try:
-        found: str | None = context.setting("worktree.teardown", project)
+        command: str | None = context.setting("worktree.teardown", project)
     except NotTrusted:
         return None
-    return found
+    return command
 
 
 def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
@@ -218,25 +221,24 @@ def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
     return context.store.read(look)
 
 
-def _bundle_gone(project: str, slug: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _bundle_gone(project: str, slug: str) -> Change[None]:
+    def work(tx: Tx) -> None:
         tx.about(project, slug)
         bundle = q.bundle_of(tx, project=project, slug=slug)
         if bundle is not None:
             q.end_adoption(tx, project=project, slug=slug, dispatch=bundle.owner, at=tx.at)
         q.forget_released_of_bundle(tx, project=project, slug=slug)
-        return {"released": True}
 
     return Change(f"the bundle of {project}/{slug} is released", work)
 
 
-def _judge(ident: str) -> Change[Row]:
-    """The reclamation state that follows from the claims, and from nothing else."""
+def _update_recl_state(ident: str) -> Change[ReclState | None]:
+    """Derive the reclamation state from the claims alone. The work returns it; None when somebody else archived the journal."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> ReclState | None:
         row = q.dispatch_by_id(tx, id=ident)
         if row is None:
-            return {"recl_state": "archived"}  # somebody else was faster
+            return None
         tx.about(row.project, row.slug)
         tx.dispatch = ident
         states = {each.state for each in q.claims_of_dispatch(tx, dispatch=ident)} - {"released"}
@@ -245,12 +247,12 @@ def _judge(ident: str) -> Change[Row]:
         if after != row.recl_state:
             q.step_recl(tx, id=ident, **stepped, at=tx.at)
         tx.note(recl_state=after)
-        return {"recl_state": after}
+        return after
 
     return Change(f"judge what {ident} still holds", work)
 
 
-def _event(states: set[str], *, owns: bool) -> str:
+def _event(states: set[ClaimState], *, owns: bool) -> str:
     """What the states of the claims that it still holds mean for its reclamation."""
     if "releasing_blocked" in states:
         return "release_blocked"
@@ -259,8 +261,8 @@ def _event(states: set[str], *, owns: bool) -> str:
     return "bundle_left" if owns else "all_released"
 
 
-def _is_owner(context: Context, row: Dispatch) -> bool:
-    bundle = context.store.read(lambda rows: q.bundle_of(rows, project=row.project, slug=row.slug))
+def _is_owner(context: Context, row: Dispatch, slug: str) -> bool:
+    bundle = context.store.read(lambda rows: q.bundle_of(rows, project=row.project, slug=slug))
     return bundle is not None and bundle.owner == row.id
 
 
@@ -268,54 +270,67 @@ def _owns_bundle(tx: Tx, row: Dispatch) -> bool:
     if row.slug is None:
         return False
     bundle = q.bundle_of(tx, project=row.project, slug=row.slug)
-    held = q.claims_on_task(tx, project=row.project, slug=row.slug)
-    return bundle is not None and bundle.owner == row.id and bool(held and held.n)
+    held = q.claims_on_task(tx, project=row.project, slug=row.slug).n
+    return bundle is not None and bundle.owner == row.id and held > 0
 
 
 def archive(context: Context, ident: str) -> str:
-    """The journal of a finished, fully reclaimed dispatch leaves the tables: file first, synced; rows after.
+    """Move the journal of a finished, fully reclaimed dispatch out of the tables: file first, synced; rows after.
 
     The file is named after the moment it was complete: whoever does this at the same time, or again, writes the same file.
     """
-    row, document = context.store.read(lambda rows: (q.dispatch_by_id(rows, id=ident), journal(rows, ident)))
+    row, kept = context.store.read(lambda rows: (q.dispatch_by_id(rows, id=ident), journal(rows, ident)))
     if row is None:
         return ""
     name = f"{paths.JOURNALS}/{ident}-{row.updated_at}.json"
-    context.world.files.publish(name, json.dumps(document, indent=2, ensure_ascii=False).encode())
+    document = json.dumps(kept, indent=2, ensure_ascii=False, default=Value.as_json)
+    context.world.files.publish(name, document.encode())
     context.commit(_forget(ident))
     return name
 
 
-def journal(rows: Rows, ident: str) -> dict[str, Any]:
-    """A dispatch with its claims inline, in the documents' shape; empty when it is not in the tables."""
+def journal(rows: Rows, ident: str) -> Journal | None:
+    """A dispatch with its claims and adoptions, as JSON shows it; None when it is not in the tables."""
     row = q.dispatch_by_id(rows, id=ident)
     if row is None:
-        return {}
-    shown = {name: iso_or_none(value) if name in _TIMES else value for name, value in row.items()}
-    claims = [claim_document(each) for each in q.claims_of_dispatch(rows, dispatch=ident)]
-    agent = q.agent_by_id(rows, id=ident)
+        return None
+    claims = [claim_view(each) for each in q.claims_of_dispatch(rows, dispatch=ident)]
+    agent, handed = q.agent_by_id(rows, id=ident), q.handed_to(rows, dispatch=ident)
     if agent:
-        state = "live" if agent.archived_at is None else "archived"
-        claims.append(
-            {"class": "exclusive", "kind": "agent_record", "state": state, "data": {"session": agent.session}}
-        )
-    return shown | {"host_id": row.host, "claims": claims, "adoptions": _adoptions(rows, row)}
+        state, data = "live" if agent.archived_at is None else "archived", {"session": agent.session}
+        claims.append(JournalClaim(class_="exclusive", kind="agent_record", state=state, data=data))
+    return Journal.made_of(
+        row,
+        **shown_times(row),
+        host_id=row.host,
+        claims=claims,
+        adoptions=_adoptions(rows, row),
+        successor=handed.successor if handed else None,
+    )
 
 
-def _adoptions(rows: Rows, row: Dispatch) -> list[dict[str, Any]]:
+def _adoptions(rows: Rows, row: Dispatch) -> list[AdoptionView]:
     """Who had the task's bundle, oldest first."""
-    had = q.adoptions_of(rows, project=row.project, slug=row.slug or "")
-    return [{**each, "adopted_at": iso(each.adopted_at), "released_at": iso_or_none(each.released_at)} for each in had]
+    return [
+        AdoptionView(
+            dispatch=each.dispatch,
+            kind=each.kind,
+            generation=each.generation,
+            adopted_at=iso(each.adopted_at),
+            released_at=iso_or_none(each.released_at),
+        )
+        for each in q.adoptions_of(rows, project=row.project, slug=row.slug or "")
+    ]
 
 
-def claim_document(row: Claim) -> dict[str, Any]:
+def claim_view(row: ClaimRow) -> JournalClaim:
     """A claim as journals show it."""
     data = {**json.loads(row.data), "name": row.name, "actor": row.actor, "failures": row.failures}
-    return {"class": class_of(row.kind), "kind": row.kind, "state": row.state, "data": data}
+    return JournalClaim(class_=class_of(row.kind), kind=row.kind, state=row.state, data=data)
 
 
-def _forget(ident: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _forget(ident: str) -> Change[bool]:
+    def work(tx: Tx) -> bool:
         tx.dispatch = ident
         row, agent = q.dispatch_by_id(tx, id=ident), q.agent_by_id(tx, id=ident)
         if row is not None:
@@ -326,6 +341,6 @@ def _forget(ident: str) -> Change[Row]:
         tx.note(archived=gone == 1)
         if agent is not None and gone:
             tx.note(tokens=agent.tokens, cost=agent.cost)  # what `fleet recap` adds up
-        return {"archived": gone == 1}
+        return gone == 1
 
     return Change(f"archive {ident}", work)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fleet.store.queries import Dispatch
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.world.process.census import Census
 
@@ -53,7 +53,7 @@ def way_out(ident: str, pids: Iterable[int]) -> str:
     return f"end it, or if it is a person's and not the agent's: `fleet dispatches settle {ident} {said}`"
 
 
-def look(context: Context, row: Row, census: Census | None = None) -> Remains:
+def look(context: Context, row: Dispatch, census: Census | None = None) -> Remains:
     """Who is left. For a decision take no census that is older than the proof of the agent's death."""
     groups = _groups(context, row)
     for _ in range(_LOOKS):
@@ -65,15 +65,15 @@ def look(context: Context, row: Row, census: Census | None = None) -> Remains:
     return found
 
 
-def _look(context: Context, row: Row, groups: list[Claim], census: Census) -> Remains:
+def _look(context: Context, row: Dispatch, groups: list[Claim], census: Census) -> Remains:
     process = _process(context, row)
     pids = _ours(context, row, process, groups, census)
     ours = [census.identity(pid) for pid in pids]
     alive = [who for who in ours if context.world.processes.life(who) == "alive"]
-    if process is None or row["slug"] is None or row["kind"] == "finisher" or _is_confined(context, process, groups):
+    if process is None or row.slug is None or row.kind == "finisher" or _is_confined(context, process, groups):
         return Remains(ours=alive, strangers=[], unreadable=[])
-    tree = f"{context.world.home}/{paths.worktree(row['project'], row['slug'])}"
-    found, closed = census.working_in(tree, since=process, server=Identity.parse(row["server"] or ""))
+    tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
+    found, closed = census.working_in(tree, since=process, server=Identity.parse(row.server or ""))
     known = {*pids, *(excused(context, row, census) if found else ())}
     return Remains(ours=alive, strangers=[pid for pid in found if pid not in known], unreadable=closed)
 
@@ -155,13 +155,13 @@ def record(context: Context, row: Dispatch, census: Census | None = None, *, las
         context.commit(_record(row, [*hidden, *(who for who in known if census.has(who))]))
 
 
-def _record(row: Dispatch, whom: list[Identity]) -> Change[Row]:
+def _record(row: Dispatch, whom: list[Identity]) -> Change[int]:
     texts = sorted({str(who) for who in whom})
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> int:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id
         tx.note(descendants=texts)
-        return {"noted": q.note_descendants(tx, id=row.id, descendants=json.dumps(texts))}
+        return q.note_descendants(tx, id=row.id, descendants=json.dumps(texts))
 
     return Change(f"note the descendants of {row.id}", work)

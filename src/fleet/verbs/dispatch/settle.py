@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.contested import WorktreeBusy
@@ -13,6 +13,7 @@ from fleet.model.dispatch.remedies import may_settle
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED, Evidence, Outcome, outcome
 from fleet.model.dispatch.steps import EXEC_STEPS, is_in_flight, is_pending, is_unfinished
 from fleet.model.identity import Identity
+from fleet.model.results.dispatches import Ended
 from fleet.model.tables import change
 from fleet.model.tasks.pipeline import WORKING, after_work
 from fleet.model.tasks.steps import STEPS as TASK_STEPS
@@ -27,8 +28,9 @@ from fleet.verbs.dispatch.reclaim import reclaim
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from fleet.model.states import ExecState, TaskStatus
     from fleet.store.queries import Dispatch
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing, Pane
 
@@ -36,17 +38,16 @@ LOG_BYTES = 2_000_000
 CHANGED = "it changed again and again meanwhile; try again"
 _TRIES = 3
 # The event of the task's table that leads from in_progress to each status.
-_EVENT = {"open": "unclaim", "in_progress": "go_on", "blocked": "block", "failed": "fail"}
+_EVENT: dict[TaskStatus, str] = {"open": "unclaim", "in_progress": "go_on", "blocked": "block", "failed": "fail"}
 _LOOKS = 50
 _BETWEEN_LOOKS = 0.02
 
 
-def settle(
-    context: Context, ident: str, *, listing: Listing | None = None, why: str = "", undo: bool = False
-) -> dict[str, Any]:
+def settle(context: Context, ident: str, *, listing: Listing | None = None, why: str = "", undo: bool = False) -> Ended:
     """End a dispatch if its death is proven, and reclaim what it held; else say why not.
 
-    Undo: its own dispatcher gives up. A session that is starting finds its dispatch ended and exits.
+    `why` is the reason of one that was never launched. `undo`: its own dispatcher gives up; a session that is starting finds
+    its dispatch ended and exits.
     """
     for _ in range(_TRIES):
         try:
@@ -55,31 +56,31 @@ def settle(
             return _settled_before(context, ident)
         seen = None if undo and is_pending(row) else look_at_end(context, row, listing)
         if seen is not None and seen.condition != "ended" and not may_settle(seen):
-            who = {"strangers": seen.strangers, "way": seen.way} if seen.strangers else {}
-            return {"id": ident, "settled": False, "why": seen.why} | who
-        state = _ended(context, row, why)
-        if state:
-            return {"id": ident, "settled": True, "exec_state": state, "left": reclaim(context, ident)}
-    return {"id": ident, "settled": False, "why": CHANGED}
+            strangers, way = seen.strangers or None, seen.way or None
+            return Ended(id=ident, settled=False, why=seen.why, strangers=strangers, way=way)
+        state = _end_dead(context, row, why)
+        if state is not None:
+            return Ended(id=ident, settled=True, exec_state=state, left=reclaim(context, ident))
+    return Ended(id=ident, settled=False, why=CHANGED)
 
 
-def _settled_before(context: Context, ident: str) -> dict[str, Any]:
+def _settled_before(context: Context, ident: str) -> Ended:
     """Somebody else was faster, and its journal is in the archive."""
     journal = archived(context, ident)
     if journal is None:
         raise NoSuchDispatch(dispatch=ident)
-    return {"id": ident, "settled": True, "exec_state": journal["exec_state"], "left": []}
+    return Ended(id=ident, settled=True, exec_state=journal.exec_state, left=[])
 
 
-def _ended(context: Context, row: Dispatch, why: str) -> str:
-    """What it has ended as; empty when it changed meanwhile."""
+def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
+    """End a dispatch that is proven dead. Returns what it has ended as; None when its row changed meanwhile."""
     if not is_unfinished(row):
-        return str(row.exec_state)
+        return row.exec_state
     pane = _last_look(context, row)
     _keep_output(context, row, pane)
     work = _work(context, row)
     found = outcome(_evidence(context, row, pane, why, work))
-    return found.exec_state if context.commit(_end(row, found, pane, context, work))["settled"] else ""
+    return found.exec_state if context.commit(_end(row, found, pane, context, work)) else None
 
 
 def kept_worktree(context: Context, ident: str) -> WorktreeBusy | None:
@@ -139,8 +140,9 @@ def _has_work(context: Context, row: Dispatch, work: str | None) -> bool:
     """New commits on the task's branch, or artifacts that this dispatch registered."""
     if row.slug is None:
         return False
-    made = context.store.read(lambda rows: q.task_artifacts(rows, project=row.project, slug=row.slug))
-    if any(each.actor == row.id for each in made):
+    slug = row.slug
+    artifacts = context.store.read(lambda rows: q.task_artifacts(rows, project=row.project, slug=slug))
+    if any(each.actor == row.id for each in artifacts):
         return True
     repository = context.project(row.project).path
     return bool(row.base and work and context.world.git.commits(repository, row.base, work))
@@ -157,14 +159,14 @@ def _keep_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
         context.world.files.publish(paths.log(row.id), text.encode())
 
 
-def _end(row: Dispatch, found: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[Row]:
+def _end(row: Dispatch, found: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[bool]:
     ident = row.id
     status = pane.status if pane and pane.dead else None
     most = context.setting("limits.failed_spawns")
     cooldown = duration(context.setting("spawn_cooldown"))
     review = context.setting("review", row.project)
 
-    def write(tx: Tx) -> Row:
+    def write(tx: Tx) -> bool:
         tx.about(row.project, row.slug)
         tx.dispatch = ident
         ended = q.end_dispatch(
@@ -179,23 +181,26 @@ def _end(row: Dispatch, found: Outcome, pane: Pane | None, context: Context, wor
             at=tx.at,
         )
         if not ended:
-            return {"settled": False}
+            return False
         q.archive_agent(tx, id=ident, at=tx.at)
         freed = settle_task(tx, row, found, (most, cooldown, review), work)
         tx.note(exec_state=found.exec_state, reason=found.reason, asked_for=row.asked_for, commit=work, ready=freed)
-        return {"settled": True}
+        return True
 
     return Change(f"settle {ident}: {found.exec_state}{f' ({found.reason})' if found.reason else ''}", write)
 
 
 def settle_task(
-    tx: Tx, row: Dispatch, found: Outcome, told: tuple[int, int, str | None], work: str | None
+    tx: Tx, row: Dispatch, found: Outcome, settings: tuple[int, int, str | None], work: str | None
 ) -> list[str]:
-    """What becomes of the task, if this attempt still has it. Those that are ready now."""
-    most, cooldown, review = told
+    """Move the task on, if this attempt still has it. Returns the tasks that are ready now.
+
+    The settings are limits.failed_spawns, spawn_cooldown and review.
+    """
+    most, cooldown, review = settings
     if row.slug is None or row.kind == "finisher":
         return []
-    if is_pending(row) and row.handoffs:
+    if is_pending(row) and row.handoffs and row.predecessor:
         # The next one is handed the same work, by the same agent.
         q.inherit_messages(tx, dispatch=row.predecessor, predecessor=row.id)
     project, slug = row.project, row.slug
@@ -221,7 +226,7 @@ def settle_task(
 
 def _becomes(
     tx: Tx, row: Dispatch, found: Outcome, most: int, review: str | None
-) -> tuple[str, str | None, str | None]:
+) -> tuple[TaskStatus, str | None, str | None]:
     """The task's status after this attempt, why, and the stage that it goes on at."""
     if is_pending(row) and row.asked_for == "stop":
         return "blocked", STOPPED, None
@@ -236,24 +241,23 @@ def _becomes(
     return found.exec_state, found.reason, None
 
 
-def _after_review(tx: Tx, row: Dispatch, found: Outcome) -> tuple[str, str | None]:
+def _after_review(tx: Tx, row: Dispatch, found: Outcome) -> tuple[TaskStatus, str | None]:
     """A reviewer's verdict has moved the task on already. Without one the review is still to be done."""
-    stage = tasks.state(tx, row.project, row.slug).stage
-    if stage != "review":
+    if tasks.state(tx, row.project, row.slug or "").stage != "review":
         return "in_progress", None
     return "blocked", f"the review ended without a verdict{f': {found.reason}' if found.reason else ''}"
 
 
-def _status_after_failed_start(tx: Tx, row: Dispatch, why: str, most: int) -> tuple[str, str | None]:
+def _status_after_failed_start(tx: Tx, row: Dispatch, why: str, most: int) -> tuple[TaskStatus, str | None]:
     """Record a failed start. Returns the task's next status and the reason.
 
     The status is `open`; `blocked` when the start was a resume, or when `most` starts of the task or more failed within an hour.
     """
-    place = {"project": row.project, "slug": row.slug}
+    place = {"project": row.project, "slug": row.slug or ""}
     q.add_spawn_failure(tx, **place, dispatch=row.id, at=tx.at, why=why)
     if row.resumes:
         return "blocked", f"{INTERRUPTED}: its resume did not start: {why}"
-    count = (q.count_spawn_failures(tx, **place, since=tx.at - HOUR) or {"n": 0})["n"]
+    count = q.count_spawn_failures(tx, **place, since=tx.at - HOUR).n
     if count >= most:
         return "blocked", f"{count} failed starts within an hour, the last: {why}"
     return "open", None

@@ -12,7 +12,7 @@ from fleet.store.transaction import Change
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
 
@@ -38,12 +38,12 @@ def server(context: Context) -> Identity:
 def note_server(context: Context, claim: Claim) -> None:
     """A session was made on another server than its intent said, because that one had gone: write down on which."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> int:
         tx.dispatch = claim.dispatch
         row = q.claim_by_id(tx, id=claim.id)
         kept = json.loads(row.data) if row else {}
         data = json.dumps({**kept, "server": claim.data["server"]})
-        q.move_to_server(tx, id=claim.dispatch, server=claim.data["server"], at=tx.at)
-        return {"moved": q.set_claim_data(tx, id=claim.id, data=data, at=tx.at)}
+        q.move_to_server(tx, id=claim.dispatch or "", server=claim.data["server"], at=tx.at)
+        return q.set_claim_data(tx, id=claim.id, data=data, at=tx.at)
 
     context.commit(Change(f"{claim}: its server is another one now", work))

@@ -5,10 +5,11 @@ What is recorded is the identity of each process: a later one with the same pid 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.refused import NotExcused
 from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.results.dispatches import Excused
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch import remaining
 from fleet.verbs.homes.ownership import refuse_foreign
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fleet.store.queries import Dispatch
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.world.process.census import Census
 
 
-def excuse(context: Context, ident: str, pids: Sequence[int]) -> dict[str, Any]:
+def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
     """Record that processes which keep the worktree of a dispatch are not the dispatch's. All of them, or none."""
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
@@ -36,7 +37,7 @@ def excuse(context: Context, ident: str, pids: Sequence[int]) -> dict[str, Any]:
         if why:
             raise NotExcused(pid=pid, dispatch=ident, why=why)
     whom = {str(census.identity(pid)): ps.command(pid) for pid in new}
-    return context.commit(_excuse(row, whom)) if whom else {"id": ident, "not_ours": []}
+    return context.commit(_excuse(row, whom)) if whom else Excused(id=ident, not_ours=[])
 
 
 def _why_not(row: Dispatch, pid: int, found: remaining.Remains, census: Census) -> str:
@@ -50,11 +51,11 @@ def _why_not(row: Dispatch, pid: int, found: remaining.Remains, census: Census) 
     return "" if pid in found.strangers else "it does not keep the worktree"
 
 
-def _excuse(row: Dispatch, whom: dict[str, str]) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _excuse(row: Dispatch, whom: dict[str, str]) -> Change[Excused]:
+    def work(tx: Tx) -> Excused:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id
         tx.note(not_ours=list(whom), commands=list(whom.values()))
-        return {"id": row.id, "not_ours": list(whom)}
+        return Excused(id=row.id, not_ours=list(whom))
 
-    return Change(remaining.excusing(row.id), work, *whom)
+    return Change(remaining.excusing(row.id), work, *whom, returns=Excused)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import INTERRUPTED
+from fleet.model.results.dispatches import Resumable
 from fleet.model.text.times import iso
 from fleet.resources.job_process import left_processes, runner_of
 from fleet.store import queries as q
@@ -26,30 +27,30 @@ def has_runner(context: Context, ident: str) -> bool:
     return holder is not None and context.world.processes.life(holder.who) != "dead"
 
 
-def left_jobs(context: Context, project: str | None) -> list[dict[str, Any]]:
-    """Jobs that could be resumed, as what could be resumed is shown."""
+def left_jobs(context: Context, project: str | None) -> list[Resumable]:
+    """Jobs that could be resumed."""
     rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
     left = [
         row
         for row in rows
         if row.state in {"running", "paused", "failed"} and is_own(context, row) and not has_runner(context, row.id)
     ]
-    return [_shown(row) for row in left]
+    return [_resumable(row) for row in left]
 
 
-def _shown(row: Job) -> dict[str, Any]:
+def _resumable(row: Job) -> Resumable:
     lost = row.state == "running"
-    return {
-        "id": row.id,
-        "project": row.project,
-        "task": None,
-        "kind": "job",
-        "engine": None,
-        "ended_at": iso(row.changed_at),
-        "reason": INTERRUPTED if lost else f"{row.state}: {row.reason}",
-        "interrupted": lost,
-        "conversation": False,
-    }
+    return Resumable(
+        id=row.id,
+        project=row.project,
+        task=None,
+        kind="job",
+        engine=None,
+        ended_at=iso(row.changed_at),
+        reason=INTERRUPTED if lost else f"{row.state}: {row.reason}",
+        interrupted=lost,
+        conversation=False,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,29 +13,29 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
-    from fleet.store.queries import Dispatch
+    from fleet.store.queries import Dispatch, LeftAttempt
     from fleet.verbs.context import Context
 
 _PLACEHOLDER = re.compile(r"\{conversation(?::(\d+))?\}")
 
 
 def known(context: Context, ident: str) -> str | None:
-    """The engine's name of an agent's conversation: given at its start, or told by its hooks."""
+    """The engine's name of an agent's conversation: given at its start, or reported by its hooks."""
     agent = context.store.read(lambda rows: q.agent_by_id(rows, id=ident))
     return agent.conversation if agent else None
 
 
-def found(context: Context, engine: Engine, row: Dispatch) -> str | None:
-    """Where the engine keeps it: the one that was begun in the worktree while the attempt was at work, if that is clear."""
+def found(context: Context, engine: Engine, row: Dispatch | LeftAttempt) -> str | None:
+    """The conversation that the engine keeps as begun in the worktree while the attempt ran; None when that is not clear."""
     since, until = row.launched_at, row.ended_at
-    if engine.kept is None or since is None or until is None:
+    if engine.kept is None or since is None or until is None or row.slug is None:
         return None
     tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
     return conversations.the_one(engine.kept, tree, since=since, until=until)
 
 
 def can_go_on(engine: Engine, conversation: str | None) -> bool:
-    """Whether the engine has words to resume it; one that keeps it in a file has to have that file."""
+    """Whether the engine has words to resume the conversation, and has its file if it keeps conversations in files."""
     if not engine.resume:
         return False
     if not any("{conversation}" in word for word in engine.resume):
@@ -44,13 +44,13 @@ def can_go_on(engine: Engine, conversation: str | None) -> bool:
 
 
 def _is_kept(engine: Engine, conversation: str) -> bool:
-    return any(glob.glob(_pattern(told, conversation)) for told in engine.transcript)
+    return any(glob.glob(_pattern(path, conversation)) for path in engine.transcript)
 
 
-def _pattern(told: str, conversation: str) -> str:
+def _pattern(path: str, conversation: str) -> str:
     """The file of a conversation. {conversation:8}: its name has no more than the first eight characters."""
 
     def filled(found: re.Match[str]) -> str:
         return glob.escape(conversation[: int(found[1])] if found[1] else conversation)
 
-    return _PLACEHOLDER.sub(filled, place(told))
+    return _PLACEHOLDER.sub(filled, place(path))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from fleet.engines import prompt
 from fleet.engines.reader import engine as read_engine
@@ -19,9 +20,10 @@ from fleet.model import names
 from fleet.model.branches import head_ref, task_branch
 from fleet.model.dispatch import resumption
 from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.results.dispatches import Resumed
 from fleet.model.text import times
 from fleet.store import queries as q
-from fleet.store import tasks
+from fleet.store import seats, tasks
 from fleet.verbs.coord.seat import coord_spawn
 from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.apply_remedy import treat
@@ -36,35 +38,32 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.queries import Dispatch
-    from fleet.store.transaction import Row
     from fleet.verbs.context import Context
 
 _SESSION = re.compile(r"fleet-([0-9a-f]{8})")
-_MADE = ("id", "project", "task", "kind", "engine", "session", "worktree", "branch")
 _MOST = 20
 _TRIES = 5
 
 
-def resume(context: Context, given: str, *, project: str | None = None, force: bool = False) -> dict[str, Any]:
+def resume(context: Context, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
     """Start a successor for the dispatch, session or task that is named."""
-    row = journal(context, named(context, given, project))
+    row = find.journal(context, named(context, given, project))
     _refuse_foreign(context, row)
-    place, slug = row["project"], row["slug"]
     gate = (
-        work_lock.gate_of_task(context, place, slug, row["id"])
-        if slug
-        else context.world.work_gate(f"coord-{place}", row["id"])
+        work_lock.gate_of_task(context, row.project, row.slug, row.id)
+        if row.slug
+        else context.world.work_gate(f"coord-{row.project}", row.id)
     )
     stopped = work_lock.taken_to_resume(context, gate, given, force=force)
     try:
-        made = _task(context, row) if slug else _coordinator(context, row)
+        resumed = _resume_task(context, row, row.slug) if row.slug else _resume_coordinator(context, row)
     finally:
         gate.give()
-    return made | {"stopped": str(stopped) if stopped else None}
+    return resumed.replaced(stopped=str(stopped) if stopped else None)
 
 
 def named(context: Context, given: str, project: str | None) -> str:
-    """The dispatch that an id, a session's name or a slug stands for. Nothing else gets past this door."""
+    """The dispatch that an id, a session's name, a slug or @last stands for. Anything else is refused."""
     session = _SESSION.fullmatch(given)
     wanted = session[1] if session else given if given == "@last" else names.slug(given)
     try:
@@ -76,33 +75,24 @@ def named(context: Context, given: str, project: str | None) -> str:
         return old
 
 
-def journal(context: Context, ident: str) -> Row:
-    """A journal from the tables or the archive."""
-    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or find.archived(context, ident)
-    if row is None:
-        raise NoSuchDispatch(dispatch=ident)
-    return row
-
-
 # a task -----------------------------------------------------------------------------------------------------------------
-def _task(context: Context, row: Row) -> dict[str, Any]:
-    last = _newest(context, row)
+def _resume_task(context: Context, row: Dispatch, slug: str) -> Resumed:
+    last = _newest(context, row, slug)
     _refuse_foreign(context, last)
     last = settled(context, last)
-    _refuse(context, last)
-    engine = read_engine(context.world.home, last.engine)
+    _refuse_unresumable(context, last, slug)
+    engine = read_engine(context.world.home, last.engine or "")
     talk = _conversation(context, engine, last)
     goes_on = conversation.can_go_on(engine, talk)
-    wanted = Wanted(
-        **_how(last),
-        slug=last.slug,
+    wanted = replace(
+        _as_before(last),
         kind=last.kind,
         predecessor=last.id,
         resumes="conversation" if goes_on else "again",
         conversation=talk if goes_on else None,
-        handoff=_told(context, last, goes_on=goes_on),
+        handoff=_briefing(context, last, slug, goes_on=goes_on),
     )
-    return start(context, wanted) | {"predecessor": last.id, "conversation": goes_on}
+    return Resumed.made_of(start(context, wanted), predecessor=last.id, conversation=goes_on, stopped=None)
 
 
 def _conversation(context: Context, engine: Engine, row: Dispatch) -> str | None:
@@ -112,25 +102,26 @@ def _conversation(context: Context, engine: Engine, row: Dispatch) -> str | None
     return conversation.known(context, row.id) or conversation.found(context, engine, row)
 
 
-def _how(row: Dispatch) -> dict[str, Any]:
-    """As it was started before."""
+def _as_before(row: Dispatch) -> Wanted:
+    """A start with the engine, autonomy, model and command of an earlier one."""
     command = tuple(json.loads(row.command or "[]"))
-    return {name: row[name] for name in ("project", "engine", "autonomy", "model")} | {"command": command}
+    return Wanted(
+        project=row.project, slug=row.slug, engine=row.engine, autonomy=row.autonomy, model=row.model, command=command
+    )
 
 
-def _newest(context: Context, row: Row) -> Dispatch:
+def _newest(context: Context, row: Dispatch, slug: str) -> Dispatch:
     """The newest attempt at the same work: the one that is named, or one that was started to resume it."""
-    place = {"project": row["project"], "slug": row["slug"]}
-    last = context.store.read(lambda rows: q.last_of_task(rows, **place))
+    last = context.store.read(lambda rows: q.last_of_task(rows, project=row.project, slug=slug))
     if last is None:
-        raise _refused(row["id"], resumption.why_finished(row) or "its task is archived", row)
-    before: Row | None = last
-    while before is not None and before["id"] != row["id"]:
-        before = journal(context, before["predecessor"]) if before.get("resumes") else None
+        raise _refusal(row, resumption.why_finished(row) or "its task is archived")
+    before: Dispatch | None = last
+    while before is not None and before.id != row.id:
+        before = find.journal(context, before.predecessor) if before.resumes and before.predecessor else None
     if before is None:
         raise NotResumable(
-            dispatch=row["id"],
-            why=f"{last.id} has followed it on {row['project']}/{row['slug']}",
+            dispatch=row.id,
+            why=f"{last.id} has followed it on {row.project}/{slug}",
             advice=f"`fleet resume {last.id}` if that one is to go on",
         )
     return last
@@ -141,15 +132,15 @@ def settled(context: Context, row: Dispatch) -> Dispatch:
     for _ in range(_TRIES):
         if not is_unfinished(row):
             return row
-        done = treat(context, row, "resume")
-        if not done.ended and done.why != CHANGED:
+        applied = treat(context, row, "resume")
+        if not applied.ended and applied.why != CHANGED:
             advice = f"attach to it with `fleet attach {row.id}`"
-            if done.strangers:
+            if applied.strangers:
                 advice = "then resume again"
-            elif "fleet dispatches disown" in done.why:
+            elif "fleet dispatches disown" in applied.why:
                 advice = "it is not started again beside one that may live"
-            raise NotResumable(dispatch=row.id, why=done.why, advice=advice)
-        row = journal(context, row.id)
+            raise NotResumable(dispatch=row.id, why=applied.why, advice=advice)
+        row = find.journal(context, row.id)
     raise NotResumable(dispatch=row.id, why="it keeps changing", advice="try again")
 
 
@@ -160,13 +151,12 @@ def _refuse_foreign(context: Context, row: Dispatch) -> None:
         raise NotResumable(dispatch=row.id, why=why, advice=f"resume it there; {offer(row.id)}")
 
 
-def _refuse(context: Context, row: Dispatch) -> None:
-    job = (context.store.read(lambda rows: q.task_job(rows, project=row.project, slug=row.slug)) or {}).get("job")
-    if job:
-        raise NotResumable(
-            dispatch=row.id, why=f"it worked for job {job}", advice=f"`fleet resume {job}` goes on with that"
-        )
-    place = {"project": row.project, "slug": row.slug}
+def _refuse_unresumable(context: Context, row: Dispatch, slug: str) -> None:
+    place = {"project": row.project, "slug": slug}
+    task = context.store.read(lambda rows: q.task_job(rows, **place))
+    if task is not None and task.job:
+        advice = f"`fleet resume {task.job}` goes on with that"
+        raise NotResumable(dispatch=row.id, why=f"it worked for job {task.job}", advice=advice)
     item = context.store.read(lambda rows: q.job_of_task(rows, **place))
     if item is not None:
         advice = f"`fleet resume {item.job}` goes on with what is unfinished"
@@ -174,24 +164,24 @@ def _refuse(context: Context, row: Dispatch) -> None:
     state = context.store.read(lambda rows: tasks.state(rows, **place))
     why = resumption.why_finished(row) or resumption.why_taken(row, state)
     if why:
-        raise _refused(row.id, why, row)
+        raise _refusal(row, why)
 
 
-def _refused(ident: str, why: str, row: Dispatch) -> NotResumable:
+def _refusal(row: Dispatch, why: str) -> NotResumable:
     advice = f"`fleet task show {row.slug} -p {row.project}` says how it stands; `fleet task retry` opens it again"
-    return NotResumable(dispatch=ident, why=why, advice=advice if row.slug else "start one with `fleet coord start`")
+    return NotResumable(dispatch=row.id, why=why, advice=advice if row.slug else "start one with `fleet coord start`")
 
 
-def _told(context: Context, row: Dispatch, *, goes_on: bool) -> str:
+def _briefing(context: Context, row: Dispatch, slug: str, *, goes_on: bool) -> str:
     """What the successor has to know of the one before."""
     repository = context.project(row.project).path
-    branch = task_branch(row.slug)
+    branch = task_branch(slug)
     base = row.base or integration_branch(context, row.project, repository)[1]
-    tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
+    tree = f"{context.world.home}/{paths.worktree(row.project, slug)}"
     log = f"{context.world.home}/{paths.log(row.id)}"
     facts = {
         "predecessor": row.id,
-        "ended": when(row.ended_at) or "an unknown time",
+        "ended": times.iso_or_none(row.ended_at) or "an unknown time",
         "reason": row.blocked_reason or row.exec_state,
         "memory": "This is its own conversation: you remember what was done."
         if goes_on
@@ -204,11 +194,6 @@ def _told(context: Context, row: Dispatch, *, goes_on: bool) -> str:
     return prompt.prompt(context.world.home, "resume", facts)
 
 
-def when(at: int | str | None) -> str | None:
-    """A time of a journal, which the archive has in words already."""
-    return at if isinstance(at, str) else times.iso_or_none(at)
-
-
 def _listed(lines: list[str]) -> str:
     if not lines:
         return "none"
@@ -217,18 +202,18 @@ def _listed(lines: list[str]) -> str:
 
 
 # a coordinator ----------------------------------------------------------------------------------------------------------
-def _coordinator(context: Context, row: Row) -> dict[str, Any]:
-    """A new coordinator in the seat of one that died; a living one vetoes."""
+def _resume_coordinator(context: Context, row: Dispatch) -> Resumed:
+    """Start a new coordinator in the seat of one that died; a living one vetoes."""
     if not is_unfinished(row):
         _refuse_unseated(context, row)
-    made = coord_spawn(context, Wanted(**_how(row), slug=None, kind="coord"))
-    return {name: made[name] for name in _MADE} | {"predecessor": row["id"], "conversation": False}
+    seated = coord_spawn(context, replace(_as_before(row), kind="coord"))
+    return Resumed.made_of(seated, predecessor=row.id, conversation=False, stopped=None)
 
 
-def _refuse_unseated(context: Context, row: Row) -> None:
-    seat = context.store.read(lambda rows: q.seat_of(rows, project=row["project"])) or {"holder": None}
-    if seat["holder"] != row["id"]:
-        why = f"{seat['holder'] or 'nobody'} has the seat of {row['project']} now"
-        raise _refused(row["id"], why, row)
-    if resumption.why_finished(row):
-        raise _refused(row["id"], resumption.why_finished(row), row)
+def _refuse_unseated(context: Context, row: Dispatch) -> None:
+    holder = context.store.read(lambda rows: seats.seat(rows, row.project)).holder
+    if holder != row.id:
+        raise _refusal(row, f"{holder or 'nobody'} has the seat of {row.project} now")
+    why = resumption.why_finished(row)
+    if why:
+        raise _refusal(row, why)

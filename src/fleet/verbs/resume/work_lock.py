@@ -1,4 +1,4 @@
-"""Holding: one gate a piece of work. Whoever starts or resumes it holds the gate until that has been done.
+"""The lock of a piece of work: one gate. Whoever starts or resumes it holds the gate until that has been done.
 
 All ids of a piece of work (a dispatch, its session, its task's slug) lead to one gate. The lock is the kernel's: a dead
 holder's is free at once, a live one's is never taken. What its file says names the holder and decides nothing, but that
@@ -17,7 +17,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.world.files.gates import Gate, Holder
 
@@ -87,8 +87,8 @@ def _is_let_go(holder: Holder | None) -> bool:
 
 def _in_progress(gate: Gate, subject: str) -> ResumeInProgress:
     holder = gate.holder()
-    told = f"PID {holder.pid} on {holder.host} (acquired {utc(holder.since)})" if holder else "an unknown process"
-    return ResumeInProgress(id=subject, holder=told)
+    who = f"PID {holder.pid} on {holder.host} (acquired {utc(holder.since)})" if holder else "an unknown process"
+    return ResumeInProgress(id=subject, holder=who)
 
 
 def _stop_holder(context: Context, gate: Gate, subject: str) -> Holder | None:
@@ -138,9 +138,8 @@ def _why_not(context: Context, gate: Gate, holder: Holder | None) -> str:
     return "it is no resume, but letting its worktree go, which is over in a moment" if _is_let_go(holder) else ""
 
 
-def _record_forced_stop(holder: Holder, subject: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _record_forced_stop(holder: Holder, subject: str) -> Change[None]:
+    def work(tx: Tx) -> None:
         tx.note(stopped=str(holder), process=str(holder.who), work=subject)
-        return {"stopped": holder.pid}
 
     return Change(f"resume {subject} by force: stop process {holder.pid}", work)

@@ -67,7 +67,7 @@ class OwnProcesses:
 
     def _claimed(self) -> Claim:
         job, kind = self._job["id"], KINDS[JobProcess.name]
-        order = Order(dispatch="", kind="job", project=self._job["project"], slug=None, repository="", job=job)
+        order = Order(dispatch="", project=self._job["project"], slug=None, repository="", job=job)
         claim = intent(self._context, kind, order)
         self._context.commit(_intended(claim))
         acquire(self._context, [claim], order)

@@ -20,6 +20,8 @@ from fleet.surfaces.cli.ui import terminal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.model.results.dispatches import ClaimView, PromptOutcome
+
 
 @click.group("claims")
 def claims() -> None:
@@ -44,11 +46,11 @@ def list_claims(klass: str | None, kind: str | None, **given: Any) -> None:
       fleet claims list adoptable worktree --json
     """
     with Fleet.open() as fleet:
-        found = fleet.claims.list(klass, kind)
+        held = fleet.claims.list(klass, kind)
     if given["json"]:
-        terminal.say_json(found)
+        terminal.say_json(held)
         return
-    rows = [(each["class"], each["kind"], each["state"], _owner(each), each["name"]) for each in found]
+    rows = [(each.class_, each.kind, each.state, _owner(each), each.name) for each in held]
     if not rows:
         terminal.say("nothing is held")
         return
@@ -56,10 +58,10 @@ def list_claims(klass: str | None, kind: str | None, **given: Any) -> None:
         terminal.say(line)
 
 
-def _owner(claim: dict[str, Any]) -> str:
+def _owner(claim: ClaimView) -> str:
     """The dispatch, the job or the task that a claim belongs to."""
-    job = f"job {claim['job']}" if claim.get("job") else None
-    return claim["dispatch"] or job or f"{claim.get('project')}/{claim.get('slug')}"
+    job = f"job {claim.job}" if claim.job else None
+    return claim.dispatch or job or f"{claim.project}/{claim.slug}"
 
 
 @claims.command("disown")
@@ -76,11 +78,14 @@ def disown(ident: str, kind: str, reason: str, **given: Any) -> None:
       fleet claims disown JOB --kind job_process --reason "that machine is gone"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.claims.disown(ident, kind, reason)
-    terminal.say_json(done) if given["json"] else terminal.say(f"{done['count']} claim(s) of {ident} given up")
+        disowned = fleet.claims.disown(ident, kind, reason)
+    if given["json"]:
+        terminal.say_json(disowned)
+    else:
+        terminal.say(f"{disowned.count} claim(s) of {ident} given up")
 
 
-def _answered(ident: str, kind: str | None, act: Callable[[Fleet], dict[str, Any]]) -> int:
+def _answered(ident: str, kind: str | None, act: Callable[[Fleet], PromptOutcome]) -> int:
     """Print the outcome, whatever it is."""
     try:
         with Fleet.open() as fleet:

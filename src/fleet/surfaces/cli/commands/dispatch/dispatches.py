@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fleet.api.fleet import Fleet
 from fleet.errors.refused import NotSettled
+from fleet.model.results.dispatches import SettledDispatchView
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import picked
 from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from fleet.model.results.dispatches import DispatchView, Journal
 
 _HEADS = ("ID", "KIND", "OWNER", "EXEC", "RECLAIM", "CLAIMS", "CREATED", "REASON")
 
@@ -40,19 +44,19 @@ def list_(**given: Any) -> None:
       fleet dispatches list --unfinished --json
     """
     with Fleet.open() as fleet:
-        found = fleet.dispatches.list(given["project"], ended=not given["unfinished"])
+        journals = fleet.dispatches.list(given["project"], ended=not given["unfinished"])
     if given["json"]:
-        terminal.say_json(found)
-    elif not found:
+        terminal.say_json(journals)
+    elif not journals:
         terminal.say("no journals: everything that ended is archived")
     else:
-        for line in terminal.table(_HEADS, map(_row, found)):
+        for line in terminal.table(_HEADS, map(_cells, journals)):
             terminal.say(line)
 
 
-def _row(journal: dict[str, Any]) -> tuple[str, ...]:
-    keys = ("id", "kind", "owner", "exec_state", "recl_state", "claims", "created_at", "blocked_reason")
-    return tuple("" if journal[key] is None else str(journal[key]) for key in keys)
+def _cells(row: DispatchView) -> tuple[str, ...]:
+    state = (row.exec_state, row.recl_state, str(row.claims))
+    return (row.id, row.kind, row.owner, *state, row.created_at, row.blocked_reason or "")
 
 
 @dispatches.command("show")
@@ -67,16 +71,23 @@ def show(agent: str | None, **given: Any) -> None:
       fleet dispatches show 3f2a9c01 --json
     """
     with Fleet.open() as fleet:
-        found = fleet.dispatches.show(agent if agent and _archived(fleet, agent) else picked(fleet, agent))
+        journal = fleet.dispatches.show(agent if agent and _is_archived(fleet, agent) else picked(fleet, agent))
     if given["json"]:
-        terminal.say_json(found)
-        return
-    for name, value in found.items():
-        if name != "claims" and value is not None:
+        terminal.say_json(journal)
+    else:
+        _say(journal)
+
+
+def _say(journal: Journal) -> None:
+    for name, value in journal.as_json().items():
+        if name not in {"claims", "adoptions"} and value is not None:
             terminal.say(f"  {name:<15} {value}")
-    for claim in found["claims"]:
-        named = claim["data"].get("name") or claim["data"].get("session") or ""
-        terminal.say(f"  {claim['class']:<10} {claim['kind']:<20} {claim['state']:<18} {named}")
+    for each in journal.adoptions:
+        until = f" to {each.released_at}" if each.released_at else ""
+        terminal.say(f"  {'adoption':<15} {each.generation}: {each.dispatch} ({each.kind}), {each.adopted_at}{until}")
+    for claim in journal.claims:
+        named = claim.data.get("name") or claim.data.get("session") or ""
+        terminal.say(f"  {claim.class_:<10} {claim.kind:<20} {claim.state:<18} {named}")
 
 
 @dispatches.command("settle")
@@ -102,15 +113,15 @@ def settle(agent: str, not_ours: tuple[int, ...], **given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         ident = fleet.dispatches.find(agent)
-        excused = fleet.dispatches.excuse(ident, not_ours)["not_ours"] if not_ours else []
-        done = fleet.sessions.settle(ident)
-    if not done["settled"]:
-        raise NotSettled(dispatch=ident, why=done["why"])
+        excused = fleet.dispatches.excuse(ident, not_ours).not_ours if not_ours else []
+        ended = fleet.sessions.settle(ident)
+    if not ended.settled:
+        raise NotSettled(dispatch=ident, why=ended.why or "")
     if given["json"]:
-        terminal.say_json({name: done[name] for name in ("id", "exec_state", "left")} | {"not_ours": excused})
+        terminal.say_json(SettledDispatchView.made_of(ended, not_ours=excused))
         return
-    left = f"; left: {'; '.join(done['left'])}" if done["left"] else ""
-    terminal.say(f"{ident} is settled ({done['exec_state']}){left}")
+    left = f"; left: {'; '.join(ended.left)}" if ended.left else ""
+    terminal.say(f"{ident} is settled ({ended.exec_state}){left}")
 
 
 @dispatches.command("disown")
@@ -136,7 +147,7 @@ def disown(ident: str, reason: str, **given: Any) -> None:
     terminal.say(f"{ident} is disowned ({done['exec_state']}); it was of {done['was']}{left}")
 
 
-def _archived(fleet: Fleet, agent: str) -> bool:
+def _is_archived(fleet: Fleet, agent: str) -> bool:
     return any(name.startswith(f"{agent}-") for name in fleet.files.names(paths.JOURNALS))
 
 

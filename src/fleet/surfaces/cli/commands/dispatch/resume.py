@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from fleet.errors.families import BadInput
 from fleet.surfaces.cli.commands.jobs.jobs import resume_job
 from fleet.surfaces.cli.options import ProjectName, unkeyed
 from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from fleet.model.results.dispatches import Resumable, Resumed, ResumedMany
 
 _HEADS = ("AGENT", "WORK", "ENDED (UTC)", "CONVERSATION", "WHY")
 
@@ -44,69 +47,66 @@ def resume(agent: str | None, **given: Any) -> int:
         if job:
             return resume_job(job, force=given["force"], actor=given["as"], as_json=given["json"])
         if agent:
-            return _one(
+            _say_one(
                 fleet.dispatches.resume(agent, project=given["project"], force=given["force"]), as_json=given["json"]
             )
-        if given["everything"]:
-            return _all(fleet.dispatches.resume_all(given["project"]), as_json=given["json"])
-        return _list(fleet.dispatches.resumable(given["project"]), as_json=given["json"])
+        elif given["everything"]:
+            _say_all(fleet.dispatches.resume_all(given["project"]), as_json=given["json"])
+        else:
+            _say_list(fleet.dispatches.resumable(given["project"]), as_json=given["json"])
+    return 0
 
 
-def _one(done: dict[str, Any], *, as_json: bool) -> int:
+def _say_one(resumed: Resumed, *, as_json: bool) -> None:
     if as_json:
-        terminal.say_json(done)
-        return 0
-    if done["stopped"]:
-        terminal.say(f"stopped the resume that was in progress: {done['stopped']}")
-    terminal.say(_sentence(done))
-    ident = done["id"]
+        terminal.say_json(resumed)
+        return
+    if resumed.stopped:
+        terminal.say(f"stopped the resume that was in progress: {resumed.stopped}")
+    terminal.say(_sentence(resumed))
+    ident = resumed.id
     terminal.say(f"  look: fleet peek {ident}   join: fleet attach {ident}   end: fleet stop {ident}")
-    return 0
 
 
-def _sentence(done: dict[str, Any]) -> str:
-    how = "in its conversation" if done["conversation"] else "from what it left"
-    return (
-        f"agent {done['id']} goes on with {_work(done)}, where {done['predecessor']} stopped, {how} ({done['engine']})"
-    )
+def _sentence(made: Resumed) -> str:
+    how = "in its conversation" if made.conversation else "from what it left"
+    return f"agent {made.id} goes on with {_work(made)}, where {made.predecessor} stopped, {how} ({made.engine})"
 
 
-def _work(row: dict[str, Any]) -> str:
-    if row["kind"] == "job":
-        return f"a job of {row['project']}"
-    return f"{row['project']}/{row['task']}" if row["task"] else f"the coordinator of {row['project']}"
+def _work(row: Resumed | Resumable) -> str:
+    if row.kind == "job":
+        return f"a job of {row.project}"
+    return f"{row.project}/{row.task}" if row.task else f"the coordinator of {row.project}"
 
 
-def _all(done: dict[str, Any], *, as_json: bool) -> int:
+def _say_all(many: ResumedMany, *, as_json: bool) -> None:
     if as_json:
-        terminal.say_json(done)
-        return 0
-    for each in done["resumed"]:
+        terminal.say_json(many)
+        return
+    for each in many.resumed:
         terminal.say(_sentence(each))
-    for each in done["waiting"]:
-        terminal.say(f"{each['id']} ({_work(each)}) waits: {each['why']}")
-    for job in done["jobs"]:
+    for left in many.waiting:
+        terminal.say(f"{left.id} ({_work(left)}) waits: {left.why}")
+    for job in many.jobs:
         terminal.say(f"job {job} goes on in the background: fleet job show {job}")
-    if not any(done.values()):
+    if not (many.resumed or many.waiting or many.jobs):
         terminal.say("nothing was interrupted")
-    return 0
 
 
-def _list(rows: list[dict[str, Any]], *, as_json: bool) -> int:
+def _say_list(rows: list[Resumable], *, as_json: bool) -> None:
     if as_json:
         terminal.say_json_list(rows)
-        return 0
+        return
     if not rows:
         terminal.say("nothing is there to resume")
-        return 0
-    for line in terminal.table(_HEADS, [_cells(row) for row in rows]):
+        return
+    for line in terminal.table(_HEADS, map(_cells, rows)):
         terminal.say(line)
-    return 0
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    ended = (row["ended_at"] or "")[:16].replace("T", " ")
-    return (row["id"], _work(row), ended, "its own" if row["conversation"] else "anew", row["reason"])
+def _cells(row: Resumable) -> tuple[str, ...]:
+    ended = (row.ended_at or "")[:16].replace("T", " ")
+    return (row.id, _work(row), ended, "its own" if row.conversation else "anew", row.reason)
 
 
 COMMANDS = {"resume": resume}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +16,10 @@ from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import picked
 from fleet.verbs.dispatch.plan import WAIT, Wanted
 
+if TYPE_CHECKING:
+    from fleet.model.results.dispatches import Dispatched, Ended, Journal
+    from fleet.model.states import DispatchKind
+
 _TITLE = 120
 _ENGINE = click.option("--engine", metavar="NAME", help="the engine (default: the task's, or fleet.toml's)")
 _AUTONOMY = click.option(
@@ -24,13 +29,13 @@ _MODEL = click.option("--model", metavar="NAME", help="the model, as the engine 
 _COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
 
 
-def _told(done: dict[str, Any], *, as_json: bool) -> None:
+def _say_started(made: Dispatched, *, as_json: bool) -> None:
     if as_json:
-        terminal.say_json(done)
+        terminal.say_json(made)
         return
-    does = f"works on {done['project']}/{done['task']}" if done["task"] else f"coordinates {done['project']}"
-    terminal.say(f"agent {done['id']} {does} ({done['engine']})")
-    terminal.say(f"  look: fleet peek {done['id']}   join: fleet attach {done['id']}   end: fleet stop {done['id']}")
+    does = f"works on {made.project}/{made.task}" if made.task else f"coordinates {made.project}"
+    terminal.say(f"agent {made.id} {does} ({made.engine})")
+    terminal.say(f"  look: fleet peek {made.id}   join: fleet attach {made.id}   end: fleet stop {made.id}")
 
 
 @click.command("run")
@@ -55,7 +60,8 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         offer_trust(fleet, project, as_json=given["json"])
-        fleet.dispatches.check_start(Wanted(project=project, slug="", **_how(given, command)))
+        wanted = _wanted(given, command, project=project, slug="")
+        fleet.dispatches.check_start(wanted)
         whole = not rest and len(first) <= _TITLE
         task = fleet.tasks.add(
             project=project,
@@ -63,20 +69,19 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
             slug=given["slug"],
             description="" if whole else text,
         )
-        wanted = Wanted(project=project, slug=task["slug"], **_how(given, command))
         try:
-            done = fleet.dispatches.start(wanted)
+            made = fleet.dispatches.start(replace(wanted, slug=task["slug"]))
         except FleetError:
-            said = (
-                f"the task {project}/{task['slug']} was added all the same; `fleet dispatch {task['slug']}` starts it"
-            )
-            terminal.warn(said)
+            slug = task["slug"]
+            terminal.warn(f"the task {project}/{slug} was added all the same; `fleet dispatch {slug}` starts it")
             raise
-        _told(done, as_json=given["json"])
+        _say_started(made, as_json=given["json"])
 
 
-def _how(given: dict[str, Any], command: tuple[str, ...]) -> dict[str, Any]:
-    return {"engine": given["engine"], "autonomy": given["autonomy"], "model": given["model"], "command": command}
+def _wanted(given: dict[str, Any], command: tuple[str, ...], *, project: str, slug: str | None) -> Wanted:
+    """The start that the options of a command ask for."""
+    engine, autonomy, model = given["engine"], given["autonomy"], given["model"]
+    return Wanted(project=project, slug=slug, engine=engine, autonomy=autonomy, model=model, command=command)
 
 
 @click.command("dispatch")
@@ -110,10 +115,10 @@ def dispatch(slug: str | None, command: tuple[str, ...], **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         offer_trust(fleet, project, as_json=given["json"])
-        kind = "coord" if given["coord_spawn"] else given["kind"]
-        wanted = Wanted(project=project, slug=slug, kind=kind, wait=given["wait"], **_how(given, command))
-        done = fleet.coord.start(wanted) if given["coord_spawn"] else fleet.dispatches.start(wanted)
-    _told(done, as_json=given["json"])
+        kind: DispatchKind = "coord" if given["coord_spawn"] else given["kind"]
+        wanted = replace(_wanted(given, command, project=project, slug=slug), kind=kind, wait=given["wait"])
+        made = fleet.coord.start(wanted) if given["coord_spawn"] else fleet.dispatches.start(wanted)
+    _say_started(made, as_json=given["json"])
 
 
 @click.command("launch", hidden=True)
@@ -132,8 +137,8 @@ def settle(given: str, *, hint: bool) -> int:
         session.settle_soon(given)
         return 0
     with Fleet.open() as fleet:
-        done = fleet.sessions.settle(fleet.dispatches.find(given.removeprefix("fleet-")))
-    terminal.say(f"{done['id']}: {done.get('exec_state') or done['why']}")
+        ended = fleet.sessions.settle(fleet.dispatches.find(given.removeprefix("fleet-")))
+    terminal.say(f"{ended.id}: {ended.exec_state or ended.why}")
     return 0
 
 
@@ -153,8 +158,7 @@ def stop(agent: str | None, **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         ident = picked(fleet, agent, ending=True)
         terminal.note(f"{ident} is asked to exit …")
-        done = fleet.dispatches.stop(ident)
-        _ended(done, fleet.dispatches.show(done["id"]), as_json=given["json"])
+        _say_ended(fleet.dispatches.stop(ident), fleet.dispatches.show(ident), as_json=given["json"])
 
 
 @click.command("kill")
@@ -171,21 +175,20 @@ def kill(agent: str | None, reason: str, **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         ident = picked(fleet, agent, ending=True)
         terminal.note(f"{ident} is asked to exit …")
-        done = fleet.dispatches.kill(ident, reason)
-        _ended(done, fleet.dispatches.show(done["id"]), as_json=given["json"])
+        _say_ended(fleet.dispatches.kill(ident, reason), fleet.dispatches.show(ident), as_json=given["json"])
 
 
-def _ended(done: dict[str, Any], journal: dict[str, Any], *, as_json: bool) -> None:
+def _say_ended(ended: Ended, journal: Journal, *, as_json: bool) -> None:
     if as_json:
-        terminal.say_json(done)
+        terminal.say_json(ended)
         return
-    place = f"{journal['project']}/{journal['slug']}" if journal["slug"] else journal["project"]
-    of = f", the {'coordinator' if journal['kind'] == 'coord' else journal['kind']} of {place},"
-    if not done["settled"]:
-        terminal.say(f"{done['id']}{of} was asked to exit and is not ended yet: {done['why']}")
+    place = f"{journal.project}/{journal.slug}" if journal.slug else journal.project
+    who = f"{ended.id}, the {'coordinator' if journal.kind == 'coord' else journal.kind} of {place},"
+    if not ended.settled:
+        terminal.say(f"{who} was asked to exit and is not ended yet: {ended.why}")
         return
-    left = f"; left: {'; '.join(done['left'])}" if done.get("left") else ""
-    terminal.say(f"{done['id']}{of} is ended ({done['exec_state']}){left}")
+    left = f"; left: {'; '.join(ended.left)}" if ended.left else ""
+    terminal.say(f"{who} is ended ({ended.exec_state}){left}")
 
 
 COMMANDS = {"run": run, "dispatch": dispatch, "launch": launch, "settle": settle, "stop": stop, "kill": kill}
