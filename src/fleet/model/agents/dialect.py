@@ -9,9 +9,10 @@ from fleet.model.text import escapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
     Told = dict[str, Any]
+    Remedy = Literal["again", "limit", "login"]
 
 MEANINGS = (
     "started",
@@ -57,7 +58,7 @@ class Dialect:
         self.engine: str = told["engine"]
         self.events: dict[str, str] = told["events"]
         self.fields: dict[str, str] = {**FIELDS, **told.get("fields", {})}
-        self.errors: dict[str, str] = told.get("errors", {})
+        self.errors: dict[str, Remedy] = told.get("errors", {})
         self.notices: dict[str, str] = told.get("notices", {})
         self.asking: str = told.get("asking", "")
         self.own_status: list[str] = told.get("own_status", [])

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         """A row of a dispatch, or of something that has one."""
 
         @property
-        def exec_state(self) -> str: ...
+        def exec_state(self) -> str | None: ...
 
 
 KINDS = ("worker", "reviewer", "finisher", "fix", "rebase", "coord")

@@ -54,7 +54,7 @@ class Scenario:
         alive = _bystander_lives(scene)
         with scene.fleet("finisher") as fleet:
             for agent in fleet.agents.list():
-                fleet.dispatches.kill(agent["id"], "the scene is over")
+                fleet.dispatches.kill(agent.id, "the scene is over")
             for task in list(fleet.tasks.list(project=PROJECT)):
                 if task["status"] not in {"done", "failed", "abandoned"}:
                     fleet.tasks.abandon(project=PROJECT, slug=task["slug"], override=True)
@@ -115,9 +115,7 @@ def _check_dispatch(scene: Scene) -> list[str]:
         task = fleet.tasks.show(project=PROJECT, slug="t")
         agents = fleet.agents.list()
         if agents:
-            return (
-                [] if task["assignee"] == agents[0]["id"] else [f"agent {agents[0]['id']}, assignee {task['assignee']}"]
-            )
+            return [] if task["assignee"] == agents[0].id else [f"agent {agents[0].id}, assignee {task['assignee']}"]
         if task["status"] != "open":
             return [f"nobody works, but the task is {task['status']}"]
         try:
@@ -183,7 +181,7 @@ def _finished_agent(scene: Scene) -> None:
         subprocess.run(["tmux", "-N", "-S", socket, "set-hook", "-gu", "pane-died"], check=True, capture_output=True)
         fleet.tasks.add(project=PROJECT, title="S", slug="s", description=SCRIPT)
         ident = fleet.dispatches.start(Wanted(project=PROJECT, slug="s", engine="scripted"))["id"]
-        until(lambda: fleet.agents.list()[0]["state"] == "exited" and not fleet.world.processes.marked(ident))
+        until(lambda: fleet.agents.list()[0].state == "exited" and not fleet.world.processes.marked(ident))
 
 
 def _settle(fleet: Fleet) -> None:
@@ -212,8 +210,7 @@ def _working_agent(scene: Scene) -> None:
         fleet.dispatches.start(Wanted(project=PROJECT, slug="s", engine="scripted"))
         until(
             lambda: (
-                fleet.agents.list()[0]["state"] == "working"
-                and "hang" in fleet.agents.screen(fleet.dispatches.find("s"))
+                fleet.agents.list()[0].state == "working" and "hang" in fleet.agents.screen(fleet.dispatches.find("s"))
             )
         )
 
@@ -262,7 +259,7 @@ def _dead_agent(scene: Scene) -> None:
         ident = scene.dispatch(fleet, "t", *HALF)
         until(lambda: "committed" in fleet.agents.screen(ident))
         fleet.world.processes.kill_all(fleet.world.processes.marked(ident))
-        until(lambda: fleet.agents.list()[0]["state"] == "exited" and not fleet.world.processes.marked(ident))
+        until(lambda: fleet.agents.list()[0].state == "exited" and not fleet.world.processes.marked(ident))
 
 
 def _resume(fleet: Fleet) -> None:
@@ -284,7 +281,7 @@ def _resume_again(scene: Scene) -> list[str]:
 def _check_resume(scene: Scene) -> list[str]:
     """One successor, with the work of the one before."""
     with scene.fleet() as fleet:
-        working = [agent["id"] for agent in fleet.agents.list()]
+        working = [agent.id for agent in fleet.agents.list()]
         faults = [] if len(working) == 1 else [f"agents at work: {working}"]
         task = fleet.tasks.show(project=PROJECT, slug="t")
         if [task["assignee"]] != working or task["status"] != "in_progress":

@@ -15,6 +15,7 @@ from fleet.model.branches import task_branch
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.identity import Identity
 from fleet.store import queries as q
+from fleet.store import seats
 from fleet.testing.crash.scenarios import COMMIT, Scenario, add_bystander, until
 from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs.coord import replace
@@ -22,7 +23,7 @@ from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from typing import Any
+    from fleet.store.queries import Seat
 
 PROVES = ("sh", "-c", "fleet coord tick; exec sleep 1000")
 SLEEPS = ("sleep", "1000")
@@ -33,13 +34,13 @@ def _coordinator(*words: str, proof: float | None = None) -> Wanted:
     return Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=words, proof=proof)
 
 
-def _seat(fleet: Fleet) -> dict[str, Any]:
-    return fleet.store.read(lambda rows: q.seat_of(rows, project=PROJECT)) or {"holder": None, "candidate": None}
+def _seat(fleet: Fleet) -> Seat:
+    return fleet.store.read(lambda rows: seats.seat(rows, PROJECT))
 
 
 def _launched(fleet: Fleet, ident: str) -> Identity:
     until(lambda: fleet.context.dispatch(ident).process)
-    who = Identity.parse(fleet.context.dispatch(ident).process)
+    who = Identity.parse(fleet.context.dispatch(ident).process or "")
     if who is None:
         msg = f"{ident} was launched without a process"
         raise RuntimeError(msg)
@@ -66,7 +67,7 @@ def _start_over(scene: Scene) -> list[str]:
         def over() -> bool:
             with contextlib.suppress(CoordinatorLives, GateHeld):
                 fleet.coord.start(_coordinator(*PROVES))
-            return _seat(fleet)["candidate"] is None
+            return _seat(fleet).candidate is None
 
         until(over)
     return []
@@ -75,9 +76,9 @@ def _start_over(scene: Scene) -> list[str]:
 def _check_seat(scene: Scene) -> list[str]:
     """One coordinator lives, it is in the seat, and it was told once what it has to know."""
     with scene.fleet() as fleet:
-        holder = _seat(fleet)["holder"]
-        living = [agent["id"] for agent in fleet.agents.list()]
-        told = fleet.store.read(lambda rows: q.all_messages(rows))
+        holder = _seat(fleet).holder
+        living = [agent.id for agent in fleet.agents.list()]
+        told = fleet.store.read(q.all_messages)
     faults = [] if living == [holder] else [f"{holder} is in the seat, and {living} live"]
     proven = [row.dispatch for row in told if row.kind == "resume"]
     new = holder != Path(scene.root, "old").read_text(encoding="utf-8")
@@ -125,7 +126,7 @@ def _tick_again(scene: Scene) -> list[str]:
 
         def over() -> bool:
             _prove(fleet)
-            waiting = fleet.store.read(lambda rows: q.all_messages(rows))
+            waiting = fleet.store.read(q.all_messages)
             return not fleet.coord.show(PROJECT)["retiring"] and all(row.acknowledged_at for row in waiting)
 
         until(over)
@@ -136,7 +137,7 @@ def _check_proof(scene: Scene) -> list[str]:
     with scene.fleet() as fleet:
         seat = _seat(fleet)
     new = Path(scene.root, "new").read_text(encoding="utf-8").split()[0]
-    faults = [] if (seat["holder"], seat["epoch"]) == (new, 2) else [f"the seat is {seat}"]
+    faults = [] if (seat.holder, seat.epoch) == (new, 2) else [f"the seat is {seat}"]
     applied = Path(scene.root, "applied").read_text(encoding="utf-8").split()
     return [*faults, *_check_seat(scene), *([] if len(applied) == 1 else [f"applied: {applied}"])]
 
@@ -175,7 +176,7 @@ def _check_drain(scene: Scene) -> list[str]:
     old = Path(scene.root, "old").read_text(encoding="utf-8")
     with scene.fleet() as fleet:
         [entry], task = fleet.coord.handoffs(PROJECT), fleet.tasks.show(project=PROJECT, slug="t")
-        living = [agent["id"] for agent in fleet.agents.list()]
+        living = [agent.id for agent in fleet.agents.list()]
         prompts = [fleet.files_of_home(f"{paths.INBOX}/{name}") for name in fleet.files.names(paths.INBOX)]
         lineage = [fleet.dispatches.show(ident)["predecessor"] for ident in living]
     faults = [] if (entry["state"], [entry["successor"]]) == ("done", living) else [f"{entry}, and {living} live"]

@@ -12,17 +12,17 @@ from fleet.engines.hooks import untold
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
 from fleet.errors.families import FleetError
-from fleet.model.agents.hook_events import COLUMNS
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import engine_holds
+from fleet.verbs.agents.hook import learn
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.queries import LivingAgent
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
 
@@ -69,40 +69,36 @@ def _look(context: Context, row: LivingAgent, engine: Engine, listing: Listing) 
 def _is_news(context: Context, row: LivingAgent, state: str, said: str) -> bool:
     if (row.state, row.detail) != (state, said):
         return True
-    last = context.store.read(lambda rows: q.last_said(rows, dispatch=row.dispatch)) or {"at": None}
-    return bool((last["at"] or 0) > row.state_at and context.world.clock.now() - last["at"] > _SETTLED)
+    last = context.store.read(lambda rows: q.last_said(rows, dispatch=row.dispatch)).at or 0
+    return last > (row.state_at or 0) and context.world.clock.now() - last > _SETTLED
 
 
-def _trouble(row: LivingAgent, state: str, said: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _trouble(row: LivingAgent, state: str, said: str) -> Change[None]:
+    def work(tx: Tx) -> None:
         known = _known(tx, row)
         if known is None:
-            return {"seen": False}
+            return
         if state == "limit":
             engine_holds.hold(tx, row.engine, "limit", said)
         failed = known.failed_turns + 1 if state == "failed_turn" else 0
-        after = {name: known[name] for name in COLUMNS}
-        q.learn_agent(tx, **{**after, "state": state, "detail": said, "state_at": tx.at, "failed_turns": failed})
+        learn(tx, known.replaced(state=state, detail=said, state_at=tx.at, failed_turns=failed))
         tx.note(state=state, detail=said, source="screen")
-        return {"seen": True}
 
     return Change(f"the screen of {row.dispatch} shows: {state}", work)
 
 
-def _past(row: LivingAgent, *, over: bool) -> Change[Row]:
+def _past(row: LivingAgent, *, over: bool) -> Change[None]:
     """It works again; when its turn went well, so does its engine."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         known = _known(tx, row)
         if known is None:
-            return {"seen": False}
+            return
         failed = 0 if over else known.failed_turns
-        after = {name: known[name] for name in COLUMNS}
-        q.learn_agent(tx, **{**after, "state": None, "detail": None, "state_at": tx.at, "failed_turns": failed})
+        learn(tx, known.replaced(state=None, detail=None, state_at=tx.at, failed_turns=failed))
         if over and engine_holds.is_over(q.hold_of(tx, engine=row.engine), tx.at):
             q.lift_hold(tx, engine=row.engine)
             tx.note(lifted=row.engine)
-        return {"seen": True}
 
     return Change(f"the screen of {row.dispatch} shows no trouble any more", work)
 
