@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, Self
 
+    from fleet.model.agents.dialect import Payload
     from fleet.store.transaction import Store
-    from fleet.verbs.agents.hook import Payload, Reply
+    from fleet.verbs.agents.hook import Reply
     from fleet.world.funnel import Funnel
 
 # How long a hook that its agent waits for may wait for the turn to write; the engine's own limits are longer.
@@ -63,15 +64,15 @@ class Hooking:
         if nonce and project:
             prove(self.store, self.home, project=project, ident=self.ident, nonce=nonce, clock=self.clock, ids=self.ids)
 
-    def hear(self, dialect: Dialect, event: str, told: Payload, at: int) -> Reply:
+    def hear(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Reply:
         """Take in an event."""
-        return hook.hear(self._desk(dialect, event, told, at))
+        return hook.hear(self._desk(dialect, event, payload, at))
 
     def awaited(
-        self, dialect: Dialect, event: str, told: Payload, question: str, is_alone: Callable[[], bool]
+        self, dialect: Dialect, event: str, payload: Payload, question: str, is_alone: Callable[[], bool]
     ) -> Payload | None:
         """The answer to a question, as the engine reads it."""
-        desk = self._desk(dialect, event, told, self.clock.now())
+        desk = self._desk(dialect, event, payload, self.clock.now())
         return hook_answer.answered(desk, question, self.clock, is_alone)
 
     def wait_for_messages(self, dialect: Dialect, at: int, is_alone: Callable[[], bool]) -> tuple[str, list[str]]:
@@ -84,13 +85,13 @@ class Hooking:
         if idents:
             self._committer.commit(messages.acknowledge(self.ident, idents))
 
-    def _desk(self, dialect: Dialect, event: str, told: Payload, at: int) -> hook.Desk:
+    def _desk(self, dialect: Dialect, event: str, payload: Payload, at: int) -> hook.Desk:
         return hook.Desk(
             by=self._committer,
             dialect=dialect,
             dispatch=self.ident,
             event=event,
-            told=told,
+            payload=payload,
             at=at,
             fresh=self.ids.dispatch(),
         )
@@ -99,5 +100,5 @@ class Hooking:
 def dialect_of(engine: str) -> Dialect:
     """The dialect that the launch of an agent wrote down for its hooks."""
     with open(f"{home_path()}/{paths.hook_dialect(engine)}", encoding="utf-8") as file:
-        told: Any = jsontext.loads(file.read().strip())
-    return Dialect(told)
+        table: Any = jsontext.loads(file.read().strip())
+    return Dialect(table)

@@ -203,8 +203,8 @@ class _Trial:
 
     def _trouble(self) -> str:
         """What the first command that failed said last."""
-        said = self._stub.trouble[0].strip().splitlines() if self._stub and self._stub.trouble else []
-        return said[-1].strip() if said else ""
+        lines = self._stub.trouble[0].strip().splitlines() if self._stub and self._stub.trouble else []
+        return lines[-1].strip() if lines else ""
 
     def _trial(self, verdict: TrialVerdict, detail: str, **arrived: bool) -> Trial:
         return Trial(autonomy=self._autonomy, verdict=verdict, detail=detail, **arrived)

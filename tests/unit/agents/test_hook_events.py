@@ -191,7 +191,7 @@ def test_the_hooks_of_every_engine_mean_something_and_call_fleet(name):
     assert set(made.hooks.later) | set(made.hooks.wakes) <= set(made.hooks.events)
     assert "{hooks}" in made.start or made.hooks.env, "it is given them"
     assert not made.resume or "{hooks}" in made.resume or made.hooks.env
-    text = hooks.settings(made, "full", "/a b/fleet") + "".join(hooks.said_for_each(made, "/a b/fleet"))
+    text = hooks.settings(made, "full", "/a b/fleet") + "".join(hooks.words_of_events(made, "/a b/fleet"))
     assert all(f"exec '/a b/fleet' hook {event} --engine {name}" in text for event in made.hooks.events)
 
 

@@ -78,9 +78,9 @@ def _check_seat(scene: Scene) -> list[str]:
     with scene.fleet() as fleet:
         holder = _seat(fleet).holder
         living = [agent.id for agent in fleet.agents.list()]
-        told = fleet.store.read(q.all_messages)
+        messages = fleet.store.read(q.all_messages)
     faults = [] if living == [holder] else [f"{holder} is in the seat, and {living} live"]
-    proven = [row.dispatch for row in told if row.kind == "resume"]
+    proven = [row.dispatch for row in messages if row.kind == "resume"]
     new = holder != Path(scene.root, "old").read_text(encoding="utf-8")
     return faults if proven == ([holder] if new else []) else [*faults, f"resume prompts of {proven}"]
 
@@ -109,12 +109,12 @@ def _prove(fleet: Fleet) -> None:
     try:
         with Fleet.open(fleet.home) as mine:
             mine.funnel.watcher = fleet.funnel.watcher
-            told = [message["id"] for message in mine.coord.tick(PROJECT)["messages"]]
+            ids = [message["id"] for message in mine.coord.tick(PROJECT)["messages"]]
             applied = root / "applied"
             before = applied.read_text(encoding="utf-8").split() if applied.exists() else []
-            applied.write_text("\n".join(dict.fromkeys([*before, *told])), encoding="utf-8")
-            if told:
-                mine.messages.acknowledge(told)
+            applied.write_text("\n".join(dict.fromkeys([*before, *ids])), encoding="utf-8")
+            if ids:
+                mine.messages.acknowledge(ids)
     finally:
         for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", VARIABLE):
             del os.environ[name]

@@ -76,8 +76,8 @@ def _type_message(context: Context, dispatch: str, engine: Engine, listing: List
     screen = context.world.tmux.capture(pane, history=False) or ""
     if not has_box(engine, screen):
         state, _question = state_of(engine, screen)
-        said = "is not recognised" if state == "unknown" else f"says {state.replace('_', ' ')}"
-        return f"nothing is typed while its screen {said}; {INBOX}"
+        shown = "is not recognised" if state == "unknown" else f"says {state.replace('_', ' ')}"
+        return f"nothing is typed while its screen {shown}; {INBOX}"
     taken = context.commit(messages.take(dispatch, "typed", most=1))
     if taken and not context.world.tmux.paste(pane, messages.line(taken[0])):
         return "tmux did not take it; it is tried again"

@@ -54,10 +54,10 @@ class Window(Value):
     resets_at: int | None
 
 
-def windows(told: object) -> list[Window]:
+def windows(given: object) -> list[Window]:
     """How much of each window is used, as an engine tells it."""
     found = []
-    for name, each in told.items() if isinstance(told, dict) else ():
+    for name, each in given.items() if isinstance(given, dict) else ():
         used = each.get("used_percentage") if isinstance(each, dict) else None
         if isinstance(used, int | float):
             reset = each.get("resets_at")
@@ -66,16 +66,16 @@ def windows(told: object) -> list[Window]:
     return found
 
 
-def changed_windows(rows: Rows, engine: str, told: list[Window]) -> list[Window]:
+def changed_windows(rows: Rows, engine: str, windows: list[Window]) -> list[Window]:
     """Those of the windows that are not known like that already."""
     quotas = q.quotas_of(rows, engine=engine)
     known = [Window(span=row.span, percent=row.percent, resets_at=row.resets_at) for row in quotas]
-    return [each for each in told if each not in known]
+    return [each for each in windows if each not in known]
 
 
-def keep(tx: Tx, engine: str, told: list[Window]) -> None:
+def keep(tx: Tx, engine: str, windows: list[Window]) -> None:
     """Write the windows down. A limit that was told before them is reset when they say."""
-    for each in told:
+    for each in windows:
         q.set_quota(tx, engine=engine, span=each.span, percent=each.percent, resets_at=each.resets_at, at=tx.at)
     held, reset = q.hold_of(tx, engine=engine), _reset_of_window(tx, engine)
     if held is not None and held.kind == "limit" and reset is not None and reset_time(held.reason, tx.at) is None:

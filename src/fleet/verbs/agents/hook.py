@@ -17,17 +17,14 @@ from fleet.verbs.agents import engine_holds, messages, questions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
-    from fleet.model.agents.dialect import Dialect
+    from fleet.model.agents.dialect import Dialect, Payload
     from fleet.model.agents.hook_events import Facts, Turn
     from fleet.model.results.reports import Received
     from fleet.store.queries import Hold, LivingAgent
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Committer
 
-    # What an engine tells its hooks and reads from them: JSON of its own shape.
-    Payload = dict[str, Any]
     # What an event says of the agent, and the messages that the reply carries.
     Decide = Callable[[Tx, LivingAgent], tuple[Heard, list[Received]]]
 
@@ -66,34 +63,20 @@ class Known(Value):
     asked: int
 
 
-class Desk:
+class Desk(Value):
     """One event of one agent, and what is needed to answer it."""
 
-    __slots__ = ("at", "by", "dialect", "dispatch", "event", "fresh", "store", "told")
-
-    def __init__(
-        self,
-        *,
-        by: Committer,
-        dialect: Dialect,
-        dispatch: str,
-        event: str,
-        told: Payload,
-        at: int,
-        fresh: str,
-    ) -> None:
-        self.by = by
-        self.store = by.store
-        self.dialect = dialect
-        self.dispatch = dispatch
-        self.event = event
-        self.told = told
-        self.at = at
-        self.fresh = fresh  # an id that nobody has yet
+    by: Committer
+    dialect: Dialect
+    dispatch: str
+    event: str
+    payload: Payload  # what the engine tells with it
+    at: int
+    fresh: str  # an id that nobody has yet
 
     def text(self, name: str) -> str:
         """One fact of the event."""
-        return self.dialect.text(self.told, name)
+        return self.dialect.text(self.payload, name)
 
     def known(self) -> Known | None:
         """What is known of the agent; None when it has ended."""
@@ -107,7 +90,7 @@ class Desk:
             asked = q.open_questions(rows, dispatch=self.dispatch)
             return Known(agent=agent, hold=hold, waiting=len(waiting), asked=len(asked))
 
-        return self.store.read(look)
+        return self.by.store.read(look)
 
 
 def hear(desk: Desk) -> Reply:
@@ -227,14 +210,14 @@ def _compacting(desk: Desk, known: Known) -> Reply:
 
 def _status(desk: Desk, known: Known) -> Reply:
     """Its status line: how full its context is, what it cost, how much of its account's windows is used."""
-    told = engine_holds.windows(desk.dialect.field(desk.told, "windows"))
+    windows = engine_holds.windows(desk.dialect.field(desk.payload, "windows"))
     engine = desk.dialect.engine
-    if not desk.store.read(lambda rows: engine_holds.changed_windows(rows, engine, told)):
+    if not desk.by.store.read(lambda rows: engine_holds.changed_windows(rows, engine, windows)):
         _write_news(desk, known, Heard(desk.at, facts=_facts(desk)))
         return Reply()
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[Heard, list[Received]]:
-        engine_holds.keep(tx, engine, told)
+        engine_holds.keep(tx, engine, windows)
         return Heard(desk.at, facts=_facts(desk)), []
 
     _write(desk, decide)
@@ -341,11 +324,11 @@ def _carrying(outcome: Outcome, payload: Payload) -> Reply:
 
 # reading --------------------------------------------------------------------------------------------------------------
 def _asked(desk: Desk) -> asking.Asked:
-    return asking.question(desk.text("tool"), desk.dialect.field(desk.told, "input"), desk.dialect.asking)
+    return asking.question(desk.text("tool"), desk.dialect.field(desk.payload, "input"), desk.dialect.asking)
 
 
 def _facts(desk: Desk) -> Facts:
-    context, tokens, cost = (desk.dialect.field(desk.told, name) for name in ("context", "tokens", "cost"))
+    context, tokens, cost = (desk.dialect.field(desk.payload, name) for name in ("context", "tokens", "cost"))
     named = desk.text("conversation")
     return {
         "conversation": named if _is_name(named) else None,
@@ -362,6 +345,6 @@ def _is_name(text: str) -> bool:
 
 def _background(desk: Desk) -> int:
     """How many of its tasks go on without it."""
-    given = desk.dialect.field(desk.told, "background")
+    given = desk.dialect.field(desk.payload, "background")
     tasks = given if isinstance(given, list) else []
     return sum(not (isinstance(each, dict) and each.get("status") in _IDLE_TASKS) for each in tasks)

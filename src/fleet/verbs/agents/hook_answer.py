@@ -16,9 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.model.agents.dialect import Payload
     from fleet.model.results.reports import Received
     from fleet.store.transaction import Tx
-    from fleet.verbs.agents.hook import Desk, Payload
+    from fleet.verbs.agents.hook import Desk
     from fleet.world.clock import Clock
 
 LOOK_AGAIN = 0.25
@@ -32,7 +33,7 @@ def answered(desk: Desk, ident: str, clock: Clock, is_alone: Callable[[], bool])
     """Wait for the answer to a question, and say it as the engine reads it; None when there is nothing to say."""
     until = clock.ticks() + desk.dialect.wait
     while clock.ticks() < until and not is_alone():
-        row = desk.store.read(lambda rows: q.question_by_id(rows, id=ident))
+        row = desk.by.store.read(lambda rows: q.question_by_id(rows, id=ident))
         if row is None or row.closed_at is not None:
             return None
         if row.answer is not None:
@@ -40,7 +41,7 @@ def answered(desk: Desk, ident: str, clock: Clock, is_alone: Callable[[], bool])
         clock.wait(LOOK_AGAIN)
     if desk.by.commit(_give_up(desk, ident)):
         return None
-    row = desk.store.read(lambda rows: q.question_by_id(rows, id=ident))  # it came with the last tick
+    row = desk.by.store.read(lambda rows: q.question_by_id(rows, id=ident))  # it came with the last tick
     if row is None or row.closed_at is not None or row.answer is None:
         return None
     return _take(desk, ident, row.answer, clock.now())
@@ -74,7 +75,7 @@ def _take(desk: Desk, ident: str, answer: str, at: int) -> Payload | None:
 
 def _payload(desk: Desk, answer: questions.Answer) -> Payload:
     if answer.answers is not None:
-        whole = desk.dialect.field(desk.told, "input") or {}
+        whole = desk.dialect.field(desk.payload, "input") or {}
         decision = {"behavior": "allow", "updatedInput": {**whole, "answers": answer.answers}}
     elif answer.allow:
         decision = {"behavior": questions.ALLOW}

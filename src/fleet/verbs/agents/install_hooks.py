@@ -28,12 +28,11 @@ def install(context: Context, engine: Engine) -> HooksInstalled:
     path, before = _read(engine)
     keep_dialect(context, engine)
     after = _without(before)
-    assert engine.hooks is not None  # noqa: S101 - _read has looked
-    groups = after.setdefault("hooks", {})
-    for event in engine.hooks.events:
+    groups, table = after.setdefault("hooks", {}), hooks.hooks_of(engine)
+    for event in table.events:
         entry = {"type": "command", "command": hooks.installed(engine, event, context.world.fleet_program)}
-        limit = hooks.limit(engine.hooks, event)
-        later = {"async": True} if event in engine.hooks.later else {}
+        limit = hooks.limit(table, event)
+        later = {"async": True} if event in table.later else {}
         groups.setdefault(event, []).append({"hooks": [{**entry, "timeout": limit, **later}]})
     _write(context, path, before, after)
     return HooksInstalled(engine=engine.name, file=path, installed=True, changed=after != before)
@@ -49,12 +48,12 @@ def uninstall(context: Context, engine: Engine) -> HooksInstalled:
 
 def status(context: Context, engine: Engine) -> HooksOf:
     """Whether they are installed, and by this fleet."""
-    assert engine.hooks is not None  # noqa: S101 - asked for engines that have some
-    if not engine.hooks.install:
+    table = hooks.hooks_of(engine)
+    if not table.install:
         return HooksOf(engine=engine.name, injected=True, file=None, installed=False, current=False)
     path, before = _read(engine)
     mine = [entry["command"] for entry in _entries(before) if _is_ours(entry)]
-    wanted = [hooks.installed(engine, event, context.world.fleet_program) for event in engine.hooks.events]
+    wanted = [hooks.installed(engine, event, context.world.fleet_program) for event in table.events]
     current = sorted(mine) == sorted(wanted)
     return HooksOf(engine=engine.name, injected=True, file=path, installed=bool(mine), current=current)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.engines import status_file
-from fleet.engines.hooks import untold
+from fleet.engines.hooks import states_without_hook
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
 from fleet.errors.families import FleetError
@@ -115,7 +115,7 @@ def _alive(
     heard_at = max(known.state_at or 0, known.heartbeat_at or 0) if known else 0
     engine = _engine(context, row)
     if hook is not None and not is_silent(hook.name, heard_at, now):
-        return (_untold(context, row, engine, listing) if engine and screens else None) or hook
+        return (_without_hook(context, row, engine, listing) if engine and screens else None) or hook
     if engine is not None and screens:
         written = _by_file(engine, who)
         # A session that is not at work may wait for something, or have failed: that only its screen tells.
@@ -129,9 +129,9 @@ def _alive(
     return State(name="running", source="process", at=row.launched_at)
 
 
-def _untold(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
+def _without_hook(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
     """What the screen shows and the engine has no hook for."""
-    states = untold(engine)
+    states = states_without_hook(engine)
     seen = _by_screen(context, row, engine, listing) if states else None
     return seen if seen is not None and seen.name in states else None
 

@@ -99,9 +99,9 @@ def questions(*, json: bool) -> None:
 
 @click.command("answer")
 @click.argument("question")
-@click.argument("said", nargs=-1, required=True, metavar="CHOICE|TEXT…")
+@click.argument("words", nargs=-1, required=True, metavar="CHOICE|TEXT…")
 @unkeyed
-def answer(question: str, said: tuple[str, ...], **given: Any) -> None:
+def answer(question: str, words: tuple[str, ...], **given: Any) -> None:
     """Answer what an agent asks.
 
     QUESTION is its id or the beginning of one, or the agent's id or task. A choice is its number or its words; of several questions at once each
@@ -113,7 +113,7 @@ def answer(question: str, said: tuple[str, ...], **given: Any) -> None:
       fleet answer fix-login "Use OAuth"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _show_answer(fleet.messages.answer(question, list(said)), as_json=given["json"])
+        _show_answer(fleet.messages.answer(question, list(words)), as_json=given["json"])
 
 
 @click.command("approve")
