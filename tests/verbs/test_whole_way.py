@@ -37,6 +37,18 @@ def test_dispatch_launch_report_settle_and_merge(scene):
     assert [each for each in scene.fleet.sweep.run(kill=True) if each.done] == []
 
 
+def test_an_agent_abandons_its_own_task_and_its_end_changes_nothing_more(scene):
+    ident = scene.work("a")
+    with scene.speaking(ident) as fleet:
+        assert fleet.tasks.abandon(project=PROJECT, slug="a", reason="not wanted").status == "abandoned"
+        assert not fleet.tasks.abandon(project=PROJECT, slug="a", reason="not wanted").changed
+    scene.exit(ident)
+    assert scene.fleet.sessions.settle(ident)["settled"]
+    task = scene.fleet.tasks.show(project=PROJECT, slug="a")
+    assert (task.status, task.reason, task.assignee) == ("abandoned", "not wanted", ident)
+    assert [each for each in scene.fleet.sweep.run(kill=True) if each.done] == []
+
+
 def test_a_tick_of_the_coordinator_settles_the_dead_and_has_them_merged_and_nobody_else_ticks(scene):
     coordinator = seated(scene)
     ident = scene.work("a")
