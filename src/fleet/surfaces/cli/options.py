@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -13,16 +13,20 @@ from fleet.surfaces.cli.hot.table import COMMON
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypedDict
 
     from click.shell_completion import CompletionItem
 
     from fleet.surfaces.cli.hot.table import Option
 
-Decorated = Any
+    # What `writing` hands over: `def command(slug: str, **given: Unpack[Writing])`.
+    Writing = TypedDict("Writing", {"project": str | None, "as": str | None, "key": str | None, "json": bool})
+
+F = TypeVar("F", bound="Callable[..., object] | click.Command")
 COUNT = click.IntRange(1, 1 << 60)
 
 
-def click_option(option: Option) -> Callable[[Decorated], Decorated]:
+def click_option(option: Option) -> Callable[[F], F]:
     """An option of the hot table as click's."""
     if option.into:
         return click.option(*option.names, option.name, flag_value=option.names[-1].lstrip("-"), help=option.help)
@@ -38,7 +42,7 @@ def click_option(option: Option) -> Callable[[Decorated], Decorated]:
     )
 
 
-def _type(option: Option) -> click.ParamType[Any] | None:
+def _type(option: Option) -> click.Choice[str] | click.IntRange | ProjectName | None:
     if option.choices:
         return click.Choice(option.choices)
     if option.is_count:
@@ -84,27 +88,27 @@ class ProjectName(click.ParamType[str]):
 _PROJECT, _AS, _KEY, _JSON = (click_option(option) for option in COMMON)
 
 
-def reading(function: Decorated) -> Decorated:
+def reading(function: F) -> F:
     """The options of a command that reads from one project."""
     return _PROJECT(_JSON(function))
 
 
-def writing(function: Decorated) -> Decorated:
+def writing(function: F) -> F:
     """The options of a command that changes something in one project."""
     return _PROJECT(_AS(_KEY(_JSON(function))))
 
 
-def anywhere(function: Decorated) -> Decorated:
+def anywhere(function: F) -> F:
     """The options of a command that changes something outside projects."""
     return _AS(_KEY(_JSON(function)))
 
 
-def unkeyed(function: Decorated) -> Decorated:
+def unkeyed(function: F) -> F:
     """The options of a command that is more than one transaction, and so has no key."""
     return _AS(_JSON(function))
 
 
-def acting(function: Decorated) -> Decorated:
+def acting(function: F) -> F:
     """The same for a command of one project."""
     return _PROJECT(unkeyed(function))
 

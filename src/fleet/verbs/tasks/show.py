@@ -5,6 +5,7 @@ from __future__ import annotations
 from fleet.errors.absent import NoSuchProject
 from fleet.model import names
 from fleet.model.results.tasks import ArtifactView, EdgeView, Graph, GraphNode, LogEntry, TaskDetails, TaskView
+from fleet.model.results.value import Value
 from fleet.model.tasks import fence
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
@@ -23,27 +24,15 @@ PAGE = 500
 EVERYTHING = 1 << 60
 
 
-class Filters:
-    """Which tasks to list."""
+class Filters(Value):
+    """Which tasks to list; None is any."""
 
-    __slots__ = ("archived", "assignee", "limit", "status", "tag", "text")
-
-    def __init__(
-        self,
-        *,
-        status: TaskStatus | None = None,
-        tag: str | None = None,
-        text: str | None = None,
-        assignee: str | None = None,
-        archived: bool = False,
-        limit: int | None = None,
-    ) -> None:
-        self.status = status
-        self.tag = tag
-        self.text = text
-        self.assignee = assignee
-        self.archived = archived
-        self.limit = EVERYTHING if limit is None else limit
+    status: TaskStatus | None = None
+    tag: str | None = None
+    text: str | None = None
+    assignee: str | None = None
+    archived: bool = False
+    limit: int | None = None
 
 
 def view(row: ListedTask | WholeTask, now: int) -> TaskView:
@@ -115,7 +104,7 @@ def ready(rows: Rows, project: str, now: int, limit: int | None = None) -> list[
 def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[TaskView]:
     """Tasks that fit the filters, a page at a time, so that no snapshot is held for long."""
     store.read(lambda rows: check_project(rows, project))
-    last, left = "", filters.limit
+    last, left = "", EVERYTHING if filters.limit is None else filters.limit
     while left > 0:
         page, last = store.read(lambda rows: _page(rows, project, filters, last, left))  # noqa: B023
         yield from (view(row, now) for row in page[:left])

@@ -15,11 +15,8 @@ from fleet.surfaces.cli.hot.table import COMMON, Hot, read_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from fleet.model.results.reports import Logged, Registered
-
-    Values = dict[str, Any]
+    from fleet.surfaces.cli.hot.table import Values
 
 
 def parse(hot: Hot, words: list[str], *, short: bool) -> Values | None:

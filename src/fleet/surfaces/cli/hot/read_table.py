@@ -7,9 +7,7 @@ from fleet.surfaces.cli.hot.table import COMMON, Option, read_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    Values = dict[str, Any]
+    from fleet.surfaces.cli.hot.table import Values
 
 
 class Read:

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    # The values of options and arguments by name: a text, a number, or True for a flag.
     Values = dict[str, Any]
 
 _DIGITS = 19

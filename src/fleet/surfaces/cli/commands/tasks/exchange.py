@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -14,11 +14,16 @@ from fleet.surfaces.cli.options import reading, writing
 from fleet.surfaces.cli.ui import terminal
 from fleet.world.files.user_file import write
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from fleet.surfaces.cli.options import Writing
+
 
 @click.command("import")
 @click.argument("file", type=click.File("rb"))
 @writing
-def import_(file: BinaryIO, **given: Any) -> None:
+def import_(file: BinaryIO, **given: Unpack[Writing]) -> None:
     """Take in a graph from JSON Lines, all or nothing; - reads standard input.
 
     Three forms are known by their fields: fleet's own ({"slug", "title", "after": […], …}), workgraph's graph.jsonl and beads'
@@ -51,7 +56,7 @@ def import_(file: BinaryIO, **given: Any) -> None:
 @click.option("--markdown", is_flag=True, help="a readable tasks.md instead")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="write to a file")
 @reading
-def export(output: str | None, **given: Any) -> None:
+def export(*, output: str | None, markdown: bool, project: str | None, json: bool) -> None:
     """Write the graph as JSON Lines, one task a line, as `import` reads them; or as tasks.md.
 
     \b
@@ -60,11 +65,11 @@ def export(output: str | None, **given: Any) -> None:
       fleet task export --markdown -o tasks.md
     """
     with Fleet.open() as fleet:
-        project = fleet.project_here(given["project"])
-        if given["markdown"] and not given["json"]:
-            lines = fleet.graph.markdown(project=project)
+        name = fleet.project_here(project)
+        if markdown and not json:
+            lines = fleet.graph.markdown(project=name)
         else:
-            lines = (jsontext.dumps(node) for node in fleet.graph.export(project=project))
+            lines = (jsontext.dumps(node) for node in fleet.graph.export(project=name))
         if output in {None, "-"}:
             sys.stdout.writelines(f"{line}\n" for line in lines)
             return

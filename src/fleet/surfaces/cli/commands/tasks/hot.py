@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fleet.surfaces.cli.hot import fast
 from fleet.surfaces.cli.hot.table import COMMON, HOT, Hot
 from fleet.surfaces.cli.options import Slug, click_option, from_stdin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def _command(hot: Hot, *, short: bool) -> click.Command:
@@ -18,7 +21,7 @@ def _command(hot: Hot, *, short: bool) -> click.Command:
             given[hot.argument] = from_stdin(given.get(hot.argument, ""))
         return fast.perform(hot, given, short=short)
 
-    command: Any = perform
+    command: Callable[..., object] = perform
     for option in reversed(hot.options + COMMON):
         command = click_option(option)(command)
     if hot.argument:

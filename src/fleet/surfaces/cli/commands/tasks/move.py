@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +12,10 @@ from fleet.surfaces.cli.options import Slug, override_option, slug_argument, wri
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from fleet.model.results.value import Value
+    from fleet.surfaces.cli.options import Writing
 
 
 def _print(result: Value, text: str, *, changed: bool = True, as_json: bool) -> None:
@@ -26,7 +29,7 @@ def _print(result: Value, text: str, *, changed: bool = True, as_json: bool) -> 
 @slug_argument
 @override_option
 @writing
-def unclaim(slug: str, **given: Any) -> None:
+def unclaim(slug: str, *, override: bool, **given: Unpack[Writing]) -> None:
     """Give a task back: it is open again, for anybody.
 
     \b
@@ -36,14 +39,14 @@ def unclaim(slug: str, **given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        result = fleet.tasks.unclaim(project=project, slug=slug, override=given["override"], key=given["key"])
+        result = fleet.tasks.unclaim(project=project, slug=slug, override=override, key=given["key"])
     _print(result, f"{project}/{slug} is open again", as_json=given["json"])
 
 
 @click.command("retry")
 @slug_argument
 @writing
-def retry(slug: str, **given: Any) -> None:
+def retry(slug: str, **given: Unpack[Writing]) -> None:
     """Open a blocked or ended task again; an archived one comes back into sight.
 
     \b
@@ -61,7 +64,7 @@ def retry(slug: str, **given: Any) -> None:
 @click.option("-r", "--reason", metavar="TEXT", help="why")
 @override_option
 @writing
-def abandon(slug: str, **given: Any) -> None:
+def abandon(slug: str, *, reason: str | None, override: bool, **given: Unpack[Writing]) -> None:
     """Say that a task is not wanted any more. Tasks that wait for it wait no longer.
 
     \b
@@ -70,15 +73,13 @@ def abandon(slug: str, **given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        report = fleet.tasks.abandon(
-            project=project, slug=slug, reason=given["reason"], override=given["override"], key=given["key"]
-        )
+        report = fleet.tasks.abandon(project=project, slug=slug, reason=reason, override=override, key=given["key"])
     freed = f"; now ready: {', '.join(report.ready)}" if report.ready else ""
     _print(report, f"{project}/{slug} is abandoned{freed}", changed=report.changed, as_json=given["json"])
 
 
 def _pausing(name: str, summary: str, *, paused: bool) -> click.Command:
-    def perform(slug: str, **given: Any) -> None:
+    def perform(slug: str, **given: Unpack[Writing]) -> None:
         with Fleet.open(actor=given["as"]) as fleet:
             project = fleet.project_here(given["project"])
             result = fleet.tasks.pause(project=project, slug=slug, paused=paused, key=given["key"])
@@ -94,7 +95,7 @@ def _pausing(name: str, summary: str, *, paused: bool) -> click.Command:
 @click.option("--ended", is_flag=True, help="every task that ended long enough ago")
 @click.option("--older-than", metavar="AGE", help="with --ended: how long ago (default: fleet.toml's, or 7d)")
 @writing
-def archive(slug: str | None, **given: Any) -> None:
+def archive(slug: str | None, *, ended: bool, older_than: str | None, **given: Unpack[Writing]) -> None:
     """Put ended tasks out of sight. They keep their slug and history; `retry` brings one back.
 
     \b
@@ -102,7 +103,7 @@ def archive(slug: str | None, **given: Any) -> None:
       fleet task archive parser
       fleet task archive --ended --older-than 30d
     """
-    if bool(slug) == given["ended"]:
+    if bool(slug) == ended:
         raise BadInput(what="name a task, or say --ended for all that ended long ago")
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
@@ -110,7 +111,7 @@ def archive(slug: str | None, **given: Any) -> None:
             one = fleet.tasks.archive(project=project, slug=slug, key=given["key"])
             _print(one, f"{project}/{slug} is archived", changed=one.changed, as_json=given["json"])
         else:
-            many = fleet.graph.archive_ended(project=project, older_than=given["older_than"], key=given["key"])
+            many = fleet.graph.archive_ended(project=project, older_than=older_than, key=given["key"])
             _print(many, f"{many.archived} ended task(s) of {project} archived", as_json=given["json"])
 
 

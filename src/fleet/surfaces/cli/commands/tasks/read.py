@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from fleet.model.results.tasks import TaskDetails, TaskView
 
 
-def show_task(slug: str, **given: Any) -> None:
+def show_task(slug: str, *, project: str | None, json: bool) -> None:
     """Everything about a task: its fields, dependencies, log and artifacts."""
     with Fleet.open() as fleet:
-        task = fleet.tasks.show(project=fleet.project_here(given["project"]), slug=slug)
-    terminal.say_json(task) if given["json"] else _show(task)
+        task = fleet.tasks.show(project=fleet.project_here(project), slug=slug)
+    terminal.say_json(task) if json else _show(task)
 
 
 def _show(task: TaskDetails) -> None:
@@ -63,12 +63,11 @@ def _show_entries(title: str, entries: list[tuple[str, str, str]]) -> None:
         terminal.say_message(f"  {terminal.paint(at, 'dim')} {actor}: ", text)
 
 
-def list_tasks(**given: Any) -> None:
+def list_tasks(*, project: str | None, json: bool, **filters: Any) -> None:
     """List tasks, by status, tag, text or assignee."""
-    project, as_json = given.pop("project"), given.pop("json")
     with Fleet.open() as fleet:
-        tasks = fleet.tasks.list(project=fleet.project_here(project), filters=Filters(**given))
-        terminal.say_json_list(tasks) if as_json else _list(tasks)
+        tasks = fleet.tasks.list(project=fleet.project_here(project), filters=Filters(**filters))
+        terminal.say_json_list(tasks) if json else _list(tasks)
 
 
 def _list(tasks: Iterator[TaskView]) -> None:
@@ -98,11 +97,11 @@ def _who(task: TaskView) -> str:
     return task.assignee or "" if task.status == "in_progress" else ""
 
 
-def list_ready(limit: int | None, **given: Any) -> None:
+def list_ready(*, limit: int | None, project: str | None, json: bool) -> None:
     """What could be started now, most urgent first."""
     with Fleet.open() as fleet:
-        tasks = fleet.tasks.ready(project=fleet.project_here(given["project"]), limit=limit)
-    if given["json"]:
+        tasks = fleet.tasks.ready(project=fleet.project_here(project), limit=limit)
+    if json:
         terminal.say_json_list(tasks)
     elif not tasks:
         terminal.say("nothing is ready")
@@ -112,11 +111,11 @@ def list_ready(limit: int | None, **given: Any) -> None:
             terminal.say(line)
 
 
-def draw_graph(form: str | None, **given: Any) -> None:
+def draw_graph(*, form: str | None, archived: bool, project: str | None, json: bool) -> None:
     """Draw the graph: a tree in the terminal, Mermaid or DOT."""
     with Fleet.open() as fleet:
-        graph = fleet.graph.show(project=fleet.project_here(given["project"]), archived=given["archived"])
-    if given["json"]:
+        graph = fleet.graph.show(project=fleet.project_here(project), archived=archived)
+    if json:
         terminal.say_json(graph)
         return
     draw = {"mermaid": drawing.mermaid, "dot": drawing.dot}.get(form or "", drawing.tree)

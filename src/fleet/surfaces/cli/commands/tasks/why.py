@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.tasks.explain import MOST
@@ -11,11 +9,11 @@ from fleet.verbs.tasks.explain import MOST
 _DEEPEST = 30
 
 
-def explain_task(slug: str, **given: Any) -> None:
+def explain_task(slug: str, *, project: str | None, json: bool) -> None:
     """Print why a task is not being worked on: a sentence a blocker, to the root of the chain."""
     with Fleet.open() as fleet:
-        why = fleet.tasks.why(project=fleet.project_here(given["project"]), slug=slug)
-    if given["json"]:
+        why = fleet.tasks.why(project=fleet.project_here(project), slug=slug)
+    if json:
         terminal.say_json(why)
         return
     terminal.say(why.sentences[0])
