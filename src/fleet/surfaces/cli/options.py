@@ -79,7 +79,7 @@ class ProjectName(click.ParamType[str]):
 
         try:
             with Fleet.open() as fleet:
-                known = [each["name"] for each in fleet.projects.list()]
+                known = [each.name for each in fleet.projects.list()]
         except FleetError:
             return []
         return [CompletionItem(name) for name in known if name.startswith(incomplete)]
