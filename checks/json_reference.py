@@ -27,7 +27,7 @@ WORDS = {"str": "text", "int": "number", "float": "number", "bool": "flag", "Tim
 def page() -> str:
     """The whole page."""
     by_hand = PAGE.read_text(encoding="utf-8").partition(MADE)[0]
-    meanings = _meanings("".join((RESULTS / f"{name}.py").read_text(encoding="utf-8") for name in ORDER))
+    meanings = _meanings("".join(file.read_text(encoding="utf-8") for file in sorted(RESULTS.glob("*.py"))))
     printed = _printed(by_hand)
     return f"{by_hand}{MADE}{''.join(_section(name, printed, meanings) for name in ORDER)}"
 

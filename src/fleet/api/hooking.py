@@ -13,21 +13,19 @@ from fleet.verbs.agents import hook, hook_answer, messages
 from fleet.verbs.context import Committer
 from fleet.verbs.coord.prove import prove
 from fleet.world.clock import Clock
-from fleet.world.funnel import Funnel
 from fleet.world.home import home_record, paths
 from fleet.world.home.location import home_path, ready_home
 from fleet.world.ids import Ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, Self
 
+    from fleet.model.agents.dialect import Payload
     from fleet.store.transaction import Store
     from fleet.verbs.agents.hook import Reply
     from fleet.world.funnel import Funnel
-
-    Told = dict[str, Any]
 
 # How long a hook that its agent waits for may wait for the turn to write; the engine's own limits are longer.
 PATIENCE = 5.0
@@ -64,37 +62,36 @@ class Hooking:
         """A new coordinator presents its proof, if it was given one."""
         nonce, project = os.environ.get(VARIABLE), os.environ.get("FLEET_PROJECT")
         if nonce and project:
-            told = {"project": project, "ident": self.ident, "nonce": nonce}
-            prove(self.store, self.home, **told, clock=self.clock, ids=self.ids)
+            prove(self.store, self.home, project=project, ident=self.ident, nonce=nonce, clock=self.clock, ids=self.ids)
 
-    def hear(self, dialect: Dialect, event: str, told: Told, at: int) -> Reply:
+    def hear(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Reply:
         """Take in an event."""
-        return hook.hear(self._desk(dialect, event, told, at))
+        return hook.hear(self._desk(dialect, event, payload, at))
 
     def awaited(
-        self, dialect: Dialect, event: str, told: Told, question: str, is_alone: Callable[[], bool]
-    ) -> Told | None:
+        self, dialect: Dialect, event: str, payload: Payload, question: str, is_alone: Callable[[], bool]
+    ) -> Payload | None:
         """The answer to a question, as the engine reads it."""
-        desk = self._desk(dialect, event, told, self.clock.now())
+        desk = self._desk(dialect, event, payload, self.clock.now())
         return hook_answer.answered(desk, question, self.clock, is_alone)
 
-    def something_to_say(self, dialect: Dialect, at: int, is_alone: Callable[[], bool]) -> tuple[str, tuple[str, ...]]:
+    def wait_for_messages(self, dialect: Dialect, at: int, is_alone: Callable[[], bool]) -> tuple[str, list[str]]:
         """What to wake an idle agent with, and the ids of the messages in it."""
-        found = hook_answer.something_to_say(self._desk(dialect, "", {}, at), self.clock, is_alone)
-        return messages.told(found) if found else "", tuple(row["id"] for row in found)
+        taken = hook_answer.wait_for_messages(self._desk(dialect, "", {}, at), self.clock, is_alone)
+        return messages.lines(taken) if taken else "", [each.id for each in taken]
 
-    def acknowledge(self, idents: tuple[str, ...]) -> None:
+    def acknowledge(self, idents: Sequence[str]) -> None:
         """The agent has these messages."""
         if idents:
             self._committer.commit(messages.acknowledge(self.ident, idents))
 
-    def _desk(self, dialect: Dialect, event: str, told: Told, at: int) -> hook.Desk:
+    def _desk(self, dialect: Dialect, event: str, payload: Payload, at: int) -> hook.Desk:
         return hook.Desk(
             by=self._committer,
             dialect=dialect,
             dispatch=self.ident,
             event=event,
-            told=told,
+            payload=payload,
             at=at,
             fresh=self.ids.dispatch(),
         )
@@ -103,5 +100,5 @@ class Hooking:
 def dialect_of(engine: str) -> Dialect:
     """The dialect that the launch of an agent wrote down for its hooks."""
     with open(f"{home_path()}/{paths.hook_dialect(engine)}", encoding="utf-8") as file:
-        told: Any = jsontext.loads(file.read().strip())
-    return Dialect(told)
+        table: Any = jsontext.loads(file.read().strip())
+    return Dialect(table)

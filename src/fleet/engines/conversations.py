@@ -54,13 +54,13 @@ def read(given: dict[str, Any], fault: Callable[[str, str], BadSetting]) -> Kept
 def the_one(kept: Kept, directory: str, *, since: int, until: int) -> str | None:
     """The conversation that was begun in a directory within that time. Of several nobody can tell which, so it is none."""
     here = os.path.realpath(directory)
-    found: set[object] = set()
+    names: set[object] = set()
     for path in glob.iglob(place(kept.files)):
         head = _first_line(path, since)
-        told, begun = value_at(head, kept.directory), _milliseconds(value_at(head, kept.begun))
-        if isinstance(told, str) and os.path.realpath(told) == here and begun is not None and since <= begun <= until:
-            found.add(value_at(head, kept.id))
-    name = found.pop() if len(found) == 1 else None
+        where, begun = value_at(head, kept.directory), _milliseconds(value_at(head, kept.begun))
+        if isinstance(where, str) and os.path.realpath(where) == here and begun is not None and since <= begun <= until:
+            names.add(value_at(head, kept.id))
+    name = names.pop() if len(names) == 1 else None
     return name if isinstance(name, str) and _NAME.fullmatch(name) else None
 
 
@@ -75,8 +75,8 @@ def _first_line(path: str, since: int) -> object:
         return None
 
 
-def _milliseconds(told: object) -> int | None:
+def _milliseconds(time: object) -> int | None:
     try:
-        return int(datetime.fromisoformat(told).timestamp() * 1000) if isinstance(told, str) else None
+        return int(datetime.fromisoformat(time).timestamp() * 1000) if isinstance(time, str) else None
     except ValueError:
         return None

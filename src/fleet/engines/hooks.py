@@ -94,14 +94,19 @@ def read(given: dict[str, Any], fault: Callable[[str, str], BadSetting]) -> Hook
     unknown = [name for name in given.get("fields", {}) if name not in FIELDS]
     if unknown:
         raise fault(f"fields.{unknown[0]}", f"fields has no {unknown[0]!r}, only {', '.join(FIELDS)}")
-    told: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-    return Hooks(**told)
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+    return Hooks(**values)
 
 
-def said_for_each(engine: Engine, fleet: str) -> list[str]:
+def hooks_of(engine: Engine) -> Hooks:
+    """The hooks of an engine that has some."""
+    assert engine.hooks is not None, engine.name  # noqa: S101
+    return engine.hooks
+
+
+def words_of_events(engine: Engine, fleet: str) -> list[str]:
     """The words that an engine wants for each of its events."""
-    hooks = engine.hooks
-    assert hooks is not None  # noqa: S101
+    hooks = hooks_of(engine)
     facts = [(event, json.dumps(command(engine, event, fleet)), str(limit(hooks, event))) for event in hooks.events]
     return [
         word.replace("{event}", event).replace("{limit}", seconds).replace("{command}", quoted)
@@ -110,16 +115,15 @@ def said_for_each(engine: Engine, fleet: str) -> list[str]:
     ]
 
 
-def untold(engine: Engine) -> frozenset[str]:
+def states_without_hook(engine: Engine) -> frozenset[str]:
     """The states of a screen that the engine's hooks could not tell of: they have no such event."""
-    told = set(engine.hooks.events.values()) if engine.hooks else set()
-    return frozenset(state for meaning, states in _SEEN_ONLY.items() if meaning not in told for state in states)
+    meanings = set(engine.hooks.events.values()) if engine.hooks else set()
+    return frozenset(state for meaning, states in _SEEN_ONLY.items() if meaning not in meanings for state in states)
 
 
 def settings(engine: Engine, autonomy: str | None, fleet: str) -> str:
     """The file that the program is given at a freedom."""
-    hooks = engine.hooks
-    assert hooks is not None  # noqa: S101 - asked for only where there are some
+    hooks = hooks_of(engine)
     also = {**hooks.also.get("always", {}), **hooks.also.get(autonomy or "", {})}
     made: dict[str, Any] = {**also, "hooks": {event: _entries(engine, event, fleet) for event in hooks.events}}
     if hooks.status:
@@ -128,8 +132,7 @@ def settings(engine: Engine, autonomy: str | None, fleet: str) -> str:
 
 
 def _entries(engine: Engine, event: str, fleet: str) -> list[dict[str, Any]]:
-    hooks = engine.hooks
-    assert hooks is not None  # noqa: S101
+    hooks = hooks_of(engine)
     entries = [_entry(engine, event, fleet)]
     if event in hooks.wakes:
         waits = {"type": "command", "command": command(engine, IDLES, fleet), "timeout": hooks.wait * hooks.unit}
@@ -138,8 +141,7 @@ def _entries(engine: Engine, event: str, fleet: str) -> list[dict[str, Any]]:
 
 
 def _entry(engine: Engine, event: str, fleet: str) -> dict[str, Any]:
-    hooks = engine.hooks
-    assert hooks is not None  # noqa: S101
+    hooks = hooks_of(engine)
     made = {"type": "command", "command": command(engine, event, fleet), "timeout": limit(hooks, event)}
     return {**made, "async": True} if event in hooks.later else made
 
@@ -164,9 +166,8 @@ def installed(engine: Engine, event: str, fleet: str) -> str:
 
 def dialect(engine: Engine) -> str:
     """What `fleet hook` has to know of the engine."""
-    hooks = engine.hooks
-    assert hooks is not None  # noqa: S101
-    told = {
+    hooks = hooks_of(engine)
+    facts = {
         "engine": engine.name,
         "events": {**hooks.events, IDLES: "idles", _STATUS: "status"},
         "fields": hooks.fields,
@@ -176,4 +177,4 @@ def dialect(engine: Engine) -> str:
         "own_status": hooks.own_status,
         "wait": hooks.wait,
     }
-    return json.dumps(told) + "\n"
+    return json.dumps(facts) + "\n"

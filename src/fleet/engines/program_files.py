@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def place(told: str) -> str:
+def place(path: str) -> str:
     """A path with ~ and variables filled in, and ${NAME:-~/place}: where a variable moves it, else the place."""
-    moved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: os.environ.get(found[1]) or found[2], told)
+    moved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda match: os.environ.get(match[1]) or match[2], path)
     return os.path.expanduser(os.path.expandvars(moved))
 
 

@@ -51,19 +51,19 @@ def read(given: dict[str, Any], fault: Callable[[str, str], BadSetting]) -> Stat
     return StatusFile(**given)
 
 
-def state_of(told_in: StatusFile, who: Identity) -> tuple[str, str, int | None]:
+def state_of(table: StatusFile, who: Identity) -> tuple[str, str, int | None]:
     """State, detail and time as the file has them, if it is of this very process; else unknown."""
-    path = os.path.expanduser(told_in.file.replace("{pid}", str(who.pid)))
+    path = os.path.expanduser(table.file.replace("{pid}", str(who.pid)))
     try:
         with open(path, encoding="utf-8") as file:
-            told = json.load(file)
+            content = json.load(file)
     except (OSError, ValueError):
         return "unknown", "", None
-    if not isinstance(told, dict) or (str(told.get(told_in.pid)), str(told.get(told_in.start))) != (
+    if not isinstance(content, dict) or (str(content.get(table.pid)), str(content.get(table.start))) != (
         str(who.pid),
         who.start,
     ):
         return "unknown", "", None
-    at = told.get(told_in.at)
-    state = told_in.states.get(str(told.get(told_in.state)), "unknown")
-    return state, str(told.get(told_in.detail) or ""), at if isinstance(at, int) else None
+    at = content.get(table.at)
+    state = table.states.get(str(content.get(table.state)), "unknown")
+    return state, str(content.get(table.detail) or ""), at if isinstance(at, int) else None

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     QuestionKind = Literal["permission", "question"]
     HandoffState = Literal["queued", "done", "dropped"]
     HoldKind = Literal["limit", "login"]
+    TrialVerdict = Literal["proven", "asks", "broken", "refused", "unproven"]
 
     JobState = Literal["running", "paused", "failed", "done", "cancelled"]
     JobPhase = Literal["setup", "map", "reduce", "over"]

@@ -10,13 +10,13 @@ import os
 import shlex
 import shutil
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.fleet import Fleet
 from fleet.errors.families import FleetError, Refused
 from fleet.model.branches import INTEGRATION, head_ref, task_ref
+from fleet.model.results.engines import Trial
 from fleet.testing.scene import make_repository
 from fleet.testing.stub_model import SPEAKERS, StubModel
 from fleet.world.home import paths
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from fleet.engines.reader import Check, Engine
+    from fleet.model.states import TrialVerdict
     from fleet.world.process.programs import Programs
 
 PROJECT, TASK, LOGGED, MESSAGE = "trial", "proof", "from inside", "Prove it"
@@ -46,22 +47,10 @@ _OF_TMUX = "Pane is dead"
 _STUCK = ("dialog", "limit", "failed_turn")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What came of it: proven, asks, broken, refused or unproven; and what of the work arrived."""
-
-    autonomy: str | None
-    verdict: str
-    detail: str = ""
-    committed: bool = False
-    logged: bool = False
-    reported: bool = False
-
-
-def try_out(engine: Engine, autonomy: str | None, root: str, *, patience: float = PATIENCE) -> Verdict:
+def try_out(engine: Engine, autonomy: str | None, root: str, *, patience: float = PATIENCE) -> Trial:
     """Try the engine in a directory of its own, and leave nothing behind."""
     if engine.check is None:
-        return Verdict(autonomy=autonomy, verdict="unproven", detail="its file has no [check]")
+        return Trial(autonomy=autonomy, verdict="unproven", detail="its file has no [check]")
     clear(root)
     try:
         with _model(engine.check) as stub:
@@ -105,7 +94,7 @@ def _dispatching(root: str) -> EffectLock:
 
 def _ended(fleet: Fleet) -> bool:
     for agent in fleet.agents.list():
-        _end(fleet, agent["id"])
+        _end(fleet, agent.id)
     return not fleet.agents.list()
 
 
@@ -130,16 +119,16 @@ class _Trial:
         self._home, self._repository, self._person = (f"{root}/{name}" for name in ("home", "repository", "person"))
         self._facts = {"{url}": stub.url if stub else "", "{repository}": self._repository, "{person}": self._person}
 
-    def run(self, patience: float) -> Verdict:
+    def run(self, patience: float) -> Trial:
         self._furnish()
         with Fleet.open(self._home, actor="trial") as fleet:
             fleet.projects.register(self._repository, PROJECT)
             fleet.tasks.add(project=PROJECT, title="Prove that this engine works", slug=TASK, description=SCRIPT)
             started = self._dispatch(fleet.world.programs)
             if "error" in started:
-                told = started["error"]
-                return self._verdict("refused", f"{told['message']} — {told['hint']}".removesuffix(" — "))
-            return self._judge(fleet, started["id"], self._watch(fleet, started["id"], patience))
+                error = started["error"]
+                return self._trial("refused", f"{error['message']} — {error['hint']}".removesuffix(" — "))
+            return self._judge(fleet, started["id"], *self._watch(fleet, started["id"], patience))
 
     def _furnish(self) -> None:
         for folder in (f"{self._home}/{paths.ENGINES}", self._person):
@@ -153,7 +142,7 @@ class _Trial:
             path.write_text(self._filled(text), encoding="utf-8")
 
     def _dispatch(self, programs: Programs) -> dict[str, Any]:
-        """As a person would, in the person's surroundings: tmux and the agent inherit them."""
+        """As a person would, in the person's surroundings: tmux and the agent inherit them. Returns what `--json` prints."""
         freedom = ["--autonomy", self._autonomy] if self._autonomy else []
         words = [fleet_program(), "dispatch", TASK, "--project", PROJECT, "--engine", self._engine.name, *freedom]
         command = ["--", "sh", "-ec", _shell()] if self._check.dialect == "command" else []
@@ -175,48 +164,50 @@ class _Trial:
             text = text.replace(name, value)
         return text
 
-    def _watch(self, fleet: Fleet, ident: str, patience: float) -> dict[str, Any]:
-        """Until it has reported, ended, asks, or cannot go on; or until patience ends."""
+    def _watch(self, fleet: Fleet, ident: str, patience: float) -> tuple[str, str]:
+        """Wait until it has reported, ended, asks, or cannot go on. Returns its state and the detail; "late" after `patience`."""
         deadline = fleet.clock.ticks() + patience
         while True:
             over = self._stub is not None and self._stub.over  # before the look, which then sees all that came of it
-            agent = next(iter(fleet.agents.list(PROJECT)), {"state": "ended", "report": None})
-            if over or agent["report"] or agent["state"] in {"ended", "asks", *_STUCK}:
-                return agent
+            agent = next(iter(fleet.agents.list(PROJECT)), None)
+            if agent is None:
+                return "ended", ""
+            if over or agent.report or agent.state in {"ended", "asks", *_STUCK}:
+                return agent.state, " ".join(agent.detail.split())
             if fleet.clock.ticks() >= deadline:
-                return agent | {"state": "late", "detail": f"nothing was decided within {patience:g} s"}
-            if agent["state"] == "exited":
+                return "late", f"nothing was decided within {patience:g} s"
+            if agent.state == "exited":
                 fleet.sessions.settle_soon(ident)  # its output is kept then
             else:
                 fleet.clock.wait(_BETWEEN_LOOKS)
 
-    def _judge(self, fleet: Fleet, ident: str, agent: dict[str, Any]) -> Verdict:
-        done = self._arrived(fleet, ident)
-        if all(done.values()):
-            return self._verdict("proven", "", **done)
-        if agent["state"] == "late":
-            return self._verdict("unproven", f"{agent['detail']}; it shows: {_last_line(fleet, ident)}", **done)
-        seen = " ".join(agent["detail"].split()) if agent["state"] in {"asks", *_STUCK} else ""
-        if agent["state"] == "asks":
-            return self._verdict("asks", seen, **done)
-        return self._verdict("broken", seen or self._trouble() or _last_line(fleet, ident), **done)
+    def _judge(self, fleet: Fleet, ident: str, state: str, detail: str) -> Trial:
+        arrived = self._arrived(fleet, ident)
+        if all(arrived.values()):
+            return self._trial("proven", "", **arrived)
+        if state == "late":
+            return self._trial("unproven", f"{detail}; it shows: {_last_line(fleet, ident)}", **arrived)
+        if state == "asks":
+            return self._trial("asks", detail, **arrived)
+        shown = detail if state in _STUCK else ""
+        return self._trial("broken", shown or self._trouble() or _last_line(fleet, ident), **arrived)
 
     def _arrived(self, fleet: Fleet, ident: str) -> dict[str, bool]:
-        found = fleet.world.git.titles(self._repository, head_ref(INTEGRATION), task_ref(TASK))
+        titles = fleet.world.git.titles(self._repository, head_ref(INTEGRATION), task_ref(TASK))
         task = fleet.tasks.show(project=PROJECT, slug=TASK)
         return {
-            "committed": any(title.endswith(MESSAGE) for title in found),
-            "logged": any(each["message"] == LOGGED for each in task["log"]),
-            "reported": fleet.dispatches.show(ident)["report"] == "done",
+            "committed": any(title.endswith(MESSAGE) for title in titles),
+            "logged": any(each.message == LOGGED for each in task.log),
+            "reported": fleet.dispatches.show(ident).report == "done",
         }
 
     def _trouble(self) -> str:
         """What the first command that failed said last."""
-        said = self._stub.trouble[0].strip().splitlines() if self._stub and self._stub.trouble else []
-        return said[-1].strip() if said else ""
+        lines = self._stub.trouble[0].strip().splitlines() if self._stub and self._stub.trouble else []
+        return lines[-1].strip() if lines else ""
 
-    def _verdict(self, verdict: str, detail: str, **arrived: bool) -> Verdict:
-        return Verdict(autonomy=self._autonomy, verdict=verdict, detail=detail, **arrived)
+    def _trial(self, verdict: TrialVerdict, detail: str, **arrived: bool) -> Trial:
+        return Trial(autonomy=self._autonomy, verdict=verdict, detail=detail, **arrived)
 
 
 def _shell() -> str:

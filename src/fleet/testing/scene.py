@@ -69,39 +69,37 @@ class Scene:
         """Add a task if it is missing, and start an agent on it."""
         if not fleet.graph.slugs(project=PROJECT, prefix=slug):
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug, description=script)
-        return str(fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine=engine, command=command))["id"])
+        return fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine=engine, command=command)).id
 
     def leftovers(self) -> list[str]:
         """What is there that no unfinished work accounts for: sessions, processes, worktrees, prompts, half-made things."""
         with self.fleet() as fleet:
             world = fleet.world
-            found = [
+            left = [
                 f"session {pane.session}" for pane in world.tmux.listing().panes if not pane.session.startswith("by")
             ]
-            found += [
+            left += [
                 f"process {who.pid}"
                 for whom in world.processes.marks().values()
                 for who in whom
                 if self._is_ours(who.pid)
             ]
-            found += [
+            left += [
                 f"process {who.pid} of job {job}"
                 for job, whom in world.processes.marks_of_jobs().items()
                 for who in whom
             ]
-            found += [
+            left += [
                 f"worktree {tree.path}" for tree in world.git.worktrees(self.repository) or () if self.home in tree.path
             ]
-            found += [f"inbox {name}" for name in world.files.names(paths.INBOX) if name != "archive"]
-            found += [
-                f"claim {claim['kind']} {claim['state']}" for claim in fleet.claims.list() if claim["kind"] in _OUTSIDE
-            ]
-            found += [f"journal {each['id']} {each['exec_state']}" for each in fleet.dispatches.list()]
-            found += [f"cgroup {path}" for path in world.cgroups.all_of_home(os.getpid())]
-            found += [f"lock {name}" for name in world.files.names(paths.EFFECT_LOCKS)]
+            left += [f"inbox {name}" for name in world.files.names(paths.INBOX) if name != "archive"]
+            left += [f"claim {claim.kind} {claim.state}" for claim in fleet.claims.list() if claim.kind in _OUTSIDE]
+            left += [f"journal {each.id} {each.exec_state}" for each in fleet.dispatches.list()]
+            left += [f"cgroup {path}" for path in world.cgroups.all_of_home(os.getpid())]
+            left += [f"lock {name}" for name in world.files.names(paths.EFFECT_LOCKS)]
             for folder in (paths.WORKERS, paths.WORKTREES, paths.MERGES):
-                found += [f"{folder}/{name}" for name in world.files.names(paths.project_folder(PROJECT, folder))]
-        return found
+                left += [f"{folder}/{name}" for name in world.files.names(paths.project_folder(PROJECT, folder))]
+        return left
 
     def _is_ours(self, pid: int) -> bool:
         try:

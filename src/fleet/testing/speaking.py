@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-Told = dict[str, Any]
+Payload = dict[str, Any]
 STEPS = {
     "hook": "hook",
     "stop": "stop",
@@ -38,11 +38,11 @@ class Voice:
     """One session's hooks."""
 
     def __init__(self, settings: str) -> None:
-        self._settings: Told = json.loads(Path(settings).read_text(encoding="utf-8")) if settings else {}
+        self._settings: Payload = json.loads(Path(settings).read_text(encoding="utf-8")) if settings else {}
 
-    def call(self, event: str, told: Told) -> list[Told]:
+    def call(self, event: str, payload: Payload) -> list[Payload]:
         """Run the hooks of an event; the answers of those that are waited for."""
-        whole = {"session_id": f"scripted-{os.getpid()}", "cwd": os.getcwd(), "hook_event_name": event, **told}
+        whole = {"session_id": f"scripted-{os.getpid()}", "cwd": os.getcwd(), "hook_event_name": event, **payload}
         given = json.dumps(whole).encode()
         groups = self._settings.get("hooks", {}).get(event, [])
         entries = [entry for group in groups for entry in group["hooks"] if not entry.get("asyncRewake")]
@@ -52,8 +52,8 @@ class Voice:
     # steps ------------------------------------------------------------------------------------------------------------
     def hook(self, rest: str) -> None:
         """Call the hooks of an event."""
-        event, _, told = rest.partition(" ")
-        _say(f"{event} answered {json.dumps(self.call(event, json.loads(told or '{}')))}")
+        event, _, payload = rest.partition(" ")
+        _say(f"{event} answered {json.dumps(self.call(event, json.loads(payload or '{}')))}")
 
     def stop(self, rest: str) -> None:
         """End the turn."""
@@ -74,14 +74,14 @@ class Voice:
         labels = [{"label": option, "description": ""} for option in options]
         self._verdict("AskUserQuestion", {"questions": [{"question": text, "options": labels, "multiSelect": False}]})
 
-    def _verdict(self, tool: str, given: Told) -> None:
+    def _verdict(self, tool: str, given: Payload) -> None:
         answers = self.call("PermissionRequest", {"tool_name": tool, "tool_input": given})
         verdict = answers[0]["hookSpecificOutput"]["decision"] if answers else {"behavior": "nobody answered"}
         _say(f"verdict {json.dumps(verdict)}")
         if verdict["behavior"] == "allow":
             self._result(tool, given)
 
-    def _result(self, tool: str, given: Told) -> bool:
+    def _result(self, tool: str, given: Payload) -> bool:
         """A tool has run; whether something was told with its result."""
         answers = self.call("PostToolUse", {"tool_name": tool, "tool_input": given})
         for answer in answers:
@@ -106,8 +106,8 @@ class Voice:
     def _failed(self, error: str, words: str) -> None:
         self.call("StopFailure", {"error": error, "last_assistant_message": words})
 
-    def _status(self, told: Told) -> None:
-        given = {"session_id": f"scripted-{os.getpid()}", "cwd": os.getcwd(), **told}
+    def _status(self, payload: Payload) -> None:
+        given = {"session_id": f"scripted-{os.getpid()}", "cwd": os.getcwd(), **payload}
         _run(self._settings["statusLine"]["command"], json.dumps(given).encode(), wait=True)
 
     def wait_message(self, _rest: str) -> None:

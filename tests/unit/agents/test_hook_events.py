@@ -10,17 +10,19 @@ from fleet.errors.families import BadInput
 from fleet.errors.given import BadSetting
 from fleet.model.agents import questions
 from fleet.model.agents.dialect import FIELDS, MEANINGS, Dialect, clean
-from fleet.model.agents.hook_events import BEAT, COLUMNS, SILENCE, STATES, Heard, is_silent, weighed
+from fleet.model.agents.hook_events import BEAT, SILENCE, STATES, Heard, is_silent, weighed
 from fleet.model.agents.limit_resets import reset_time
 from fleet.model.identity import Identity
+from fleet.model.results.reports import Received
+from fleet.store.queries import LivingAgent
 from fleet.verbs.agents import messages
 
 NOW = 1_794_723_761_000  # 2026-11-15T06:22:41Z
-NOTHING = dict.fromkeys(COLUMNS) | {"dispatch": "0a1b2c3d", "compacting": 0, "sent_back": 0, "failed_turns": 0}
+NOTHING = LivingAgent.from_json({"dispatch": "0a1b2c3d", "compacting": 0, "sent_back": 0, "failed_turns": 0})
 
 
 def known(**more):
-    return NOTHING | {"state": "working", "detail": "", "state_at": NOW, "heartbeat_at": NOW} | more
+    return NOTHING.replaced(**{"state": "working", "detail": "", "state_at": NOW, "heartbeat_at": NOW} | more)
 
 
 @pytest.mark.req("HOOK-2", "AGENT-1")
@@ -32,7 +34,7 @@ def test_a_report_that_is_older_than_what_is_known_changes_nothing(state):
 @pytest.mark.req("HOOK-2")
 def test_a_newer_report_is_learnt_with_its_time():
     after = weighed(known(), Heard(NOW + 5, state="stopped", detail="bye"))
-    assert (after["state"], after["detail"], after["state_at"], after["heartbeat_at"]) == (
+    assert (after.state, after.detail, after.state_at, after.heartbeat_at) == (
         "stopped",
         "bye",
         NOW + 5,
@@ -44,26 +46,26 @@ def test_a_newer_report_is_learnt_with_its_time():
 def test_of_two_reports_of_one_moment_the_one_that_nobody_waited_for_yields():
     stopped = known(state="stopped", detail="bye")
     assert weighed(stopped, Heard(NOW, state="working", yields=True)) is None
-    assert weighed(known(), Heard(NOW, state="stopped", detail="bye"))["state"] == "stopped"
+    assert weighed(known(), Heard(NOW, state="stopped", detail="bye")).state == "stopped"
 
 
 @pytest.mark.req("HOOK-2")
 def test_the_same_again_is_written_down_every_fifteen_seconds_only():
     assert weighed(known(), Heard(NOW + BEAT - 1, state="working")) is None
     after = weighed(known(), Heard(NOW + BEAT, state="working"))
-    assert (after["heartbeat_at"], after["state_at"]) == (NOW + BEAT, NOW)
+    assert (after.heartbeat_at, after.state_at) == (NOW + BEAT, NOW)
 
 
 @pytest.mark.req("HOOK-2", "ENG-2")
 def test_what_a_report_does_not_speak_of_stays_known():
     before = known(context=40, tokens=80_000, conversation="c", detail="")
     after = weighed(before, Heard(NOW + BEAT, facts={"cost": 5, "context": None}))
-    assert after == before | {"cost": 5, "heartbeat_at": NOW + BEAT}
+    assert after == before.replaced(cost=5, heartbeat_at=NOW + BEAT)
 
 
 @pytest.mark.req("AGENT-1")
 def test_more_context_is_news_at_once_and_more_tokens_are_not():
-    assert weighed(known(context=40), Heard(NOW + 1, facts={"context": 41}))["context"] == 41
+    assert weighed(known(context=40), Heard(NOW + 1, facts={"context": 41})).context == 41
     assert weighed(known(tokens=40), Heard(NOW + 1, facts={"tokens": 41})) is None
 
 
@@ -71,17 +73,17 @@ def test_more_context_is_news_at_once_and_more_tokens_are_not():
 def test_failed_turns_are_counted_until_one_goes_well_and_sent_back_ones_until_somebody_speaks():
     once = weighed(known(), Heard(NOW + 1, state="failed_turn", detail="x", turn="failed"))
     twice = weighed(once, Heard(NOW + 2, state="failed_turn", detail="y", turn="failed"))
-    assert (once["failed_turns"], twice["failed_turns"]) == (1, 2)
-    assert weighed(twice, Heard(NOW + 3, state="working", turn="new"))["failed_turns"] == 2
-    assert weighed(twice, Heard(NOW + 3, state="working", turn="good"))["failed_turns"] == 0
+    assert (once.failed_turns, twice.failed_turns) == (1, 2)
+    assert weighed(twice, Heard(NOW + 3, state="working", turn="new")).failed_turns == 2
+    assert weighed(twice, Heard(NOW + 3, state="working", turn="good")).failed_turns == 0
     back = weighed(known(), Heard(NOW + 1, state="working", detail="sent back", turn="back"))
-    assert (back["sent_back"], weighed(back, Heard(NOW + 2, state="working", turn="new"))["sent_back"]) == (1, 0)
+    assert (back.sent_back, weighed(back, Heard(NOW + 2, state="working", turn="new")).sent_back) == (1, 0)
 
 
 @pytest.mark.req("AGENT-1")
 def test_compacting_is_over_with_the_next_state():
     after = weighed(known(), Heard(NOW + 1, state="compacting"))
-    assert (after["compacting"], weighed(after, Heard(NOW + 2, state="working"))["compacting"]) == (1, 0)
+    assert (after.compacting, weighed(after, Heard(NOW + 2, state="working")).compacting) == (1, 0)
 
 
 @pytest.mark.req("AGENT-3")
@@ -175,7 +177,7 @@ def test_a_permission_is_allowed_denied_or_answered_with_an_instruction(said, ke
 @pytest.mark.req("MSG-1")
 @pytest.mark.parametrize("text", ["/exit", "!rm -rf x", "# note", "@file", "line\nline"])
 def test_what_is_typed_never_begins_with_a_mark_that_means_something(text):
-    made = messages.line({"id": "0a1b2c3d", "sender": "ann", "text": text})
+    made = messages.line(Received(id="0a1b2c3d", kind="message", sender="ann", text=text))
     assert made.startswith("[fleet message 0a1b2c3d]")
     assert messages.ids_in(made) == ["0a1b2c3d"]
     assert messages.ids_in("[fleet message nonsense") == []
@@ -189,7 +191,7 @@ def test_the_hooks_of_every_engine_mean_something_and_call_fleet(name):
     assert set(made.hooks.later) | set(made.hooks.wakes) <= set(made.hooks.events)
     assert "{hooks}" in made.start or made.hooks.env, "it is given them"
     assert not made.resume or "{hooks}" in made.resume or made.hooks.env
-    text = hooks.settings(made, "full", "/a b/fleet") + "".join(hooks.said_for_each(made, "/a b/fleet"))
+    text = hooks.settings(made, "full", "/a b/fleet") + "".join(hooks.words_of_events(made, "/a b/fleet"))
     assert all(f"exec '/a b/fleet' hook {event} --engine {name}" in text for event in made.hooks.events)
 
 

@@ -16,8 +16,9 @@ from cli.json_page import faults, read_page
 from fleet.api.fleet import Fleet
 from fleet.engines.reader import Engine, engine, read
 from fleet.errors.given import BadSetting
+from fleet.model.results.engines import Trial
 from fleet.surfaces.cli.entry import run
-from fleet.testing.engine_trial import COMMANDS, MESSAGE, Verdict, clear, try_out
+from fleet.testing.engine_trial import COMMANDS, MESSAGE, clear, try_out
 from fleet.testing.stub_model import LAST_WORDS, messages, responses
 
 TINY = Path(__file__).with_name("tiny_agent.py")
@@ -122,7 +123,7 @@ def test_these_say_how_they_are_proven(name):
 @pytest.mark.parametrize("dialect", ["messages", "responses"])
 def test_an_agent_is_told_by_a_stub_of_its_model_what_to_do(home, root, dialect):
     arrived = {"committed": True, "logged": True, "reported": True}
-    assert try_out(tiny(home, dialect), None, root) == Verdict(autonomy=None, verdict="proven", **arrived)
+    assert try_out(tiny(home, dialect), None, root) == Trial(autonomy=None, verdict="proven", detail="", **arrived)
 
 
 @pytest.mark.req("ENG-4")

@@ -9,7 +9,7 @@ from fleet.world.home import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.api.actor import Documents, Words
+    from fleet.model.results.agents import AgentView
     from fleet.world.tmux import Pane
 
 
@@ -17,13 +17,6 @@ class Agents(Part):
     """Agents at work."""
 
     __slots__ = ()
-
-    def list(self, project: str | None = None) -> Documents:
-        """Who works on what."""
-        view = self._by.view
-        if project is not None:
-            view.project(project)
-        return agents_at_work(view, project)
 
     def screen(self, ident: str, *, history: bool = False) -> str:
         """What an agent shows now; an ended one's last output."""
@@ -46,7 +39,7 @@ class Agents(Part):
                 continue
         raise Absent(what=f"output of {ident}: its session is gone and nothing was kept")
 
-    def attach_words(self, ident: str) -> Words:
+    def attach_words(self, ident: str) -> list[str]:
         """The command that attaches a terminal to an agent."""
         self._by.may("agents.attach_words")
         pane = self._pane(ident)
@@ -54,7 +47,7 @@ class Agents(Part):
             raise Absent(what=f"session of {ident}; `fleet logs {ident}` shows what it left")
         return self._by.world.tmux.attach_words(pane)
 
-    def tend(self, project: str) -> Words:
+    def tend(self, project: str) -> list[str]:
         """Continue what failed, deliver what waits: what a coordinator's tick does too."""
         from fleet.verbs.agents import failed_turns
 
@@ -63,3 +56,10 @@ class Agents(Part):
 
     def _pane(self, ident: str) -> Pane | None:
         return self._by.world.tmux.listing().pane_of(ident)
+
+    def list(self, project: str | None = None) -> list[AgentView]:
+        """Who works on what."""
+        view = self._by.view
+        if project is not None:
+            view.project(project)
+        return agents_at_work(view, project)

@@ -10,8 +10,8 @@ from fleet.model import names
 from fleet.verbs.agents import failed_turns, install_hooks
 
 if TYPE_CHECKING:
-    from fleet.api.actor import Document
     from fleet.engines.reader import Engine
+    from fleet.model.results.engines import HooksInstalled, HooksOf, Lifted, Limits
 
 
 class Engines(Part):
@@ -27,26 +27,26 @@ class Engines(Part):
         """One engine."""
         return reader.engine(self._by.home, name)
 
-    def limits(self) -> Document:
+    def limits(self) -> Limits:
         """Engines that are held back, and how much of their windows is used."""
-        return self._by.store.read(failed_turns.shown)
+        return self._by.store.read(failed_turns.limits)
 
-    def lift(self, engine: str) -> Document:
+    def lift(self, engine: str) -> Lifted:
         """A person says that an engine works again."""
         self._by.may("engines.lift")
         return self._by.commit(failed_turns.lift(names.engine(engine)))
 
-    def install_hooks(self, engine: str) -> Document:
+    def install_hooks(self, engine: str) -> HooksInstalled:
         """Write hooks into the person's own settings of an engine."""
         self._by.may("engines.install_hooks")
         return install_hooks.install(self._by.context, self.show(engine))
 
-    def uninstall_hooks(self, engine: str) -> Document:
+    def uninstall_hooks(self, engine: str) -> HooksInstalled:
         """Take them out again."""
         self._by.may("engines.uninstall_hooks")
         return install_hooks.uninstall(self._by.context, self.show(engine))
 
-    def hooks(self) -> list[Document]:
+    def hooks(self) -> list[HooksOf]:
         """Each engine that has hooks, and whether they are in the person's own settings."""
         view = self._by.view
         return [install_hooks.status(view, each) for each in self.all().values() if each.hooks]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from fleet.errors.given import ActorIsGiven
 from fleet.model import names
+from fleet.model.results.value import Value
 
 
-class Caller:
+class Caller(Value):
     """One request: who makes it, when, and under which idempotency key."""
 
-    __slots__ = ("actor", "at", "dispatch", "key")
-
-    def __init__(self, *, actor: str, at: int, key: str, dispatch: names.DispatchId | None = None) -> None:
-        self.actor = actor
-        self.at = at
-        self.key = key
-        self.dispatch = dispatch
+    actor: str
+    at: int
+    key: str
+    dispatch: names.DispatchId | None = None
 
     def without_task(self) -> Caller:
         """The same request by somebody who has no task of its own, as a person has none."""

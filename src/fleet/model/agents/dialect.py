@@ -9,9 +9,11 @@ from fleet.model.text import escapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
-    Told = dict[str, Any]
+    # What an engine tells its hooks and reads from them: JSON of its own shape.
+    Payload = dict[str, Any]
+    Remedy = Literal["again", "limit", "login"]
 
 MEANINGS = (
     "started",
@@ -53,26 +55,26 @@ class Dialect:
 
     __slots__ = ("asking", "engine", "errors", "events", "fields", "notices", "own_status", "wait")
 
-    def __init__(self, told: Told) -> None:
-        self.engine: str = told["engine"]
-        self.events: dict[str, str] = told["events"]
-        self.fields: dict[str, str] = {**FIELDS, **told.get("fields", {})}
-        self.errors: dict[str, str] = told.get("errors", {})
-        self.notices: dict[str, str] = told.get("notices", {})
-        self.asking: str = told.get("asking", "")
-        self.own_status: list[str] = told.get("own_status", [])
-        self.wait: float = told.get("wait", 0)
+    def __init__(self, table: dict[str, Any]) -> None:
+        self.engine: str = table["engine"]
+        self.events: dict[str, str] = table["events"]
+        self.fields: dict[str, str] = {**FIELDS, **table.get("fields", {})}
+        self.errors: dict[str, Remedy] = table.get("errors", {})
+        self.notices: dict[str, str] = table.get("notices", {})
+        self.asking: str = table.get("asking", "")
+        self.own_status: list[str] = table.get("own_status", [])
+        self.wait: float = table.get("wait", 0)
 
-    def field(self, told: Told, name: str) -> Any:  # noqa: ANN401 - whatever the engine says
+    def field(self, payload: Payload, name: str) -> Any:  # noqa: ANN401 - whatever the engine says
         """One fact, or None where the engine does not say it."""
-        value: Any = told
+        value: Any = payload
         for part in self.fields[name].split("."):
             value = value.get(part) if isinstance(value, dict) else None
         return value
 
-    def text(self, told: Told, name: str) -> str:
+    def text(self, payload: Payload, name: str) -> str:
         """One fact as a text, without what no store and no terminal takes."""
-        value = self.field(told, name)
+        value = self.field(payload, name)
         return clean(value) if isinstance(value, str) else ""
 
 

@@ -6,15 +6,18 @@ and what a hook does not speak of stays as it is.
 
 from __future__ import annotations
 
+from fleet.model.states import assert_never
 from fleet.model.text.times import MINUTE, SECOND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Literal
 
     from fleet.store.queries import LivingAgent
 
-    Row = dict[str, Any]
+    # What became of an agent's turn: it failed, went well, was sent back for a report, or a new one began.
+    Turn = Literal["", "failed", "good", "back", "new"]
+    Facts = dict[str, str | int | None]
 
 STATES = ("working", "asks", "idle", "failed_turn", "limit", "stopped", "compacting", "ended")
 # At its prompt: something may be said to it.
@@ -24,26 +27,12 @@ BEAT = 15 * SECOND
 # How long nothing may be heard of one that works before it is called silent.
 SILENCE = 10 * MINUTE
 MOST_FAILED_TURNS = 5
-COLUMNS = (
-    "dispatch",
-    "state",
-    "state_at",
-    "detail",
-    "context",
-    "tokens",
-    "cost",
-    "conversation",
-    "compacting",
-    "sent_back",
-    "failed_turns",
-    "heartbeat_at",
-)
 _FACTS = ("context", "tokens", "cost", "conversation")
 _NEWS = ("state", "detail", "compacting", "sent_back", "failed_turns", "conversation", "context")
 
 
 class Heard:
-    """One report. `turn` says what became of the turn: "failed", "good", "back" (sent back), "new", or nothing.
+    """One report.
 
     Times are as fine as the kernel's; of two reports of one moment the one that nobody waited for yields.
     """
@@ -56,8 +45,8 @@ class Heard:
         *,
         state: str | None = None,
         detail: str = "",
-        turn: str = "",
-        facts: Row | None = None,
+        turn: Turn = "",
+        facts: Facts | None = None,
         yields: bool = False,
     ) -> None:
         self.at = at
@@ -68,32 +57,38 @@ class Heard:
         self.facts = {name: value for name, value in (facts or {}).items() if name in _FACTS and value is not None}
 
 
-def weighed(known: LivingAgent, heard: Heard) -> Row | None:
-    """What is known afterwards, column by column; None when nothing is worth writing down."""
-    after = {name: known[name] for name in COLUMNS}
+def weighed(known: LivingAgent, heard: Heard) -> LivingAgent | None:
+    """What is known of the agent afterwards; None when nothing is worth writing down."""
+    changes: dict[str, object] = {}
     if heard.state is not None and heard.at >= (known.state_at or 0) + heard.yields:
-        _learn_state(after, heard)
+        changes.update(_state_changes(known, heard))
     before = known.heartbeat_at or 0
     if heard.at >= before:
-        after.update(heard.facts)
-    if heard.at < before + BEAT and all(after[name] == known[name] for name in _NEWS):
+        changes.update(heard.facts)
+    after = known.replaced(**changes, heartbeat_at=max(before, heard.at))
+    if heard.at < before + BEAT and all(getattr(after, name) == getattr(known, name) for name in _NEWS):
         return None
-    after.heartbeat_at = max(before, heard.at)
     return after
 
 
-def _learn_state(after: Row, heard: Heard) -> None:
-    if (after["state"], after["detail"]) != (heard.state, heard.detail):
-        after.update(state=heard.state, detail=heard.detail, state_at=heard.at)
-    after["compacting"] = int(heard.state == "compacting")
-    if heard.turn == "failed":
-        after["failed_turns"] += 1
-    elif heard.turn == "good":
-        after["failed_turns"] = 0
-    if heard.turn == "back":
-        after["sent_back"] += 1
-    elif heard.turn == "new":
-        after["sent_back"] = 0
+def _state_changes(known: LivingAgent, heard: Heard) -> dict[str, object]:
+    changes: dict[str, object] = {"compacting": int(heard.state == "compacting")}
+    if (known.state, known.detail) != (heard.state, heard.detail):
+        changes.update(state=heard.state, detail=heard.detail, state_at=heard.at)
+    match heard.turn:
+        case "failed":
+            changes["failed_turns"] = known.failed_turns + 1
+        case "good":
+            changes["failed_turns"] = 0
+        case "back":
+            changes["sent_back"] = known.sent_back + 1
+        case "new":
+            changes["sent_back"] = 0
+        case "":
+            pass
+        case _:
+            assert_never(heard.turn)
+    return changes
 
 
 def is_silent(state: str, heard_at: int | None, now: int) -> bool:

@@ -17,12 +17,12 @@ def reset_time(text: str, now: int) -> int | None:
     mark = next((each for each in _MARKS if each in low), None)
     if mark is None:
         return None
-    said, _, zone = low.partition(mark)[2].partition("(")
+    moment, _, zone = low.partition(mark)[2].partition("(")
     utc = zone.startswith(("utc", "gmt"))
     today = gmtime(now / SECOND) if utc else localtime(now / SECOND)
-    words = said.replace(",", " ").replace(".", " ").split()
+    words = moment.replace(",", " ").replace(".", " ").split()
     day = _day(words)
-    clock = next((found for found in map(_clock, _times(words)) if found), None)
+    clock = next((each for each in map(_clock, _times(words)) if each), None)
     if clock is None:
         return None
     return _next(now, today, day, clock, utc=utc)

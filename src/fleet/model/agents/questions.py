@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from fleet.errors.families import BadInput
 from fleet.model.agents.dialect import clean
+from fleet.model.results.agents import Choice
+from fleet.model.results.value import Value
 from fleet.model.text import jsontext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Row = dict[str, Any]
+    from fleet.model.results.value import Said
+    from fleet.model.states import QuestionKind
 
 ALLOW, DENY = "allow", "deny"
 _YES = frozenset({"allow", "yes", "y", "1", "approve", "ok"})
@@ -19,78 +22,88 @@ _ABOUT = ("command", "file_path", "url", "path", "plan", "description")
 _LONGEST = 20_000
 
 
-class Question:
-    """One question. Choices are those of each part; a permission has one part."""
+class Asked(Value):
+    """What an agent asks. There is one choice for each question that it asks at once; a permission has one."""
 
-    __slots__ = ("choices", "command", "kind", "text")
-
-    def __init__(self, *, kind: str, text: str, command: str | None, choices: list[Row]) -> None:
-        self.kind = kind
-        self.text = text
-        self.command = command
-        self.choices = choices
+    kind: QuestionKind
+    text: str
+    command: str | None
+    choices: list[Choice]
 
 
-def question(tool: str, given: object, asking: str) -> Question:
+class Answer(Value):
+    """What a person answered, as the store keeps it."""
+
+    allow: Said[bool] = None  # of a permission
+    reason: Said[str] = None  # why it was denied
+    answers: Said[dict[str, str]] = None  # of questions: the answer to each
+
+    def __str__(self) -> str:
+        """For people."""
+        if self.answers is not None:
+            return ", ".join(self.answers.values())
+        if self.allow:
+            return ALLOW
+        return f"{DENY}: {self.reason}" if self.reason else DENY
+
+
+def question(tool: str, given: object, asking: str) -> Asked:
     """The question that a tool call raises: its own, if it is the tool for asking, else whether it may be made."""
-    told = given if isinstance(given, dict) else {}
-    parts = [part for part in told.get("questions") or [] if isinstance(part, dict)] if tool == asking else []
+    call = given if isinstance(given, dict) else {}
+    parts = [part for part in call.get("questions") or [] if isinstance(part, dict)] if tool == asking else []
     if parts:
         text = " / ".join(clean(str(part.get("question", "")), 500) for part in parts)
-        return Question(kind="question", text=text, command=None, choices=[_part(part) for part in parts])
-    about = next((told[name] for name in _ABOUT if isinstance(told.get(name), str)), "")
+        return Asked(kind="question", text=text, command=None, choices=[_choice(part) for part in parts])
+    about = next((call[name] for name in _ABOUT if isinstance(call.get(name), str)), "")
     first = clean(about.strip().partition("\n")[0], 300)
-    command = clean(told["command"] if isinstance(told.get("command"), str) else jsontext.dumps(told), _LONGEST)
-    choices = [{"question": "", "options": [ALLOW, DENY], "many": False}]
-    return Question(kind="permission", text=f"{tool}: {first}" if first else tool, command=command, choices=choices)
+    command = clean(call["command"] if isinstance(call.get("command"), str) else jsontext.dumps(call), _LONGEST)
+    choices = [Choice(question="", options=[ALLOW, DENY], many=False)]
+    return Asked(kind="permission", text=f"{tool}: {first}" if first else tool, command=command, choices=choices)
 
 
-def _part(part: Row) -> Row:
+def _choice(part: dict[str, Any]) -> Choice:
     options = [str(each.get("label", "")) for each in part.get("options") or [] if isinstance(each, dict)]
-    return {"question": str(part.get("question", "")), "options": options, "many": bool(part.get("multiSelect"))}
+    return Choice(question=str(part.get("question", "")), options=options, many=bool(part.get("multiSelect")))
 
 
-def answer(kind: str, choices: list[Row], said: list[str], reason: str = "") -> Row:
+def choices_of(kept: str) -> list[Choice]:
+    """The choices of a question from the JSON that the store keeps."""
+    parts: Any = jsontext.loads(kept)
+    return [Choice.from_json(part) for part in parts]
+
+
+def answer_of(kept: str) -> Answer:
+    """The answer to a question from the JSON that the store keeps."""
+    return Answer.from_json(jsontext.loads(kept))
+
+
+def answer(kind: QuestionKind, choices: list[Choice], words: list[str], reason: str = "") -> Answer:
     """What a person said as it is kept; BadInput when it does not fit the question."""
     if kind == "permission":
-        return _verdict(said, reason)
-    if len(said) != len(choices):
-        told = "; ".join(_shown(part) for part in choices)
-        raise BadInput(what=f"{len(choices)} answers are wanted, one for each question, not {len(said)}: {told}")
-    return {"answers": {part["question"]: _chosen(part, word) for part, word in zip(choices, said)}}  # noqa: B905 - compared above
+        return _verdict(" ".join(words).strip(), reason)
+    if len(words) != len(choices):
+        wanted = "; ".join(f"{each.question} ({', '.join(each.options)})" for each in choices)
+        raise BadInput(what=f"{len(choices)} answers are wanted, one for each question, not {len(words)}: {wanted}")
+    return Answer(answers={each.question: _chosen(each, word) for each, word in zip(choices, words)})  # noqa: B905 - compared above
 
 
-def _verdict(said: list[str], reason: str) -> Row:
-    word = " ".join(said).strip()
-    if word.lower() in _YES:
-        return {"allow": True}
-    if word.lower() in _NO:
-        return {"allow": False, "reason": reason}
-    if not word:
+def _verdict(words: str, reason: str) -> Answer:
+    if words.lower() in _YES:
+        return Answer(allow=True)
+    if words.lower() in _NO:
+        return Answer(allow=False, reason=reason)
+    if not words:
         raise BadInput(what="say allow or deny")
     # Anything else is an instruction: not this, but what is said.
-    return {"allow": False, "reason": word}
+    return Answer(allow=False, reason=words)
 
 
-def _chosen(part: Row, word: str) -> str:
+def _chosen(choice: Choice, word: str) -> str:
     """A choice by its number or its words; several with commas where several may be; else the text itself."""
-    options = part["options"]
-    words = [each.strip() for each in word.split(",")] if part["many"] else [word.strip()]
+    options = choice.options
+    words = [each.strip() for each in word.split(",")] if choice.many else [word.strip()]
     return ", ".join(options[int(each) - 1] if _is_number(each, options) else each for each in words)
 
 
 def _is_number(word: str, options: list[str]) -> bool:
     return word.isascii() and word.isdigit() and 0 < int(word) <= len(options)
-
-
-def _shown(part: Row) -> str:
-    return f"{part['question']} ({', '.join(part['options'])})"
-
-
-def in_words(given: Row) -> str:
-    """An answer, for people."""
-    if "answers" in given:
-        return ", ".join(given["answers"].values())
-    if given.get("allow"):
-        return ALLOW
-    return f"{DENY}: {given['reason']}" if given.get("reason") else DENY

@@ -56,7 +56,6 @@ ACTS = {
     "tasks.unclaim": Act("give a task back", _OWN, *AGENTS, own=True),
     "tasks.abandon": Act("abandon a task", _OWN, *AGENTS, own=True),
     "messages.inbox": Act("read messages", _OWN, *AGENTS, own=True),
-    "messages.read": Act("acknowledge messages", _OWN, *AGENTS, own=True),
     "messages.acknowledge": Act("acknowledge messages", _OWN, *AGENTS, own=True),
     "coord.hand_off": Act("hand an agent off", "an agent hands off nobody but itself", *AGENTS),
     "coord.drain": Act("carry on handoffs", _STARTS, *AGENTS),

@@ -7,11 +7,12 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Time
+    from fleet.model.states import AskedFor, DispatchKind, Report
 
 
 class AgentView(Value):
     id: str
-    kind: str
+    kind: DispatchKind
     project: str
     task: str | None  # its slug
     engine: str | None
@@ -28,10 +29,10 @@ class AgentView(Value):
     heartbeat_at: Time | None  # when its hooks were last heard
     context: int | None  # how full its context is, in percent
     tokens: int | None  # in its context
-    cost: int | None  # so far, in dollars, as its engine reckons
+    cost: float | None  # so far, in dollars, as its engine reckons
     conversation: str | None  # the engine's own name of it
-    report: str | None  # done, failed or blocked
-    asked_for: str | None  # stop, kill or superseded, when it was asked to exit
+    report: Report | None  # done, failed or blocked
+    asked_for: AskedFor | None  # stop, kill or superseded, when it was asked to exit
 
 
 class Question(Value):

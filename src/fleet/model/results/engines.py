@@ -7,6 +7,7 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Said, Time
+    from fleet.model.states import HoldKind, TrialVerdict
 
 
 class HooksInstalled(Value):
@@ -31,7 +32,7 @@ class Limits(Value):
 
 class HeldEngine(Value):
     engine: str
-    kind: str  # limit or login
+    kind: HoldKind  # limit or login
     reason: str
     since: Time
     until: Time | None  # when a limit is reset
@@ -52,7 +53,7 @@ class Lifted(Value):
     lifted: bool  # false when it was not held back
 
 
-class Engine(Value):
+class EngineView(Value):
     name: str
     summary: str
     program: str  # empty when it is given with each dispatch
@@ -73,8 +74,8 @@ class Readiness(Value):
 
 class Trial(Value):
     autonomy: str | None  # null when the engine has none
-    verdict: str  # proven, asks (a person, before it does it), broken, refused (by fleet, before it starts) or unproven
+    verdict: TrialVerdict  # proven, asks (a person, before it does it), broken, refused (by fleet, before it starts) or unproven
     detail: str  # what it asks, what failed, or why it could not be tried
-    committed: bool  # its commit arrived
-    logged: bool  # its `fleet log` arrived
-    reported: bool  # its `fleet done` arrived
+    committed: bool = False  # its commit arrived
+    logged: bool = False  # its `fleet log` arrived
+    reported: bool = False  # its `fleet done` arrived

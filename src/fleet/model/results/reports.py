@@ -8,6 +8,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.states import MessageKind, TaskStatus
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import MessageKind
+
 
 class Logged(OfTask):
     logged: str  # the message

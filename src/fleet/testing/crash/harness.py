@@ -117,9 +117,9 @@ def effects_of(scenario: Scenario, store: str) -> tuple[list[str], set[int]]:
             _play(scenario, scene, Recorder(), write)
         os.close(write)
         with os.fdopen(read, "rb") as pipe:
-            said = json.loads(pipe.read() or b"{}")
+            report = json.loads(pipe.read() or b"{}")
         os.waitpid(child, 0)
-        return said["effects"], set(said["performed"])
+        return report["effects"], set(report["performed"])
 
 
 def _play(scenario: Scenario, scene: Scene, watcher: Recorder, tell: int) -> None:
@@ -141,11 +141,11 @@ def _play(scenario: Scenario, scene: Scene, watcher: Recorder, tell: int) -> Non
 
 def cases_of(effects: list[str], performed: set[int]) -> list[tuple[int, str]]:
     """Which deaths there are."""
-    found = []
+    deaths = []
     for number, effect in enumerate(effects):
         if not effect.startswith(QUESTIONS):
-            found += [(number, way) for way in WAYS if not way.startswith("during") or number in performed]
-    return found
+            deaths += [(number, way) for way in WAYS if not way.startswith("during") or number in performed]
+    return deaths
 
 
 def part_of(cases: list[tuple[int, str]], every: int, offset: int) -> list[tuple[int, str]]:
@@ -178,11 +178,11 @@ def _die(scenario: Scenario, scene: Scene, number: int, way: str) -> int:
     _pid, status = os.waitpid(child, 0)
     with os.fdopen(read, "rb", buffering=0) as pipe:
         os.set_blocking(pipe.fileno(), False)
-        said = pipe.read(32) or b""
+        pid = pipe.read(32) or b""
     if status != 0 and not os.WIFSIGNALED(status):
         msg = f"{scenario.name} failed before effect {number} ({way}): status {status}"
         raise RuntimeError(msg)
-    return int(said) if said else 0
+    return int(pid) if pid else 0
 
 
 def _carry_on(program: int, way: str) -> None:

@@ -54,11 +54,11 @@ class Scenario:
         alive = _bystander_lives(scene)
         with scene.fleet("finisher") as fleet:
             for agent in fleet.agents.list():
-                fleet.dispatches.kill(agent["id"], "the scene is over")
+                fleet.dispatches.kill(agent.id, "the scene is over")
             for task in list(fleet.tasks.list(project=PROJECT)):
-                if task["status"] not in {"done", "failed", "abandoned"}:
-                    fleet.tasks.abandon(project=PROJECT, slug=task["slug"], override=True)
-                fleet.tasks.archive(project=PROJECT, slug=task["slug"])
+                if task.status not in {"done", "failed", "abandoned"}:
+                    fleet.tasks.abandon(project=PROJECT, slug=task.slug, override=True)
+                fleet.tasks.archive(project=PROJECT, slug=task.slug)
             left = self._swept(scene, fleet)
         return [*(f"left: {each}" for each in left), *([] if alive else ["the bystander was touched"])]
 
@@ -115,16 +115,14 @@ def _check_dispatch(scene: Scene) -> list[str]:
         task = fleet.tasks.show(project=PROJECT, slug="t")
         agents = fleet.agents.list()
         if agents:
-            return (
-                [] if task["assignee"] == agents[0]["id"] else [f"agent {agents[0]['id']}, assignee {task['assignee']}"]
-            )
-        if task["status"] != "open":
-            return [f"nobody works, but the task is {task['status']}"]
+            return [] if task.assignee == agents[0].id else [f"agent {agents[0].id}, assignee {task.assignee}"]
+        if task.status != "open":
+            return [f"nobody works, but the task is {task.status}"]
         try:
             again = fleet.dispatches.start(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
         except FleetError as error:
             return [f"it cannot be dispatched again: {error}"]
-        fleet.dispatches.kill(again["id"], "tried")
+        fleet.dispatches.kill(again.id, "tried")
     return []
 
 
@@ -166,8 +164,8 @@ def _check_launch(scene: Scene) -> list[str]:
     """Nobody works, and the task can be tried again."""
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="t")
-        if fleet.agents.list() or task["status"] not in {"open", "blocked"}:
-            return [f"agents {fleet.agents.list()}, task {task['status']}"]
+        if fleet.agents.list() or task.status not in {"open", "blocked"}:
+            return [f"agents {fleet.agents.list()}, task {task.status}"]
     return []
 
 
@@ -182,8 +180,8 @@ def _finished_agent(scene: Scene) -> None:
         socket = fleet.world.tmux.socket
         subprocess.run(["tmux", "-N", "-S", socket, "set-hook", "-gu", "pane-died"], check=True, capture_output=True)
         fleet.tasks.add(project=PROJECT, title="S", slug="s", description=SCRIPT)
-        ident = fleet.dispatches.start(Wanted(project=PROJECT, slug="s", engine="scripted"))["id"]
-        until(lambda: fleet.agents.list()[0]["state"] == "exited" and not fleet.world.processes.marked(ident))
+        ident = fleet.dispatches.start(Wanted(project=PROJECT, slug="s", engine="scripted")).id
+        until(lambda: fleet.agents.list()[0].state == "exited" and not fleet.world.processes.marked(ident))
 
 
 def _settle(fleet: Fleet) -> None:
@@ -193,12 +191,12 @@ def _settle(fleet: Fleet) -> None:
 def _check_done(scene: Scene) -> list[str]:
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="s")
-        over = task["status"] == "done" or (task["status"], task["stage"]) == ("in_progress", "finisher")
-        faults = [] if over else [f"the task is {task['status']}"]
-        if len(task["log"]) != 1:
+        over = task.status == "done" or (task.status, task.stage) == ("in_progress", "finisher")
+        faults = [] if over else [f"the task is {task.status}"]
+        if len(task.log) != 1:
             faults.append("its log was lost")
         tree = f"{scene.home}/{paths.worktree(PROJECT, 's')}/a.txt"
-        merged = task["archived"] and scene.git("show", f"{INTEGRATION}:a.txt") == "hello"
+        merged = task.archived and scene.git("show", f"{INTEGRATION}:a.txt") == "hello"
         if not (os.path.exists(tree) or merged):
             faults.append("its work was lost")
     return faults
@@ -212,8 +210,7 @@ def _working_agent(scene: Scene) -> None:
         fleet.dispatches.start(Wanted(project=PROJECT, slug="s", engine="scripted"))
         until(
             lambda: (
-                fleet.agents.list()[0]["state"] == "working"
-                and "hang" in fleet.agents.screen(fleet.dispatches.find("s"))
+                fleet.agents.list()[0].state == "working" and "hang" in fleet.agents.screen(fleet.dispatches.find("s"))
             )
         )
 
@@ -238,7 +235,7 @@ def _check_merge(scene: Scene) -> list[str]:
     faults = _check_done(scene)
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="s")
-        if not task["archived"]:
+        if not task.archived:
             fleet.merge.task(project=PROJECT, slug="s")
     merges = scene.git("log", "--merges", "--format=%s", INTEGRATION).splitlines()
     if merges != ["Merge s"]:
@@ -262,7 +259,7 @@ def _dead_agent(scene: Scene) -> None:
         ident = scene.dispatch(fleet, "t", *HALF)
         until(lambda: "committed" in fleet.agents.screen(ident))
         fleet.world.processes.kill_all(fleet.world.processes.marked(ident))
-        until(lambda: fleet.agents.list()[0]["state"] == "exited" and not fleet.world.processes.marked(ident))
+        until(lambda: fleet.agents.list()[0].state == "exited" and not fleet.world.processes.marked(ident))
 
 
 def _resume(fleet: Fleet) -> None:
@@ -284,11 +281,11 @@ def _resume_again(scene: Scene) -> list[str]:
 def _check_resume(scene: Scene) -> list[str]:
     """One successor, with the work of the one before."""
     with scene.fleet() as fleet:
-        working = [agent["id"] for agent in fleet.agents.list()]
+        working = [agent.id for agent in fleet.agents.list()]
         faults = [] if len(working) == 1 else [f"agents at work: {working}"]
         task = fleet.tasks.show(project=PROJECT, slug="t")
-        if [task["assignee"]] != working or task["status"] != "in_progress":
-            faults.append(f"the task is {task['status']}, with {task['assignee']}")
+        if [task.assignee] != working or task.status != "in_progress":
+            faults.append(f"the task is {task.status}, with {task.assignee}")
     return faults if scene.git("show", f"{task_branch('t')}:a.txt") == "hello" else [*faults, "its work was lost"]
 
 

@@ -15,6 +15,7 @@ from fleet.model.branches import task_branch
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.identity import Identity
 from fleet.store import queries as q
+from fleet.store import seats
 from fleet.testing.crash.scenarios import COMMIT, Scenario, add_bystander, until
 from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs.coord import replace
@@ -22,7 +23,7 @@ from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from typing import Any
+    from fleet.store.queries import Seat
 
 PROVES = ("sh", "-c", "fleet coord tick; exec sleep 1000")
 SLEEPS = ("sleep", "1000")
@@ -33,13 +34,13 @@ def _coordinator(*words: str, proof: float | None = None) -> Wanted:
     return Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=words, proof=proof)
 
 
-def _seat(fleet: Fleet) -> dict[str, Any]:
-    return fleet.store.read(lambda rows: q.seat_of(rows, project=PROJECT)) or {"holder": None, "candidate": None}
+def _seat(fleet: Fleet) -> Seat:
+    return fleet.store.read(lambda rows: seats.seat(rows, PROJECT))
 
 
 def _launched(fleet: Fleet, ident: str) -> Identity:
     until(lambda: fleet.context.dispatch(ident).process)
-    who = Identity.parse(fleet.context.dispatch(ident).process)
+    who = Identity.parse(fleet.context.dispatch(ident).process or "")
     if who is None:
         msg = f"{ident} was launched without a process"
         raise RuntimeError(msg)
@@ -50,7 +51,7 @@ def _launched(fleet: Fleet, ident: str) -> Identity:
 def _old_coordinator(scene: Scene) -> None:
     add_bystander(scene)
     with scene.fleet() as fleet:
-        ident = fleet.coord.start(_coordinator(*SLEEPS))["id"]
+        ident = fleet.coord.start(_coordinator(*SLEEPS)).id
         _launched(fleet, ident)
     Path(scene.root, "old").write_text(ident, encoding="utf-8")
 
@@ -66,7 +67,7 @@ def _start_over(scene: Scene) -> list[str]:
         def over() -> bool:
             with contextlib.suppress(CoordinatorLives, GateHeld):
                 fleet.coord.start(_coordinator(*PROVES))
-            return _seat(fleet)["candidate"] is None
+            return _seat(fleet).candidate is None
 
         until(over)
     return []
@@ -75,11 +76,11 @@ def _start_over(scene: Scene) -> list[str]:
 def _check_seat(scene: Scene) -> list[str]:
     """One coordinator lives, it is in the seat, and it was told once what it has to know."""
     with scene.fleet() as fleet:
-        holder = _seat(fleet)["holder"]
-        living = [agent["id"] for agent in fleet.agents.list()]
-        told = fleet.store.read(lambda rows: q.all_messages(rows))
+        holder = _seat(fleet).holder
+        living = [agent.id for agent in fleet.agents.list()]
+        messages = fleet.store.read(q.all_messages)
     faults = [] if living == [holder] else [f"{holder} is in the seat, and {living} live"]
-    proven = [row.dispatch for row in told if row.kind == "resume"]
+    proven = [row.dispatch for row in messages if row.kind == "resume"]
     new = holder != Path(scene.root, "old").read_text(encoding="utf-8")
     return faults if proven == ([holder] if new else []) else [*faults, f"resume prompts of {proven}"]
 
@@ -89,7 +90,7 @@ def _candidate(scene: Scene) -> None:
     """A new coordinator that was launched and has not ticked yet; its proof is read from its own process."""
     _old_coordinator(scene)
     with scene.fleet() as fleet:
-        ident = replace.begin(fleet.context, _coordinator(*SLEEPS, proof=_LONG))["id"]
+        ident = replace.begin(fleet.context, _coordinator(*SLEEPS, proof=_LONG)).id
         pid = _launched(fleet, ident).pid
         until(lambda: _environment(pid).get(VARIABLE))
         Path(scene.root, "new").write_text(f"{ident} {_environment(pid)[VARIABLE]}", encoding="utf-8")
@@ -108,12 +109,12 @@ def _prove(fleet: Fleet) -> None:
     try:
         with Fleet.open(fleet.home) as mine:
             mine.funnel.watcher = fleet.funnel.watcher
-            told = [message["id"] for message in mine.coord.tick(PROJECT)["messages"]]
+            ids = [message["id"] for message in mine.coord.tick(PROJECT)["messages"]]
             applied = root / "applied"
             before = applied.read_text(encoding="utf-8").split() if applied.exists() else []
-            applied.write_text("\n".join(dict.fromkeys([*before, *told])), encoding="utf-8")
-            if told:
-                mine.messages.acknowledge(told)
+            applied.write_text("\n".join(dict.fromkeys([*before, *ids])), encoding="utf-8")
+            if ids:
+                mine.messages.acknowledge(ids)
     finally:
         for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", VARIABLE):
             del os.environ[name]
@@ -125,7 +126,7 @@ def _tick_again(scene: Scene) -> list[str]:
 
         def over() -> bool:
             _prove(fleet)
-            waiting = fleet.store.read(lambda rows: q.all_messages(rows))
+            waiting = fleet.store.read(q.all_messages)
             return not fleet.coord.show(PROJECT)["retiring"] and all(row.acknowledged_at for row in waiting)
 
         until(over)
@@ -136,7 +137,7 @@ def _check_proof(scene: Scene) -> list[str]:
     with scene.fleet() as fleet:
         seat = _seat(fleet)
     new = Path(scene.root, "new").read_text(encoding="utf-8").split()[0]
-    faults = [] if (seat["holder"], seat["epoch"]) == (new, 2) else [f"the seat is {seat}"]
+    faults = [] if (seat.holder, seat.epoch) == (new, 2) else [f"the seat is {seat}"]
     applied = Path(scene.root, "applied").read_text(encoding="utf-8").split()
     return [*faults, *_check_seat(scene), *([] if len(applied) == 1 else [f"applied: {applied}"])]
 
@@ -175,12 +176,12 @@ def _check_drain(scene: Scene) -> list[str]:
     old = Path(scene.root, "old").read_text(encoding="utf-8")
     with scene.fleet() as fleet:
         [entry], task = fleet.coord.handoffs(PROJECT), fleet.tasks.show(project=PROJECT, slug="t")
-        living = [agent["id"] for agent in fleet.agents.list()]
+        living = [agent.id for agent in fleet.agents.list()]
         prompts = [fleet.files_of_home(f"{paths.INBOX}/{name}") for name in fleet.files.names(paths.INBOX)]
-        lineage = [fleet.dispatches.show(ident)["predecessor"] for ident in living]
+        lineage = [fleet.dispatches.show(ident).predecessor for ident in living]
     faults = [] if (entry["state"], [entry["successor"]]) == ("done", living) else [f"{entry}, and {living} live"]
-    if ([task["assignee"]], lineage) != (living, [old]):
-        faults.append(f"the task is with {task['assignee']}, after {lineage}")
+    if ([task.assignee], lineage) != (living, [old]):
+        faults.append(f"the task is with {task.assignee}, after {lineage}")
     if len(prompts) != 1 or "mind the gap" not in prompts[0]:
         faults.append(f"{len(prompts)} prompts")
     return faults if scene.git("show", f"{task_branch('t')}:a.txt") == "hello" else [*faults, "its work was lost"]

@@ -69,11 +69,11 @@ class SimulatedMachine:
 
     def process(self, who: Identity | None) -> Process:
         """The living process with an identity."""
-        found = self.table.living.get(who.pid) if who else None
-        if who is None or found is None or found.start != who.start:
+        process = self.table.living.get(who.pid) if who else None
+        if who is None or process is None or process.start != who.start:
             msg = f"{who} does not live"
             raise LookupError(msg)
-        return found
+        return process
 
     @contextlib.contextmanager
     def surroundings(self, process: Process) -> Iterator[None]:

@@ -174,12 +174,12 @@ class SimulatedKernel:
 
     def status(self, pid: int) -> ps.Status | None:
         """None when nobody has the pid; Unreadable when the kernel does not say."""
-        found = self._table.living.get(pid)
-        if found is None:
+        process = self._table.living.get(pid)
+        if process is None:
             return None
-        if found.is_hidden:
+        if process.is_hidden:
             raise ps.Unreadable(f"/proc hides process {pid}")
-        return ps.Status(start=found.start, zombie=found.is_zombie)
+        return ps.Status(start=process.start, zombie=process.is_zombie)
 
     def parents(self) -> dict[int, int]:
         """Every pid with its parent's."""
@@ -192,8 +192,8 @@ class SimulatedKernel:
 
     def is_seen(self, pid: int, start: str) -> bool:
         """Whether a process that began then has this pid, or may have it."""
-        found = self._table.living.get(pid)
-        return found is not None and (found.is_hidden or (found.start == start and not found.is_zombie))
+        process = self._table.living.get(pid)
+        return process is not None and (process.is_hidden or (process.start == start and not process.is_zombie))
 
     def age(self, start: str) -> float:
         """How many seconds ago a process with this start time began."""
@@ -201,35 +201,37 @@ class SimulatedKernel:
 
     def environment(self, pid: int) -> frozenset[bytes]:
         """What a process was started with."""
-        found = self._read(pid)
+        process = self._read(pid)
         return (
-            frozenset(f"{name}={value}".encode() for name, value in found.environment.items()) if found else frozenset()
+            frozenset(f"{name}={value}".encode() for name, value in process.environment.items())
+            if process
+            else frozenset()
         )
 
     def command(self, pid: int) -> str:
         """The words of a process."""
-        found = self._table.living.get(pid)
-        return " ".join(found.words) if found and not found.is_zombie else ""
+        process = self._table.living.get(pid)
+        return " ".join(process.words) if process and not process.is_zombie else ""
 
     def program(self, pid: int) -> str:
         """The short name of a process."""
-        found = self._table.living.get(pid)
-        return found.program if found else ""
+        process = self._table.living.get(pid)
+        return process.program if process else ""
 
     def is_own(self, pid: int) -> bool:
         """Whether a process is of this user."""
-        found = self._table.living.get(pid)
-        return found is not None and found.is_own
+        process = self._table.living.get(pid)
+        return process is not None and process.is_own
 
     def works_in(self, pid: int, folder: str) -> bool | None:
         """Whether a process has its directory below a folder, or writes to a file there. None: it may not be looked at."""
-        found = self._table.living.get(pid)
-        if found is None:
+        process = self._table.living.get(pid)
+        if process is None:
             return False
-        if found.is_closed:
+        if process.is_closed:
             return None
         top = f"{os.path.realpath(folder)}/"
-        return any(f"{path}/".startswith(top) for path in (found.cwd, *found.writes))
+        return any(f"{path}/".startswith(top) for path in (process.cwd, *process.writes))
 
     def inheritors(self, _path: str) -> list[int]:
         """Locks are real: no simulated process has inherited one."""
@@ -237,12 +239,12 @@ class SimulatedKernel:
 
     def deliver(self, pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
         """Send a signal to the process that is meant. Whether it was there to get it."""
-        found = self._table.living.get(pid)
-        if found is None or not is_meant():
+        process = self._table.living.get(pid)
+        if process is None or not is_meant():
             return False
-        self._table.signal(found, number)
+        self._table.signal(process, number)
         return True
 
     def _read(self, pid: int) -> Process | None:
-        found = self._table.living.get(pid)
-        return found if found and found.is_own and not found.is_zombie and not found.is_hidden else None
+        process = self._table.living.get(pid)
+        return process if process and process.is_own and not process.is_zombie and not process.is_hidden else None

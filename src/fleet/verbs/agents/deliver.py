@@ -20,8 +20,7 @@ from fleet.verbs.homes.ownership import is_own, owner_of
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
-    from fleet.store.queries import LivingAgent
-    from fleet.store.transaction import Row
+    from fleet.store.queries import LivingAgent, WaitingMessage
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
 
@@ -43,18 +42,15 @@ def deliver(context: Context, dispatch: str, listing: Listing) -> str:
     listens = engine is not None and engine.hooks is not None and known.heartbeat_at is not None
     if listens and known.state not in QUIET:
         return _busy(known)
-    if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0]["sent_at"] < _WAKING:
+    if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0].sent_at < _WAKING:
         return "it is woken within a moment"
-    return (
-        _type_message(context, dispatch, engine, listing, hooked=listens)
-        if engine
-        else f"its engine is not known; {INBOX}"
-    )
+    if engine is None:
+        return f"its engine is not known; {INBOX}"
+    return _type_message(context, dispatch, engine, listing, hooked=listens)
 
 
-def _waiting(context: Context, dispatch: str) -> list[Row]:
-    rows = context.store.read(lambda snapshot: q.waiting_messages(snapshot, dispatch=dispatch))
-    return messages.waiting(rows, context.world.clock.now())
+def _waiting(context: Context, dispatch: str) -> list[WaitingMessage]:
+    return context.store.read(lambda rows: messages.waiting(rows, dispatch, context.world.clock.now()))
 
 
 def _engine(context: Context, known: LivingAgent) -> Engine | None:
@@ -80,11 +76,11 @@ def _type_message(context: Context, dispatch: str, engine: Engine, listing: List
     screen = context.world.tmux.capture(pane, history=False) or ""
     if not has_box(engine, screen):
         state, _question = state_of(engine, screen)
-        said = "is not recognised" if state == "unknown" else f"says {state.replace('_', ' ')}"
-        return f"nothing is typed while its screen {said}; {INBOX}"
-    taken = context.commit(messages.taken(dispatch, "typed", most=1))["messages"]
+        shown = "is not recognised" if state == "unknown" else f"says {state.replace('_', ' ')}"
+        return f"nothing is typed while its screen {shown}; {INBOX}"
+    taken = context.commit(messages.take(dispatch, "typed", most=1))
     if taken and not context.world.tmux.paste(pane, messages.line(taken[0])):
         return "tmux did not take it; it is tried again"
     if taken and not hooked:  # else the hook of its prompt acknowledges what really arrived
-        context.commit(messages.acknowledge(dispatch, [taken[0]["id"]]))
+        context.commit(messages.acknowledge(dispatch, [taken[0].id]))
     return "more waits; one at a time is typed" if _waiting(context, dispatch) else ""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fleet.model.agents.limit_resets import reset_time
+from fleet.model.results.value import Value
 from fleet.model.text.times import MINUTE, SECOND
 from fleet.store import queries as q
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fleet.model.states import HoldKind
     from fleet.store.queries import Hold
     from fleet.store.transaction import Rows, Tx
 
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 UNSAID = 5 * MINUTE
 
 
-def hold(tx: Tx, engine: str, kind: str, reason: str) -> int | None:
-    """Hold an engine back. Says until when, if that is known."""
+def hold(tx: Tx, engine: str, kind: HoldKind, reason: str) -> int | None:
+    """Hold an engine back. Returns until when; None when that is not known."""
     until = _until(tx, engine, reason) if kind == "limit" else None
     q.hold_engine(tx, engine=engine, kind=kind, reason=reason, until=until, at=tx.at)
     tx.note(held=engine, kind=kind, until=until)
@@ -24,14 +26,13 @@ def hold(tx: Tx, engine: str, kind: str, reason: str) -> int | None:
 
 
 def _until(tx: Tx, engine: str, reason: str) -> int:
-    """The reset as the words say it, else that of a window that is used up, else a while."""
-    said = reset_time(reason, tx.at)
-    told = _reset_of_window(tx, engine)
-    return said if said is not None else told if told is not None else tx.at + UNSAID
+    """The reset as the reason says it, else that of a window that is used up, else `UNSAID` from now."""
+    resets = (reset_time(reason, tx.at), _reset_of_window(tx, engine), tx.at + UNSAID)
+    return next(each for each in resets if each is not None)
 
 
 def _reset_of_window(tx: Tx, engine: str) -> int | None:
-    """Of a window that is used up. One whose reset came while the word of it was under way is over now."""
+    """When a window that is used up is reset; now, if its reset came while the report of it was under way."""
     full = [row.resets_at for row in q.quotas_of(tx, engine=engine) if row.percent >= 100]  # noqa: PLR2004
     near = [at for at in full if at is not None and at > tx.at - UNSAID]
     later = [at for at in near if at > tx.at]
@@ -45,27 +46,37 @@ def is_over(held: Hold | None, at: int) -> bool:
     return held.kind == "login" or (held.until or 0) <= at
 
 
-def windows(told: object) -> list[tuple[str, int, int | None]]:
-    """How much of each window is used, as an engine tells it: name, percent, reset."""
+class Window(Value):
+    """How much of a window of an engine's account is used."""
+
+    span: str
+    percent: int
+    resets_at: int | None
+
+
+def windows(given: object) -> list[Window]:
+    """How much of each window is used, as an engine tells it."""
     found = []
-    for name, each in told.items() if isinstance(told, dict) else ():
+    for name, each in given.items() if isinstance(given, dict) else ():
         used = each.get("used_percentage") if isinstance(each, dict) else None
         if isinstance(used, int | float):
             reset = each.get("resets_at")
-            found.append((str(name), int(used), int(reset) * SECOND if isinstance(reset, int | float) else None))
+            resets_at = int(reset) * SECOND if isinstance(reset, int | float) else None
+            found.append(Window(span=str(name), percent=int(used), resets_at=resets_at))
     return found
 
 
-def news(rows: Rows, engine: str, told: list[tuple[str, int, int | None]]) -> list[tuple[str, int, int | None]]:
+def changed_windows(rows: Rows, engine: str, windows: list[Window]) -> list[Window]:
     """Those of the windows that are not known like that already."""
-    known = {(row.span, row.percent, row.resets_at) for row in q.quotas_of(rows, engine=engine)}
-    return [each for each in told if each not in known]
+    quotas = q.quotas_of(rows, engine=engine)
+    known = [Window(span=row.span, percent=row.percent, resets_at=row.resets_at) for row in quotas]
+    return [each for each in windows if each not in known]
 
 
-def keep(tx: Tx, engine: str, told: list[tuple[str, int, int | None]]) -> None:
+def keep(tx: Tx, engine: str, windows: list[Window]) -> None:
     """Write the windows down. A limit that was told before them is reset when they say."""
-    for span, percent, resets_at in told:
-        q.set_quota(tx, engine=engine, span=span, percent=percent, resets_at=resets_at, at=tx.at)
+    for each in windows:
+        q.set_quota(tx, engine=engine, span=each.span, percent=each.percent, resets_at=each.resets_at, at=tx.at)
     held, reset = q.hold_of(tx, engine=engine), _reset_of_window(tx, engine)
     if held is not None and held.kind == "limit" and reset is not None and reset_time(held.reason, tx.at) is None:
         q.move_hold(tx, engine=engine, until=reset)

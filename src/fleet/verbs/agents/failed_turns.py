@@ -6,11 +6,12 @@ tries, and when its model has answered, or it has run for a minute, the others f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.refused import EngineHeld
 from fleet.model.agents.hook_events import MOST_FAILED_TURNS
 from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.results.engines import HeldEngine, Lifted, Limits, QuotaView
 from fleet.model.text.times import MINUTE, SECOND, iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -19,7 +20,7 @@ from fleet.verbs.agents.deliver import deliver
 
 if TYPE_CHECKING:
     from fleet.store.queries import Hold, LivingAgent
-    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
 # How long a trial has to be in flight to count as alive when its engine has no hooks.
@@ -41,18 +42,17 @@ def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100)
     if held.kind == "login":
         advice = f"log in with the program itself, then say `fleet limits lift {engine}`"
         raise EngineHeld(engine=engine, reason=held.reason, advice=advice)
-    if (held.until or 0) > tx.at:
+    if held.until is not None and held.until > tx.at:
         raise EngineHeld(engine=engine, reason=held.reason, advice=f"it is tried again at {iso(held.until)}")
     _try(tx, held, dispatch)
 
 
 def _refuse_full(tx: Tx, engine: str, quota_percent: int) -> None:
     for row in q.quotas_of(tx, engine=engine):
-        if row.percent >= quota_percent and (row.resets_at or 0) > tx.at:
+        if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > tx.at:
             reason = f"{row.percent} % of its window {row.span} is used"
-            advice = (
-                f"it is reset at {iso(row.resets_at)}; limits.quota_percent in config.toml says how much may be used"
-            )
+            reset = f"it is reset at {iso(row.resets_at)}"
+            advice = f"{reset}; limits.quota_percent in config.toml says how much may be used"
             raise EngineHeld(engine=engine, reason=reason, advice=advice)
 
 
@@ -60,7 +60,7 @@ def _try(tx: Tx, held: Hold, dispatch: str) -> None:
     engine, trial = held.engine, held.trial
     trying = q.dispatch_by_id(tx, id=trial or "")
     if trying is not None and is_unfinished(trying):
-        if trying.launched_at is None or tx.at - max(trying.launched_at, held.tried_at) < TRIAL:
+        if trying.launched_at is None or tx.at - max(trying.launched_at, held.tried_at or 0) < TRIAL:
             advice = f"{trial} tries whether it is over; the others follow when its model has answered"
             raise EngineHeld(engine=engine, reason=held.reason, advice=advice)
         q.lift_hold(tx, engine=engine)
@@ -70,28 +70,27 @@ def _try(tx: Tx, held: Hold, dispatch: str) -> None:
     tx.note(trial_of=engine)
 
 
-def shown(rows: Rows) -> dict[str, list[dict[str, Any]]]:
-    """What is held back and how much is used, for the page that people look at."""
-    held = [
-        {
-            **row,
-            "since": iso(row.since),
-            "until": iso_or_none(row.until),
-            "tried_at": iso_or_none(row.tried_at),
-        }
-        for row in q.every_hold(rows)
-    ]
-    used = [{**row, "resets_at": iso_or_none(row.resets_at), "at": iso(row.at)} for row in q.all_quotas(rows)]
-    return {"holds": held, "quotas": used}
+def limits(rows: Rows) -> Limits:
+    """Engines that are held back, and how much of their windows is used."""
+    return Limits(
+        holds=[_held(row) for row in q.every_hold(rows)],
+        quotas=[
+            QuotaView.made_of(row, resets_at=iso_or_none(row.resets_at), at=iso(row.at)) for row in q.all_quotas(rows)
+        ],
+    )
 
 
-def lift(engine: str) -> Change[Row]:
+def _held(row: Hold) -> HeldEngine:
+    times = {"since": iso(row.since), "until": iso_or_none(row.until), "tried_at": iso_or_none(row.tried_at)}
+    return HeldEngine.made_of(row, **times)
+
+
+def lift(engine: str) -> Change[Lifted]:
     """A person says that it works again."""
 
-    def work(tx: Tx) -> Row:
-        lifted = q.lift_hold(tx, engine=engine)
+    def work(tx: Tx) -> Lifted:
         tx.note(lifted=engine)
-        return {"engine": engine, "lifted": lifted == 1}
+        return Lifted(engine=engine, lifted=q.lift_hold(tx, engine=engine) == 1)
 
     return Change(f"lift the hold of {engine}", work)
 
@@ -99,36 +98,37 @@ def lift(engine: str) -> Change[Row]:
 # what the coordinator does each tick ----------------------------------------------------------------------------------
 def tend(context: Context, project: str) -> list[str]:
     """Continue turns that failed and agents whose limit was reset, deliver what waits, close what nobody asks any more."""
-    done = []
-    if (context.store.read(lambda rows: q.orphaned_questions(rows)) or {"n": 0})["n"]:
+    reminded = []
+    if context.store.read(q.orphaned_questions).n:
         context.commit(questions.close_orphans())
-    found = context.store.read(lambda rows: q.living_agents(rows, project=project))
-    for agent in found:
-        said = _to_say(context, agent)
-        if said and not _is_told(context, agent, said):
-            context.commit(messages.send(agent.dispatch, context.world.ids.dispatch(), said, kind="reminder"))
-            done.append(f"{agent.dispatch}: {said}")
-    if found:
+    agents = context.store.read(lambda rows: q.living_agents(rows, project=project))
+    for agent in agents:
+        words = _reminder(context, agent)
+        if words and not _is_under_way(context, agent, words):
+            context.commit(messages.send(agent.dispatch, context.world.ids.dispatch(), words, kind="reminder"))
+            reminded.append(f"{agent.dispatch}: {words}")
+    if agents:
         listing = context.world.tmux.listing()
-        for agent in found:
+        for agent in agents:
             deliver(context, agent.dispatch, listing)
-    return done
+    return reminded
 
 
-def _is_told(context: Context, agent: LivingAgent, said: str) -> bool:
-    """Whether these very words are under way already; another reminder does not stand for them."""
+def _is_under_way(context: Context, agent: LivingAgent, words: str) -> bool:
+    """Whether a message with these very words waits for the agent already; another reminder does not stand for them."""
     rows = context.store.read(lambda snapshot: q.waiting_messages(snapshot, dispatch=agent.dispatch))
-    return any(row.text == said for row in rows)
+    return any(row.text == words for row in rows)
 
 
-def _to_say(context: Context, agent: LivingAgent) -> str:
+def _reminder(context: Context, agent: LivingAgent) -> str:
+    """What makes an agent go on whose turn failed or whose limit was reset; empty when nothing is to be said now."""
     now = context.world.clock.now()
     if agent.report or agent.asked_for:
         return ""
     if agent.state == "failed_turn" and 0 < agent.failed_turns <= MOST_FAILED_TURNS:
         rest = REST[agent.failed_turns - 1] * SECOND
         why = (agent.detail or "").partition(":")[0]
-        due = now - agent.state_at >= rest and not _is_answering(context, agent, now)
+        due = now - (agent.state_at or 0) >= rest and not _is_answering(context, agent, now)
         return GO_ON.format(why=why) if due else ""
     if agent.state == "limit" and _may_go_on(context, agent, now):
         return RESET
@@ -137,8 +137,8 @@ def _to_say(context: Context, agent: LivingAgent) -> str:
 
 def _is_answering(context: Context, agent: LivingAgent, now: int) -> bool:
     """Whether something was just said to it, and nobody has heard yet what came of that."""
-    last = (context.store.read(lambda rows: q.last_said(rows, dispatch=agent.dispatch)) or {})["at"]
-    return last is not None and last > agent.state_at and now - last < _ANSWERING
+    last = context.store.read(lambda rows: q.last_said(rows, dispatch=agent.dispatch)).at
+    return last is not None and last > (agent.state_at or 0) and now - last < _ANSWERING
 
 
 def _may_go_on(context: Context, agent: LivingAgent, now: int) -> bool:
@@ -149,16 +149,15 @@ def _may_go_on(context: Context, agent: LivingAgent, now: int) -> bool:
     if held.kind != "limit" or (held.until or 0) > now:
         return False
     try:
-        context.commit(_tried(agent))
+        context.commit(_try_with(agent))
     except EngineHeld:
         return False
     return True
 
 
-def _tried(agent: LivingAgent) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _try_with(agent: LivingAgent) -> Change[None]:
+    def work(tx: Tx) -> None:
         tx.dispatch = agent.dispatch
         refuse_held(tx, agent.engine, agent.dispatch)
-        return {"trial": agent.dispatch}
 
     return Change(f"{agent.dispatch} tries whether the limit of {agent.engine} is over", work)

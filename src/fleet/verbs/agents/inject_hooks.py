@@ -26,7 +26,7 @@ def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tupl
         paths.hook_settings(engine.name, autonomy),
         hooks.settings(engine, autonomy, context.world.fleet_program),
     )
-    each = hooks.said_for_each(engine, context.world.fleet_program)
+    each = hooks.words_of_events(engine, context.world.fleet_program)
     words = (*(word.replace("{settings}", path) for word in engine.hooks.words), *each)
     env = {name: value.replace("{settings}", path) for name, value in engine.hooks.env.items()}
     return words, {**env, "FLEET_HOOKS": engine.name}

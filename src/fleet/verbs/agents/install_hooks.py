@@ -12,91 +12,92 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.engines import hooks
 from fleet.errors.families import Refused
+from fleet.model.results.engines import HooksInstalled, HooksOf
 from fleet.verbs.agents.inject_hooks import keep_dialect
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.verbs.context import Context
 
-Document = dict[str, Any]
+# The JSON of an engine's settings, whose shape is the engine's own.
+Settings = dict[str, Any]
 
 
-def install(context: Context, engine: Engine) -> Document:
+def install(context: Context, engine: Engine) -> HooksInstalled:
     """Write the hooks, in place of those that were installed before."""
     path, before = _read(engine)
     keep_dialect(context, engine)
     after = _without(before)
-    assert engine.hooks is not None  # noqa: S101 - _read has looked
-    told = after.setdefault("hooks", {})
-    for event in engine.hooks.events:
+    groups, table = after.setdefault("hooks", {}), hooks.hooks_of(engine)
+    for event in table.events:
         entry = {"type": "command", "command": hooks.installed(engine, event, context.world.fleet_program)}
-        limit = hooks.limit(engine.hooks, event)
-        later = {"async": True} if event in engine.hooks.later else {}
-        told.setdefault(event, []).append({"hooks": [{**entry, "timeout": limit, **later}]})
+        limit = hooks.limit(table, event)
+        later = {"async": True} if event in table.later else {}
+        groups.setdefault(event, []).append({"hooks": [{**entry, "timeout": limit, **later}]})
     _write(context, path, before, after)
-    return {"engine": engine.name, "file": path, "installed": True, "changed": after != before}
+    return HooksInstalled(engine=engine.name, file=path, installed=True, changed=after != before)
 
 
-def uninstall(context: Context, engine: Engine) -> Document:
+def uninstall(context: Context, engine: Engine) -> HooksInstalled:
     """Take out what bears the mark, and nothing else."""
     path, before = _read(engine)
     after = _without(before)
     _write(context, path, before, after)
-    return {"engine": engine.name, "file": path, "installed": False, "changed": after != before}
+    return HooksInstalled(engine=engine.name, file=path, installed=False, changed=after != before)
 
 
-def status(context: Context, engine: Engine) -> Document:
+def status(context: Context, engine: Engine) -> HooksOf:
     """Whether they are installed, and by this fleet."""
-    assert engine.hooks is not None  # noqa: S101 - asked for engines that have some
-    told = {"engine": engine.name, "injected": True, "file": None, "installed": False, "current": False}
-    if not engine.hooks.install:
-        return told
+    table = hooks.hooks_of(engine)
+    if not table.install:
+        return HooksOf(engine=engine.name, injected=True, file=None, installed=False, current=False)
     path, before = _read(engine)
-    mine = [entry["command"] for entry in _entries(before) if hooks.MARK in str(entry.get("command", ""))]
-    wanted = [hooks.installed(engine, event, context.world.fleet_program) for event in engine.hooks.events]
-    return told | {"file": path, "installed": bool(mine), "current": sorted(mine) == sorted(wanted)}
+    mine = [entry["command"] for entry in _entries(before) if _is_ours(entry)]
+    wanted = [hooks.installed(engine, event, context.world.fleet_program) for event in table.events]
+    current = sorted(mine) == sorted(wanted)
+    return HooksOf(engine=engine.name, injected=True, file=path, installed=bool(mine), current=current)
 
 
-def _read(engine: Engine) -> tuple[str, Document]:
+def _read(engine: Engine) -> tuple[str, Settings]:
     if engine.hooks is None or not engine.hooks.install:
         raise Refused(what=f"engine {engine.name!r} has no settings file that hooks can be installed in")
     path = os.path.realpath(os.path.expanduser(engine.hooks.install))
     try:
         with open(path, encoding="utf-8") as file:
-            told = json.load(file)
+            settings = json.load(file)
     except FileNotFoundError:
         return path, {}
     except (OSError, ValueError) as error:
         raise Refused(what=f"{path} was left alone: it cannot be read as JSON ({error})") from None
-    if not isinstance(told, dict) or not isinstance(told.get("hooks", {}), dict):
+    if not isinstance(settings, dict) or not isinstance(settings.get("hooks", {}), dict):
         raise Refused(what=f"{path} was left alone: it is not what {engine.name} writes")
-    return path, told
+    return path, settings
 
 
-def _entries(told: Document) -> list[Document]:
-    groups = [group for each in told.get("hooks", {}).values() for group in each]
+def _entries(settings: Settings) -> list[Settings]:
+    groups = [group for each in settings.get("hooks", {}).values() for group in each]
     return [entry for group in groups for entry in group.get("hooks", [])]
 
 
-def _without(told: Document) -> Document:
+def _without(settings: Settings) -> Settings:
     """The same without what bears the mark; groups and events that held nothing else go with it."""
-    kept: Document = {}
-    for event, groups in told.get("hooks", {}).items():
+    kept: Settings = {}
+    for event, groups in settings.get("hooks", {}).items():
         left = [
             {**group, "hooks": [entry for entry in group.get("hooks", []) if not _is_ours(entry)]} for group in groups
         ]
         filled = [after for after, before in zip(left, groups, strict=True) if after["hooks"] or after == before]
         if filled or not groups:
             kept[event] = filled
-    after = {name: value for name, value in told.items() if name != "hooks"}
-    return after | ({"hooks": kept} if kept or told.get("hooks") == {} else {})
+    after = {name: value for name, value in settings.items() if name != "hooks"}
+    return after | ({"hooks": kept} if kept or settings.get("hooks") == {} else {})
 
 
-def _is_ours(entry: Document) -> bool:
+def _is_ours(entry: Settings) -> bool:
     return hooks.MARK in str(entry.get("command", ""))
 
 
-def _write(context: Context, path: str, before: Document, after: Document) -> None:
+def _write(context: Context, path: str, before: Settings, after: Settings) -> None:
     if after != before:
         text = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
         context.world.machine.replace_file(path, text)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.engines import status_file
-from fleet.engines.hooks import untold
+from fleet.engines.hooks import states_without_hook
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
 from fleet.errors.families import FleetError
 from fleet.model.agents.hook_events import is_silent
 from fleet.model.dispatch.steps import is_pending
 from fleet.model.identity import Identity
+from fleet.model.results.agents import AgentView
 from fleet.model.text.times import age, iso, iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.dispatch.looking import why_alive
@@ -25,8 +26,7 @@ from fleet.verbs.homes.ownership import is_own, owner_of
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
-    from fleet.store.queries import Dispatch
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Dispatch, LivingAgent
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
 
@@ -43,45 +43,45 @@ class State:
     detail: str = ""
 
 
-def agents(context: Context, project: str | None = None, *, screens: bool = True) -> list[dict[str, Any]]:
+def agents(context: Context, project: str | None = None, *, screens: bool = True) -> list[AgentView]:
     """Every unfinished dispatch, coordinators too."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     heard = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
     known = {row.dispatch: row for row in heard}
     listing = context.world.tmux.listing()
-    return [_agent(context, row, known.get(row.id, {}), listing, screens=screens) for row in rows]
+    return [_agent(context, row, known.get(row.id), listing, screens=screens) for row in rows]
 
 
-def _agent(context: Context, row: Dispatch, known: Row, listing: Listing, *, screens: bool) -> dict[str, Any]:
+def _agent(context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool) -> AgentView:
     state = _state(context, row, known, listing, screens=screens)
-    cost = known.get("cost")
-    return {
-        "id": row.id,
-        "kind": row.kind,
-        "project": row.project,
-        "task": row.slug,
-        "engine": row.engine,
-        "autonomy": row.autonomy,
-        "state": state.name,
-        "source": state.source,
-        "state_at": iso_or_none(state.at),
-        "detail": state.detail,
-        "session": f"fleet-{row.id}",
-        "host": row.host,
-        "process": row.process,
-        "started_at": iso(row.created_at),
-        "launched_at": iso_or_none(row.launched_at),
-        "heartbeat_at": iso_or_none(known.get("heartbeat_at")),
-        "context": known.get("context"),
-        "tokens": known.get("tokens"),
-        "cost": None if cost is None else cost / _MILLIONTHS,
-        "conversation": known.get("conversation"),
-        "report": row.report,
-        "asked_for": row.asked_for,
-    }
+    cost = known.cost if known else None
+    return AgentView(
+        id=row.id,
+        kind=row.kind,
+        project=row.project,
+        task=row.slug,
+        engine=row.engine,
+        autonomy=row.autonomy,
+        state=state.name,
+        source=state.source,
+        state_at=iso_or_none(state.at),
+        detail=state.detail,
+        session=f"fleet-{row.id}",
+        host=row.host,
+        process=row.process,
+        started_at=iso(row.created_at),
+        launched_at=iso_or_none(row.launched_at),
+        heartbeat_at=iso_or_none(known.heartbeat_at) if known else None,
+        context=known.context if known else None,
+        tokens=known.tokens if known else None,
+        cost=None if cost is None else cost / _MILLIONTHS,
+        conversation=known.conversation if known else None,
+        report=row.report,
+        asked_for=row.asked_for,
+    )
 
 
-def _state(context: Context, row: Dispatch, known: Row, listing: Listing, *, screens: bool) -> State:
+def _state(context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool) -> State:
     """The first layer that knows."""
     if is_pending(row):
         return _starting(context, row, listing)
@@ -96,8 +96,7 @@ def _state(context: Context, row: Dispatch, known: Row, listing: Listing, *, scr
         elsewhere = owner_of(context, row) if not is_own(context, row) else ""
         return State(name="unknown", source="process", detail=elsewhere)
     if row.report:
-        said = f"reported {row.report}"
-        return State(name=said, source="report", at=row.reported_at, detail=row.report_reason or "")
+        return State(name=f"reported {row.report}", source="report", at=row.reported_at, detail=row.report_reason or "")
     return _alive(context, row, known, who, listing, screens=screens)
 
 
@@ -109,37 +108,41 @@ def _starting(context: Context, row: Dispatch, listing: Listing) -> State:
     return State(name="exited", source="process", detail=f"dead before it started: {next_step}")
 
 
-def _alive(context: Context, row: Dispatch, known: Row, who: Identity, listing: Listing, *, screens: bool) -> State:
+def _alive(
+    context: Context, row: Dispatch, known: LivingAgent | None, who: Identity, listing: Listing, *, screens: bool
+) -> State:
     hook, now = _by_hook(known), context.world.clock.now()
-    heard_at = max(known.get("state_at") or 0, known.get("heartbeat_at") or 0)
+    heard_at = max(known.state_at or 0, known.heartbeat_at or 0) if known else 0
     engine = _engine(context, row)
     if hook is not None and not is_silent(hook.name, heard_at, now):
-        return (_untold(context, row, engine, listing) if engine and screens else None) or hook
+        return (_without_hook(context, row, engine, listing) if engine and screens else None) or hook
     if engine is not None and screens:
-        told = _by_file(engine, who)
+        written = _by_file(engine, who)
         # A session that is not at work may wait for something, or have failed: that only its screen tells.
-        busy = told is not None and told.name == "working"
-        seen = told if busy else _by_screen(context, row, engine, listing) or told
+        busy = written is not None and written.name == "working"
+        seen = written if busy else _by_screen(context, row, engine, listing) or written
         if seen is not None:
             return seen
     if hook is not None:
-        said = f"{hook.name} when last heard of, {age(now - heard_at)} ago; its process lives"
-        return State(name="silent", source="hook", at=heard_at, detail=said)
+        detail = f"{hook.name} when last heard of, {age(now - heard_at)} ago; its process lives"
+        return State(name="silent", source="hook", at=heard_at, detail=detail)
     return State(name="running", source="process", at=row.launched_at)
 
 
-def _untold(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
+def _without_hook(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
     """What the screen shows and the engine has no hook for."""
-    states = untold(engine)
+    states = states_without_hook(engine)
     seen = _by_screen(context, row, engine, listing) if states else None
     return seen if seen is not None and seen.name in states else None
 
 
-def _by_hook(known: Row) -> State | None:
-    if not known.get("state") or known.get("heartbeat_at") is None:  # without a heartbeat it was read from its screen
+def _by_hook(known: LivingAgent | None) -> State | None:
+    if (
+        known is None or not known.state or known.heartbeat_at is None
+    ):  # without a heartbeat it was read from its screen
         return None
-    name = "stopped, no report" if known["state"] == "stopped" else known["state"]
-    return State(name=name, source="hook", at=known["state_at"], detail=known["detail"] or "")
+    name = "stopped, no report" if known.state == "stopped" else known.state
+    return State(name=name, source="hook", at=known.state_at, detail=known.detail or "")
 
 
 def _engine(context: Context, row: Dispatch) -> Engine | None:

@@ -1,12 +1,14 @@
 """Messages to agents: kept until acknowledged, applied once by their id.
 
-Whoever hands one out says so first, in a transaction that only one wins; then gives it to the agent; then acknowledges it. One
-that died in between is followed, a minute later, by another with the same id, and the agent is told to heed each id once.
+Whoever hands a message out writes that down first, in a transaction that only one process wins; then gives it to the agent; then
+acknowledges it. If that process dies in between, another one hands the message out again a minute later, with the same id, and
+the agent is told to heed each id once.
 """
 
 from __future__ import annotations
 
 from fleet.errors.families import Contested, Refused
+from fleet.model.results.reports import Received
 from fleet.model.text import texts
 from fleet.model.text.times import MINUTE
 from fleet.store import queries as q
@@ -16,83 +18,84 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fleet.store.queries import WaitingMessage
-    from fleet.store.transaction import Row, Tx
+    from fleet.model.states import MessageKind
+    from fleet.store.queries import LivingAgent, WaitingMessage
+    from fleet.store.transaction import Rows, Tx
 
 LONGEST = 16_000
-# How long somebody who hands a message out is believed to be at it.
+# How long a process that hands a message out is believed to be at it.
 LEASE = MINUTE
 MARK = "[fleet message "
 ONCE = "(Heed each message id once: leave out what you have already followed.)"
 
 
-def send(dispatch: str, ident: str, text: str, *, kind: str = "message") -> Change[Row]:
-    """Keep a message for an agent that has not ended."""
+def send(dispatch: str, ident: str, text: str, *, kind: MessageKind = "message") -> Change[LivingAgent]:
+    """Keep a message for an agent that has not ended. Returns the agent."""
     kept = texts.text("message", text, most=LONGEST, advice=f"say it in {LONGEST} characters at most")
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> LivingAgent:
         agent = q.heard_agent(tx, dispatch=dispatch)
         if agent is None:
             raise Refused(what=f"{dispatch} has ended, and takes no messages any more")
         tx.about(agent.project, agent.slug)
         tx.dispatch = dispatch
-        sent = {"id": ident, "dispatch": dispatch, "kind": kind, "sender": tx.caller.actor, "text": kept, "at": tx.at}
-        if not q.add_message(tx, **sent):
+        if not q.add_message(tx, id=ident, dispatch=dispatch, kind=kind, sender=tx.caller.actor, text=kept, at=tx.at):
             raise Contested(what=f"the id {ident} was given out before; try again")
         tx.note(message=ident, text=kept)
-        return {"id": ident, "agent": dispatch, "project": agent.project, "task": agent.slug}
+        return agent
 
     return Change(f"{kind} {ident} to {dispatch}", work, kept)
 
 
-def waiting(rows: list[WaitingMessage], now: int) -> list[Row]:
-    """Those of an agent's unacknowledged messages that nobody is just handing out."""
-    return [row for row in rows if row.delivered_at is None or row.delivered_at < now - LEASE]
+def waiting(rows: Rows, dispatch: str, now: int) -> list[WaitingMessage]:
+    """Those of an agent's unacknowledged messages that no process is handing out just now."""
+    unread = q.waiting_messages(rows, dispatch=dispatch)
+    return [row for row in unread if row.delivered_at is None or row.delivered_at < now - LEASE]
 
 
-def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Row]:
-    """Take what waits, so that nobody else hands it out meanwhile."""
-    found = waiting(q.waiting_messages(tx, dispatch=dispatch), tx.at)[:most]
+def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Received]:
+    """Take what waits, so that no other process hands it out meanwhile."""
     before = tx.at - LEASE
-    return [
-        row
-        for row in found
-        if q.hand_out_message(tx, id=row["id"], dispatch=dispatch, how=how, at=tx.at, before=before)
+    taken = [
+        Received(id=row.id, kind=row.kind, sender=row.sender, text=row.text)
+        for row in waiting(tx, dispatch, tx.at)[:most]
+        if q.hand_out_message(tx, id=row.id, dispatch=dispatch, how=how, at=tx.at, before=before)
     ]
+    if taken:
+        tx.note(messages=[each.id for each in taken], how=how)
+    return taken
 
 
-def taken(dispatch: str, how: str, *, most: int = 20) -> Change[Row]:
-    """The same as a change of its own."""
+def take(dispatch: str, how: str, *, most: int = 20) -> Change[list[Received]]:
+    """`hand_out` as a change of its own."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> list[Received]:
         tx.dispatch = dispatch
-        rows = hand_out(tx, dispatch, how, most=most)
-        tx.note(messages=[row["id"] for row in rows], how=how)
-        return {"messages": [{name: row[name] for name in ("id", "kind", "sender", "text", "sent_at")} for row in rows]}
+        return hand_out(tx, dispatch, how, most=most)
 
     return Change(f"hand out messages of {dispatch} ({how})", work)
 
 
-def acknowledge(dispatch: str, idents: Sequence[str]) -> Change[Row]:
-    """The agent has them."""
+def acknowledge(dispatch: str, idents: Sequence[str]) -> Change[list[str]]:
+    """The agent has these messages. Returns the ids that were not acknowledged before."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> list[str]:
         tx.dispatch = dispatch
-        done = [each for each in idents if q.acknowledge_message(tx, id=each, dispatch=dispatch, at=tx.at)]
-        tx.note(acknowledged=done)
-        return {"acknowledged": done}
+        new = [each for each in idents if q.acknowledge_message(tx, id=each, dispatch=dispatch, at=tx.at)]
+        tx.note(acknowledged=new)
+        return new
 
     return Change(f"acknowledge messages of {dispatch}", work, *idents)
 
 
-def line(row: Row) -> str:
+def line(message: Received) -> str:
     """One message as the agent reads it. It never begins with what a terminal would take for a command."""
-    return f"{MARK}{row['id']}] from {row['sender']}: {row['text']}"
+    return f"{MARK}{message.id}] from {message.sender}: {message.text}"
 
 
-def told(rows: list[Row]) -> str:
+def lines(messages: Sequence[Received]) -> str:
     """All of them, as the agent reads them."""
-    return "\n\n".join([*map(line, rows), ONCE])
+    return "\n\n".join([*map(line, messages), ONCE])
 
 
 def ids_in(text: str) -> list[str]:

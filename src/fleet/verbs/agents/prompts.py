@@ -7,7 +7,8 @@ the intent on the old owner's release is a no-op; killed anywhere, it is finishe
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from fleet.errors.contested import BundleHeld
 from fleet.errors.families import Absent, BadInput, Contested, NotOwned, Refused, Superseded
@@ -31,32 +32,42 @@ from fleet.verbs.dispatch.reclaim import journal
 from fleet.verbs.homes.ownership import is_own, note_home, refuse_foreign
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Rows, Tx
+    from fleet.model.states import DispatchKind
+    from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
 KIND = "coord_prompt_inbox"
 
 
-def acquire_prompt(context: Context, ident: str, content: str, wanted: dict[str, Any]) -> PromptOutcome:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedPrompt:
+    """Whose prompt is published. It is refused on another host or tmux socket, if one is named."""
+
+    owner: str
+    kind: str | None = None
+    preserve: bool = False
+    host_id: str | None = None
+    tmux_socket: str | None = None
+
+
+def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
     """Publish a prompt for a dispatch, which is made pending if there is none."""
     names.DispatchId(ident)
-    _refuse_elsewhere(context, ident, host=wanted.get("host_id"), socket=wanted.get("tmux_socket"))
-    project, slug = _parse_owner(wanted["owner"])
-    _refuse_another_owner(context, ident, wanted["owner"])
+    _refuse_elsewhere(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
+    project, slug = _parse_owner(wanted.owner)
+    _refuse_another_owner(context, ident, wanted.owner)
     held = _claim_of(context, ident)
     if held is not None and held.state == "live":
         return _answer("already_acquired", ident, context, held)
-    kind = wanted.get("kind") or ("worker" if slug else "coord")
-    if kind not in DISPATCH_KINDS or (kind == "coord") != (slug is None):
-        raise BadInput(what=f"kind {kind!r} does not fit: a coordinator has no task, everything else has one")
+    kind = _parse_kind(wanted.kind, slug)
     order = Order(dispatch=ident, kind=kind, project=project, slug=slug,
                   repository=context.project(project).path, prompt=content)  # fmt: skip
     claim = intent(context, KINDS[KIND], order)
-    claim.data["preserve"] = bool(wanted.get("preserve"))
+    claim.data["preserve"] = wanted.preserve
     if held is not None and held.state == "allocating" and is_free(context, held):
         claim = _retaken(context, held, claim)  # whoever began with it was killed
     else:
-        context.commit(_intend(context, order, claim))
+        context.commit(_intend(context, kind, order, claim))
     acquire(context, [claim], order)
     return _answer("acquired", ident, context, claim)
 
@@ -67,21 +78,20 @@ def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
         raise NotOwned(what=f"dispatch {ident}", owner=row.owner)
 
 
-def _intend(context: Context, order: Order, claim: Claim) -> Change[Row]:
+def _intend(context: Context, kind: DispatchKind, order: Order, claim: Claim) -> Change[None]:
     # Whoever called this program goes on to start the agent: its death, not ours, means that nobody will.
     caller = context.world.processes.identify(os.getppid())
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
         row = q.dispatch_by_id(tx, id=order.dispatch)
         if row is None:
-            _add_pending(tx, context, order, str(caller or context.world.processes.me()))
+            _add_pending(tx, context, kind, order, str(caller or context.world.processes.me()))
         elif not is_unfinished(row):
             raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                              now=f"it is {row.exec_state}")  # fmt: skip
         bundles.add_claim(tx, claim)
-        return {"id": order.dispatch}
 
     return Change(f"intend the prompt of {order.dispatch}", work, order.prompt)
 
@@ -89,38 +99,46 @@ def _intend(context: Context, order: Order, claim: Claim) -> Change[Row]:
 def _retaken(context: Context, held: Claim, wanted: Claim) -> Claim:
     """The claim that was left unmade, in our hands."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         tx.dispatch = held.dispatch
         data = jsontext.dumps(wanted.data)
         stepped = change(life.STEPS, held.state, "retaken")
         if not q.retake_claim(tx, id=held.id, actor=wanted.actor, was=held.actor, data=data, at=tx.at, **stepped):
             raise Contested(what=f"{held}: somebody else is at it; try again")
-        return {"id": held.dispatch}
 
     context.commit(Change(f"take up the prompt of {held.dispatch}", work))
-    values = {name: getattr(held, name) for name in Claim.__slots__}
-    return Claim(**values | {"actor": wanted.actor, "data": wanted.data})
+    return replace(held, actor=wanted.actor, data=wanted.data)
 
 
-def _add_pending(tx: Tx, context: Context, order: Order, spawner: str) -> None:
+def _add_pending(tx: Tx, context: Context, kind: DispatchKind, order: Order, spawner: str) -> None:
     if order.slug is not None and q.task_exists(tx, project=order.project, slug=order.slug) is None:
         raise Absent(what=f"task {order.project}/{order.slug}")
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
         raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                          now="its id was used before")  # fmt: skip
-    blank = dict.fromkeys(("predecessor", "engine", "autonomy", "model", "command", "base", "server"))
-    place = {
-        "host": context.world.host.id,
-        "home": context.world.record.id,
-        "tmux_socket": context.world.tmux.socket,
-        "spawner": spawner,
-    }
-    who = {"id": order.dispatch, "kind": order.kind, "project": order.project, "slug": order.slug}
-    mine = owner(project=order.project, slug=order.slug)
     note_home(tx, context.world)
-    if not q.add_dispatch(tx, **who, **place, **blank, owner=mine, at=tx.at):
-        held = q.unfinished_of_task(tx, project=order.project, slug=order.slug) or {"id": "someone"}
-        raise BundleHeld(project=order.project, slug=order.slug, holder=held["id"])
+    if not q.add_dispatch(
+        tx,
+        id=order.dispatch,
+        kind=kind,
+        project=order.project,
+        slug=order.slug,
+        owner=owner(project=order.project, slug=order.slug),
+        host=context.world.host.id,
+        home=context.world.record.id,
+        tmux_socket=context.world.tmux.socket,
+        at=tx.at,
+        predecessor=None,
+        engine=None,
+        autonomy=None,
+        model=None,
+        command=None,
+        base=None,
+        spawner=spawner,
+        server=None,
+    ):
+        held = q.unfinished_of_task(tx, project=order.project, slug=order.slug or "")
+        raise BundleHeld(project=order.project, slug=order.slug, holder=held.id if held else "someone")
 
 
 def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
@@ -168,26 +186,26 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
     return _answer("rewritten", new, context, moved)
 
 
-def _hand_over(claim: Claim, new: str, content: str) -> Change[Row]:
+def _hand_over(claim: Claim, new: str, content: str) -> Change[None]:
     old = claim.dispatch
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         tx.dispatch = new
         _refuse_ended(tx, new)
         if take_over(tx, claim, new, content) is None:
             raise NotOwned(what=f"the prompt of {old}", owner="someone else")
-        return {"moved": 1}
 
     return Change(f"hand the inbox of {old} over to {new}", work, content)
 
 
 def _refuse_ended(tx: Tx, ident: str) -> None:
-    """What is handed to one that has ended would go with it."""
+    """Refuse to hand an inbox to a dispatch that has ended: it would be released with it."""
     row = q.dispatch_by_id(tx, id=ident)
-    if row is None or not is_unfinished(row):
-        now = f"it is {row.exec_state if row else 'archived'}"
+    if row is None:
+        raise Superseded(who=f"dispatch {ident}", project="", slug="", now="it is archived")
+    if not is_unfinished(row):
         raise Superseded(
-            who=f"dispatch {ident}", project=row.project if row else "", slug=(row or {}).get("slug") or "", now=now
+            who=f"dispatch {ident}", project=row.project, slug=row.slug or "", now=f"it is {row.exec_state}"
         )
 
 
@@ -200,31 +218,31 @@ def left_inbox(context: Context, ident: str | None) -> Claim | None:
 def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
     """The intent of a rewrite: the inbox with its new owner and content. None when somebody else has it by now."""
     data = {**claim.data, "rewritten_from": claim.dispatch, "rewrite": content}
-    moved = q.give_claim(tx, id=claim.id, was=claim.dispatch, dispatch=new, data=jsontext.dumps(data), at=tx.at)
-    values = {name: getattr(claim, name) for name in Claim.__slots__} | {"dispatch": new, "data": data}
-    return Claim(**values) if moved else None
+    kept, was = jsontext.dumps(data), claim.dispatch or ""
+    moved = q.give_claim(tx, id=claim.id, was=was, dispatch=new, data=kept, at=tx.at)
+    return replace(claim, dispatch=new, data=data) if moved else None
 
 
 def finish_rewrite(context: Context, claim: Claim) -> None:
     """Put the content of a rewrite's intent into the file, and write down that it is there."""
     content = claim.data.get("rewrite")
-    if content is None or not context.store.read(lambda rows: _is_as(rows, claim)):
+    if content is None or not context.store.read(lambda rows: _is_to_rewrite(rows, claim)):
         return
     context.world.files.publish(claim.name, content.encode())
     data = {name: value for name, value in claim.data.items() if name != "rewrite"}
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         tx.dispatch = claim.dispatch
-        same = _is_as(tx, claim)
-        return {"done": same and q.set_claim_data(tx, id=claim.id, data=jsontext.dumps(data), at=tx.at)}
+        if _is_to_rewrite(tx, claim):
+            q.set_claim_data(tx, id=claim.id, data=jsontext.dumps(data), at=tx.at)
 
     context.commit(Change(f"the inbox of {claim.dispatch} is rewritten", work))
 
 
-def _is_as(rows: Rows, claim: Claim) -> bool:
-    """Whether it is still to be rewritten so: not handed on, and not finished by somebody else."""
+def _is_to_rewrite(rows: Rows, claim: Claim) -> bool:
+    """Whether the inbox is still to be rewritten so: it was neither handed on nor finished by somebody else."""
     row = q.claim_by_id(rows, id=claim.id)
-    now = Claim.of(row) if row else None
+    now = Claim.of(row) if row is not None else None
     return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, claim.state, claim.data)
 
 
@@ -256,25 +274,35 @@ def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
 
     def work(tx: Tx) -> Disowned:
         tx.dispatch = None if claims[0].job else ident
-        gone = sum(
+        count = sum(
             q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at) for claim in claims
         )
         tx.note(disowned=[str(claim) for claim in claims], reason=reason)
-        return Disowned(outcome="disowned", dispatch_id=ident, kind=kind, path=None, count=gone)
+        return Disowned(outcome="disowned", dispatch_id=ident, kind=kind, path=None, count=count)
 
     return context.commit(Change(f"disown {kind} of {ident}: {reason}", work, returns=Disowned))
 
 
 def _bundle_of(context: Context, ident: str) -> list[Claim]:
     """What the task of a dispatch holds."""
-    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident) or {}
-    place = {"project": row.get("project") or "", "slug": row.get("slug") or ""}
-    return [Claim.of(each) for each in context.store.read(lambda rows: q.claims_of_bundle(rows, **place))]
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
+    if row is None:
+        return []
+    held = context.store.read(lambda rows: q.claims_of_bundle(rows, project=row.project, slug=row.slug or ""))
+    return [Claim.of(each) for each in held]
 
 
 def _of_job(context: Context, ident: str) -> list[Claim]:
     """What runners of a job hold."""
     return [Claim.of(each) for each in context.store.read(lambda rows: q.open_claims_of_job(rows, job=ident))]
+
+
+def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
+    word = given or ("worker" if slug else "coord")
+    kind = next((each for each in DISPATCH_KINDS if each == word), None)
+    if kind is None or (kind == "coord") != (slug is None):
+        raise BadInput(what=f"kind {word!r} does not fit: a coordinator has no task, everything else has one")
+    return kind
 
 
 def _parse_owner(given: str) -> tuple[str, str | None]:

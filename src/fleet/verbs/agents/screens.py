@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.engines.hooks import untold
+from fleet.engines.hooks import states_without_hook
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
 from fleet.errors.families import FleetError
-from fleet.model.agents.hook_events import COLUMNS
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import engine_holds
+from fleet.verbs.agents.hook import learn
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.queries import LivingAgent
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
 
@@ -50,59 +50,55 @@ def _watched(context: Context, row: LivingAgent) -> Engine | None:
     except FleetError:
         return None
     shown = {rule.state for rule in engine.screen}
-    return engine if engine.interactive and TROUBLES & shown & untold(engine) else None
+    return engine if engine.interactive and TROUBLES & shown & states_without_hook(engine) else None
 
 
 def _look(context: Context, row: LivingAgent, engine: Engine, listing: Listing) -> str:
     pane = listing.pane_of(row.dispatch)
     text = context.world.tmux.capture(pane, history=False) if pane else None
     state, words = state_of(engine, text or "")
-    said = " ".join(words.split())
-    if state in TROUBLES and _is_news(context, row, state, said):
-        context.commit(_trouble(row, state, said))
-        return f"{row.dispatch}: {state.replace('_', ' ')}, {said}"
+    detail = " ".join(words.split())
+    if state in TROUBLES and _is_news(context, row, state, detail):
+        context.commit(_trouble(row, state, detail))
+        return f"{row.dispatch}: {state.replace('_', ' ')}, {detail}"
     if state not in {*TROUBLES, "unknown"} and row.state in TROUBLES and row.heartbeat_at is None:
         context.commit(_past(row, over=state in _OVER))
     return ""
 
 
-def _is_news(context: Context, row: LivingAgent, state: str, said: str) -> bool:
-    if (row.state, row.detail) != (state, said):
+def _is_news(context: Context, row: LivingAgent, state: str, detail: str) -> bool:
+    if (row.state, row.detail) != (state, detail):
         return True
-    last = context.store.read(lambda rows: q.last_said(rows, dispatch=row.dispatch)) or {"at": None}
-    return bool((last["at"] or 0) > row.state_at and context.world.clock.now() - last["at"] > _SETTLED)
+    last = context.store.read(lambda rows: q.last_said(rows, dispatch=row.dispatch)).at or 0
+    return last > (row.state_at or 0) and context.world.clock.now() - last > _SETTLED
 
 
-def _trouble(row: LivingAgent, state: str, said: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _trouble(row: LivingAgent, state: str, detail: str) -> Change[None]:
+    def work(tx: Tx) -> None:
         known = _known(tx, row)
         if known is None:
-            return {"seen": False}
+            return
         if state == "limit":
-            engine_holds.hold(tx, row.engine, "limit", said)
+            engine_holds.hold(tx, row.engine, "limit", detail)
         failed = known.failed_turns + 1 if state == "failed_turn" else 0
-        after = {name: known[name] for name in COLUMNS}
-        q.learn_agent(tx, **{**after, "state": state, "detail": said, "state_at": tx.at, "failed_turns": failed})
-        tx.note(state=state, detail=said, source="screen")
-        return {"seen": True}
+        learn(tx, known.replaced(state=state, detail=detail, state_at=tx.at, failed_turns=failed))
+        tx.note(state=state, detail=detail, source="screen")
 
     return Change(f"the screen of {row.dispatch} shows: {state}", work)
 
 
-def _past(row: LivingAgent, *, over: bool) -> Change[Row]:
+def _past(row: LivingAgent, *, over: bool) -> Change[None]:
     """It works again; when its turn went well, so does its engine."""
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         known = _known(tx, row)
         if known is None:
-            return {"seen": False}
+            return
         failed = 0 if over else known.failed_turns
-        after = {name: known[name] for name in COLUMNS}
-        q.learn_agent(tx, **{**after, "state": None, "detail": None, "state_at": tx.at, "failed_turns": failed})
+        learn(tx, known.replaced(state=None, detail=None, state_at=tx.at, failed_turns=failed))
         if over and engine_holds.is_over(q.hold_of(tx, engine=row.engine), tx.at):
             q.lift_hold(tx, engine=row.engine)
             tx.note(lifted=row.engine)
-        return {"seen": True}
 
     return Change(f"the screen of {row.dispatch} shows no trouble any more", work)
 

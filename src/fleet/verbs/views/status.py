@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fleet.model.results.agents import AgentView
 from fleet.model.results.views import Attempt, Failure, Hindrance, HoldView, Merging, NeedView, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
@@ -13,6 +12,7 @@ from fleet.verbs.views.overview import overview, questions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fleet.model.results.agents import AgentView
     from fleet.model.results.views import Asked
     from fleet.store.queries import ClaimsElsewhere, TaskOnHand, UnmergedTask
     from fleet.store.transaction import Rows
@@ -51,7 +51,7 @@ def agents_at_work(context: Context, project: str | None = None) -> list[AgentVi
         return []
     from fleet.verbs.agents.listing import agents
 
-    return [AgentView.from_json(agent) for agent in agents(context, project)]
+    return agents(context, project)
 
 
 def _left_by_runners(context: Context) -> list[str]:

@@ -53,21 +53,19 @@ def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
         if meaning == "started":
             fleet.prove()
         reply = fleet.hear(dialect, event, told, at)
-        said = reply.said
-        if meaning == "asks":
-            said = (
-                fleet.awaited(dialect, event, told, said["question"], _alone()) if said and said["question"] else None
-            )
-        if said is not None:
-            sys.stdout.write(f"{jsontext.dumps(said)}\n")
+        payload = reply.payload
+        if reply.question is not None:
+            payload = fleet.awaited(dialect, event, told, reply.question, _alone())
+        if payload is not None:
+            sys.stdout.write(f"{jsontext.dumps(payload)}\n")
             sys.stdout.flush()
-        fleet.acknowledge(reply.handed)
+        fleet.acknowledge(reply.messages)
     return 0
 
 
 def _wake(fleet: Hooking, dialect: Dialect, at: int) -> int:
     """Wait beside an idle agent; what comes on standard error with this status wakes it."""
-    text, idents = fleet.something_to_say(dialect, at, _alone())
+    text, idents = fleet.wait_for_messages(dialect, at, _alone())
     if not text:
         return 0
     sys.stderr.write(f"{text}\n")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 
 from fleet.api.fleet import Fleet
 from fleet.model.branches import task_branch
+from fleet.model.results.agents import Difference, Output, Screen
 from fleet.surfaces.cli.commands.reads import COMMANDS as READ
 from fleet.surfaces.cli.options import Slug, json_option, reading
 from fleet.surfaces.cli.ui import drawing, terminal
@@ -49,7 +49,7 @@ def attach(agent: str | None) -> None:
 @click.argument("agent", required=False)
 @click.option("--history", is_flag=True, help="all that the terminal remembers")
 @json_option
-def peek(agent: str | None, **given: Any) -> None:
+def peek(agent: str | None, *, history: bool, json: bool) -> None:
     """What an agent shows just now, without joining it.
 
     \b
@@ -59,14 +59,14 @@ def peek(agent: str | None, **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         ident = picked(fleet, agent)
-        text = fleet.agents.screen(ident, history=given["history"])
-    terminal.say_json({"id": ident, "screen": text}) if given["json"] else _show(text)
+        text = fleet.agents.screen(ident, history=history)
+    terminal.say_json(Screen(id=ident, screen=text)) if json else _show(text)
 
 
 @click.command("logs")
 @click.argument("agent", required=False)
 @json_option
-def logs(agent: str | None, **given: Any) -> None:
+def logs(agent: str | None, *, json: bool) -> None:
     """All that an agent showed; kept after it has ended. Of a merge: what its verify command printed.
 
     \b
@@ -77,7 +77,7 @@ def logs(agent: str | None, **given: Any) -> None:
     with Fleet.open() as fleet:
         ident = agent if agent and _is_kept(fleet, agent) else picked(fleet, agent, otherwise="@last")
         text = fleet.agents.screen(ident, history=True)
-    terminal.say_json({"id": ident, "output": text}) if given["json"] else _show(text)
+    terminal.say_json(Output(id=ident, output=text)) if json else _show(text)
 
 
 def _show(text: str) -> None:
@@ -95,7 +95,7 @@ def _is_kept(fleet: Fleet, agent: str) -> bool:
 @click.argument("slug", type=Slug())
 @click.option("--stat", is_flag=True, help="only which files, and how much")
 @reading
-def diff(slug: str, **given: Any) -> None:
+def diff(slug: str, *, project: str | None, stat: bool, json: bool) -> None:
     """What a task's branch changes, against the integration branch.
 
     Control characters are shown, not sent (␛ for ESC, ␍ for a carriage return); --json has the diff exactly.
@@ -106,10 +106,10 @@ def diff(slug: str, **given: Any) -> None:
       fleet diff fix-login --stat
     """
     with Fleet.open() as fleet:
-        project = fleet.project_here(given["project"])
-        text = fleet.dispatches.diff(project=project, slug=slug, stat=given["stat"])
-    if given["json"]:
-        terminal.say_json({"project": project, "task": slug, "diff": text})
+        here = fleet.project_here(project)
+        text = fleet.dispatches.diff(project=here, slug=slug, stat=stat)
+    if json:
+        terminal.say_json(Difference(project=here, task=slug, diff=text))
     elif not text and terminal.is_terminal():
         terminal.say(f"{task_branch(slug)} changes nothing: its work is merged, or there is none yet")
     else:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +14,8 @@ from fleet.engines import readiness
 from fleet.engines.reader import AUTONOMIES
 from fleet.errors.families import FleetError, Refused
 from fleet.errors.refused import AutonomyRefused, EngineNotReady
+from fleet.model.results.engines import EngineView, Readiness
+from fleet.model.states import assert_never
 from fleet.surfaces.cli.options import json_option
 from fleet.surfaces.cli.ui import terminal
 from fleet.testing import engine_trial
@@ -22,14 +23,21 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
-    from fleet.testing.engine_trial import Verdict
+    from fleet.model.results.engines import Trial
+    from fleet.model.states import TrialVerdict
 
 _WIDTH = 140
 _FLEETS_OWN = frozenset({"", "{python}", "{fleet}"})
 # A check that was killed while it started a program leaves its gate to that for a moment.
 _GATE_WAIT = 2.0
 # The worst verdict decides.
-_CODES = {"proven": 0, "asks": 0, "unproven": FleetError.code, "broken": Refused.code, "refused": Refused.code}
+_CODES: dict[TrialVerdict, int] = {
+    "proven": 0,
+    "asks": 0,
+    "unproven": FleetError.code,
+    "broken": Refused.code,
+    "refused": Refused.code,
+}
 
 
 @click.group("engine")
@@ -45,7 +53,7 @@ def engine() -> None:
 
 @engine.command("list")
 @json_option
-def list_(**given: Any) -> None:
+def list_(*, json: bool) -> None:
     """List the engines, and whether their program is installed.
 
     Your own are TOML files in $FLEET_HOME/engines; one of the same name as a built-in one wins.
@@ -55,25 +63,31 @@ def list_(**given: Any) -> None:
       fleet engine list
     """
     with Fleet.open() as fleet:
-        found = [_row(each) for each in fleet.engines.all().values()]
-    if given["json"]:
-        terminal.say_json(found)
+        engines = [_view(each) for each in fleet.engines.all().values()]
+    if json:
+        terminal.say_json(engines)
         return
-    rows = [(e["name"], "yes" if e["installed"] else "no", e["summary"], e["source"]) for e in found]
+    rows = [(each.name, "yes" if each.installed else "no", each.summary, each.source) for each in engines]
     for line in terminal.table(("ENGINE", "INSTALLED", "WHAT", "FILE"), rows):
         terminal.say(line)
 
 
-def _row(each: Any) -> dict[str, Any]:
-    installed = each.program in _FLEETS_OWN or shutil.which(each.program) is not None
-    keep = {"name": each.name, "summary": each.summary, "program": each.program, "source": each.source}
-    return keep | {"installed": installed, "autonomy": sorted(each.autonomy), "interactive": each.interactive}
+def _view(found: Engine) -> EngineView:
+    return EngineView(
+        name=found.name,
+        summary=found.summary,
+        program=found.program,
+        source=found.source,
+        installed=found.program in _FLEETS_OWN or shutil.which(found.program) is not None,
+        autonomy=sorted(found.autonomy),
+        interactive=found.interactive,
+    )
 
 
 @engine.command("show")
 @click.argument("name")
 @json_option
-def show(name: str, **given: Any) -> None:
+def show(name: str, *, json: bool) -> None:
     """The file that describes an engine.
 
     \b
@@ -83,8 +97,8 @@ def show(name: str, **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         found = fleet.engines.show(name)
-    if given["json"]:
-        terminal.say_json(_row(found))
+    if json:
+        terminal.say_json(_view(found))
         return
     with open(found.source, encoding="utf-8") as file:
         terminal.say(file.read().rstrip())
@@ -96,7 +110,7 @@ def show(name: str, **given: Any) -> None:
     "--autonomy", type=click.Choice(AUTONOMIES), help="with this freedom alone; without it, with each that it has"
 )
 @json_option
-def check(name: str, autonomy: str | None, **given: Any) -> int:
+def check(name: str, autonomy: str | None, *, json: bool) -> int:
     """Whether an engine could be started here, and whether its agents can commit and call fleet.
 
     Its program, its freedom and its dialogs are looked at. Then the real program is dispatched, with each freedom, in a
@@ -110,30 +124,30 @@ def check(name: str, autonomy: str | None, **given: Any) -> int:
     """
     with Fleet.open() as fleet:
         found = fleet.engines.show(name)
-        answer = _Answer(found, quiet=given["json"])
+        report = _Report(found, quiet=json)
         try:
-            answer.look(fleet, (autonomy,) if autonomy else tuple(found.autonomy) or (None,))
+            report.look(fleet, (autonomy,) if autonomy else tuple(found.autonomy) or (None,))
         except FleetError as error:
-            if not given["json"]:
+            if not json:
                 raise
-            answer.blame(error)
-    if given["json"]:
-        terminal.say_json(answer.document)
-    return answer.code
+            report.blame(error)
+    if json:
+        terminal.say_json(report.readiness)
+    return report.code
 
 
-class _Answer:
-    """What is found out about an engine, told as it comes."""
+class _Report:
+    """What is found out about an engine, shown as it comes."""
 
     def __init__(self, found: Engine, *, quiet: bool) -> None:
         self._engine = found
         self._quiet = quiet
         self.code = 0
-        self.document: dict[str, Any] = {"engine": found.name, "ok": True, "trials": []}
+        self.readiness = Readiness(engine=found.name, ok=True, trials=[])
 
     def look(self, fleet: Fleet, autonomies: tuple[str | None, ...]) -> None:
-        self.document["program"] = readiness.program_of(self._engine, ("sh",))
-        self._say(f"{self._engine.name}: {self.document['program']}")
+        self.readiness.program = readiness.program_of(self._engine, ("sh",))
+        self._say(f"{self._engine.name}: {self.readiness.program}")
         self._look_here(autonomies)
         gate = fleet.gate("engine-check")
         gate.take(wait=_GATE_WAIT)
@@ -155,16 +169,15 @@ class _Answer:
                 self._say(f"  {'here':<10} not ready: {error} — {error.next_step}")
                 return
 
-    def _add(self, verdict: Verdict) -> None:
-        self.document["trials"].append(asdict(verdict))
-        self._say(f"  {verdict.autonomy or 'trial':<10} {_told(verdict)}")
-        code = _CODES[verdict.verdict]
-        self.code = max(self.code, code)
-        self.document["ok"] = self.code == 0
+    def _add(self, trial: Trial) -> None:
+        self.readiness.trials.append(trial)
+        self._say(f"  {trial.autonomy or 'trial':<10} {_in_words(trial)}")
+        self.code = max(self.code, _CODES[trial.verdict])
+        self.readiness.ok = self.code == 0
 
     def blame(self, error: FleetError) -> None:
         self.code = error.code
-        self.document |= {"ok": False, "why": str(error), "advice": error.next_step}
+        self.readiness.ok, self.readiness.why, self.readiness.advice = False, str(error), error.next_step
 
     def _say(self, line: str) -> None:
         if not self._quiet:
@@ -172,21 +185,23 @@ class _Answer:
             sys.stdout.flush()
 
 
-def _told(verdict: Verdict) -> str:
-    match verdict.verdict:
+def _in_words(trial: Trial) -> str:
+    match trial.verdict:
         case "proven":
             return "proven: it committed, logged and reported"
         case "asks":
-            before = "calls fleet" if verdict.committed else "commits"
-            return terminal.shortened(f"asks before it {before}: {verdict.detail}", _WIDTH)
+            before = "calls fleet" if trial.committed else "commits"
+            return terminal.shortened(f"asks before it {before}: {trial.detail}", _WIDTH)
         case "broken":
-            arrived = {"commit": verdict.committed, "log": verdict.logged, "report": verdict.reported}
+            arrived = {"commit": trial.committed, "log": trial.logged, "report": trial.reported}
             missing = ", ".join(f"no {what}" for what, came in arrived.items() if not came)
-            return f"broken: {missing} arrived; {verdict.detail}"
+            return f"broken: {missing} arrived; {trial.detail}"
         case "refused":
-            return f"refused: {verdict.detail}"
+            return f"refused: {trial.detail}"
+        case "unproven":
+            return f"not proven: {trial.detail}"
         case _:
-            return f"not proven: {verdict.detail}"
+            return assert_never(trial.verdict)
 
 
 COMMANDS = {"engine": engine}

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from fleet.model.results.engines import HooksInstalled, HooksOf
+    from fleet.surfaces.cli.options import Unkeyed
 
 _ENGINE = click.option("--engine", metavar="NAME", default="claude", show_default=True, help="whose settings")
 
@@ -29,7 +35,7 @@ def hooks() -> None:
 @hooks.command("install")
 @_ENGINE
 @unkeyed
-def install(engine: str, **given: Any) -> None:
+def install(engine: str, **given: Unpack[Unkeyed]) -> None:
     """Write fleet's hooks into your own settings of an engine, marked; what is there stays.
 
     \b
@@ -38,14 +44,14 @@ def install(engine: str, **given: Any) -> None:
       fleet hooks install --engine claude --json
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.engines.install_hooks(engine)
-    _told(done, "installed in", as_json=given["json"])
+        hooks = fleet.engines.install_hooks(engine)
+    _show_installed(hooks, "installed in", as_json=given["json"])
 
 
 @hooks.command("uninstall")
 @_ENGINE
 @unkeyed
-def uninstall(engine: str, **given: Any) -> None:
+def uninstall(engine: str, **given: Unpack[Unkeyed]) -> None:
     """Take fleet's hooks out of your own settings again, and nothing else.
 
     \b
@@ -53,20 +59,20 @@ def uninstall(engine: str, **given: Any) -> None:
       fleet hooks uninstall
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.engines.uninstall_hooks(engine)
-    _told(done, "not in", as_json=given["json"])
+        hooks = fleet.engines.uninstall_hooks(engine)
+    _show_installed(hooks, "not in", as_json=given["json"])
 
 
-def _told(done: dict[str, Any], how: str, *, as_json: bool) -> None:
+def _show_installed(hooks: HooksInstalled, how: str, *, as_json: bool) -> None:
     if as_json:
-        terminal.say_json(done)
+        terminal.say_json(hooks)
         return
-    terminal.say(f"the hooks of {done['engine']} are {how} {done['file']}{'' if done['changed'] else ' (as before)'}")
+    terminal.say(f"the hooks of {hooks.engine} are {how} {hooks.file}{'' if hooks.changed else ' (as before)'}")
 
 
 @hooks.command("status")
 @json_option
-def status(**given: Any) -> None:
+def status(*, json: bool) -> None:
     """Which engines have hooks, and whether they are in your own settings.
 
     \b
@@ -75,21 +81,21 @@ def status(**given: Any) -> None:
       fleet hooks status --json
     """
     with Fleet.open() as fleet:
-        found = fleet.engines.hooks()
-    if given["json"]:
-        terminal.say_json(found)
+        every = fleet.engines.hooks()
+    if json:
+        terminal.say_json(every)
         return
-    rows = [(each["engine"], "given to each agent", _installed(each)) for each in found]
+    rows = [(each.engine, "given to each agent", _installed(each)) for each in every]
     for line in terminal.table(("ENGINE", "BY FLEET", "YOUR OWN SETTINGS"), rows):
         terminal.say(line)
 
 
-def _installed(each: dict[str, Any]) -> str:
-    if each["file"] is None:
+def _installed(hooks: HooksOf) -> str:
+    if hooks.file is None:
         return "not supported"
-    if not each["installed"]:
+    if not hooks.installed:
         return "not installed"
-    return f"in {each['file']}" if each["current"] else f"in {each['file']}, of another fleet: install again"
+    return f"in {hooks.file}" if hooks.current else f"in {hooks.file}, of another fleet: install again"
 
 
 @click.group("limits")
@@ -104,7 +110,7 @@ def limits() -> None:
 
 @limits.command("list")
 @json_option
-def list_limits(**given: Any) -> None:
+def list_limits(*, json: bool) -> None:
     """Engines that are held back, and how much of their windows is used.
 
     \b
@@ -113,25 +119,25 @@ def list_limits(**given: Any) -> None:
       fleet limits list --json
     """
     with Fleet.open() as fleet:
-        found = fleet.engines.limits()
-    if given["json"]:
-        terminal.say_json(found)
+        limits = fleet.engines.limits()
+    if json:
+        terminal.say_json(limits)
         return
-    if not found["holds"] and not found["quotas"]:
+    if not limits.holds and not limits.quotas:
         terminal.say("nothing is held back")
-    for each in found["holds"]:
-        until = f" until {each['until']}" if each["until"] else f": log in, then `fleet limits lift {each['engine']}`"
-        trial = f"; {each['trial']} is trying" if each["trial"] else ""
-        terminal.say(f"{each['engine']} is held back{until} ({each['reason']}){trial}")
-    for each in found["quotas"]:
-        reset = f", reset at {each['resets_at']}" if each["resets_at"] else ""
-        terminal.say(f"{each['engine']}: {each['percent']} % of {each['span']}{reset}")
+    for hold in limits.holds:
+        until = f" until {hold.until}" if hold.until else f": log in, then `fleet limits lift {hold.engine}`"
+        trial = f"; {hold.trial} is trying" if hold.trial else ""
+        terminal.say(f"{hold.engine} is held back{until} ({hold.reason}){trial}")
+    for quota in limits.quotas:
+        reset = f", reset at {quota.resets_at}" if quota.resets_at else ""
+        terminal.say(f"{quota.engine}: {quota.percent} % of {quota.span}{reset}")
 
 
 @limits.command("lift")
 @click.argument("engine")
 @unkeyed
-def lift(engine: str, **given: Any) -> None:
+def lift(engine: str, **given: Unpack[Unkeyed]) -> None:
     """Say that an engine works again.
 
     \b
@@ -139,17 +145,17 @@ def lift(engine: str, **given: Any) -> None:
       fleet limits lift claude
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.engines.lift(engine)
+        lifted = fleet.engines.lift(engine)
     if given["json"]:
-        terminal.say_json(done)
+        terminal.say_json(lifted)
         return
-    terminal.say(f"{engine} is {'not held back any more' if done['lifted'] else 'not held back'}")
+    terminal.say(f"{engine} is {'not held back any more' if lifted.lifted else 'not held back'}")
 
 
 @click.command("hook")
 @click.argument("event")
 @click.option("--engine", metavar="NAME", required=True, help="whose dialect the event speaks")
-def hook(**_given: Any) -> None:
+def hook(**_given: str) -> None:
     """Take in an event of an engine: its JSON comes on standard input. Called by engines, not by people.
 
     \b

@@ -9,24 +9,25 @@ from fleet.surfaces.cli.ui import terminal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+
+    from fleet.model.results.agents import AgentView
 
 _HEADS = ("AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE", "LEARNT FROM", "AGE", "CONTEXT", "STARTED", "")
 # Where the terminal is narrow: agent, task, state, age, context and detail.
 _NARROW = (0, 2, 5, 7, 8, 10)
 
 
-def list_agents(**given: Any) -> None:
+def list_agents(*, project: str | None, json: bool) -> None:
     """Who works on what."""
     with Fleet.open() as fleet:
-        found = fleet.agents.list(given["project"])
-    if given["json"]:
-        terminal.say_json(found)
+        agents = fleet.agents.list(project)
+    if json:
+        terminal.say_json(agents)
         return
-    if not found:
+    if not agents:
         terminal.say("no agents at work: `fleet dispatch SLUG` starts one")
         return
-    rows = [_row(each, fleet.clock.now()) for each in found]
+    rows = [_row(each, fleet.clock.now()) for each in agents]
     shown = range(len(_HEADS)) if terminal.has_room_for(_HEADS, rows) else _NARROW
     for line in terminal.table(_few(_HEADS, shown), [_few(row, shown) for row in rows]):
         terminal.say(line)
@@ -36,12 +37,12 @@ def _few(cells: tuple[str, ...], shown: Iterable[int]) -> tuple[str, ...]:
     return tuple(cells[n] for n in shown)
 
 
-def _row(agent: dict[str, Any], now: int) -> tuple[str, ...]:
+def _row(agent: AgentView, now: int) -> tuple[str, ...]:
     from fleet.model.text.moments import moment
 
-    on = f"{agent['project']}/{agent['task'] or ''}".rstrip("/")
-    since = age(now - moment(agent["state_at"], now=now)) if agent["state_at"] else ""
-    context = "" if agent["context"] is None else f"{agent['context']} %"
-    who = (agent["id"], agent["kind"], on, agent["engine"] or "", agent["autonomy"] or "")
-    detail = " ".join(agent["detail"].split())
-    return (*who, agent["state"], agent["source"], since, context, agent["started_at"][11:19], detail)
+    on = f"{agent.project}/{agent.task or ''}".rstrip("/")
+    since = age(now - moment(agent.state_at, now=now)) if agent.state_at else ""
+    context = "" if agent.context is None else f"{agent.context} %"
+    who = (agent.id, agent.kind, on, agent.engine or "", agent.autonomy or "")
+    detail = " ".join(agent.detail.split())
+    return (*who, agent.state, agent.source, since, context, agent.started_at[11:19], detail)

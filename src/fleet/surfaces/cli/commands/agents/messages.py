@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,12 @@ from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import from_stdin, json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from fleet.model.results.agents import Answered, Question
+    from fleet.surfaces.cli.options import Unkeyed
 
 _INDENT = " " * 10
 
@@ -20,7 +26,7 @@ _INDENT = " " * 10
 @click.option("--all", "everybody", is_flag=True, help="to every agent at work")
 @click.option("-p", "--project", metavar="NAME", help="to every agent of a project")
 @unkeyed
-def message(words: tuple[str, ...], **given: Any) -> None:
+def message(words: tuple[str, ...], *, everybody: bool, project: str | None, **given: Unpack[Unkeyed]) -> None:
     """Say something to an agent. It is kept until the agent has it, and given once.
 
     A busy agent gets it with its next tool result or when its turn ends; an idle one is woken, or it is typed into its
@@ -32,26 +38,26 @@ def message(words: tuple[str, ...], **given: Any) -> None:
       fleet message --project web "main has moved: rebase when you commit next"
       fleet message --all "stop pushing to origin"
     """
-    several = given["everybody"] or given["project"]
+    several = everybody or project
     if len(words) != (1 if several else 2):
         raise BadInput(what="say whom and what: `fleet message AGENT TEXT`, or `fleet message --all TEXT`")
     text = from_stdin(words[-1]) or ""
     with Fleet.open(actor=given["as"]) as fleet:
-        sent = fleet.messages.send(text, agent=None if several else words[0], project=given["project"])
+        sent = fleet.messages.send(text, agent=None if several else words[0], project=project)
     if given["json"]:
         terminal.say_json(sent)
         return
     if not sent:
         terminal.say("nobody is at work")
     for each in sent:
-        on = f"{each['project']}/{each['task'] or ''}".rstrip("/")
-        how = f"delivered ({each['how']})" if each["delivered"] else f"waiting: {each['how']}"
-        terminal.say(f"message {each['id']} to {each['agent']} on {on}: {how}")
+        on = f"{each.project}/{each.task or ''}".rstrip("/")
+        how = f"delivered ({each.how})" if each.delivered else f"waiting: {each.how}"
+        terminal.say(f"message {each.id} to {each.agent} on {on}: {how}")
 
 
 @click.command("inbox")
 @json_option
-def inbox(**given: Any) -> None:
+def inbox(*, json: bool) -> None:
     """What waits for you, an agent. It is shown once, and so acknowledged.
 
     \b
@@ -60,22 +66,22 @@ def inbox(**given: Any) -> None:
       fleet inbox --json
     """
     with Fleet.open() as fleet:
-        found = fleet.messages.inbox()
-        keep = ("id", "kind", "sender", "text")
-        if given["json"]:
-            terminal.say_json([{name: each[name] for name in keep} for each in found])
+        received = fleet.messages.inbox()
+        if json:
+            terminal.say_json(received)
         else:
-            for each in found:
-                terminal.say(f"[fleet message {each['id']}] from {each['sender']}: {each['text']}")
-            if not found:
+            for each in received:
+                terminal.say(f"[fleet message {each.id}] from {each.sender}: {each.text}")
+            if not received:
                 terminal.say("nothing waits for you")
         sys.stdout.flush()  # acknowledged is only what was shown
-        fleet.messages.read([each["id"] for each in found])
+        if received:
+            fleet.messages.acknowledge([each.id for each in received])
 
 
 @click.command("questions")
 @json_option
-def questions(**given: Any) -> None:
+def questions(*, json: bool) -> None:
     """What agents ask, oldest first, with the choices.
 
     \b
@@ -84,21 +90,21 @@ def questions(**given: Any) -> None:
       fleet questions --json
     """
     with Fleet.open() as fleet:
-        found = fleet.messages.questions()
-    if given["json"]:
-        terminal.say_json(found)
+        asked = fleet.messages.questions()
+    if json:
+        terminal.say_json(asked)
         return
-    if not found:
+    if not asked:
         terminal.say("nobody asks anything")
-    for each in found:
+    for each in asked:
         _show(each)
 
 
 @click.command("answer")
 @click.argument("question")
-@click.argument("said", nargs=-1, required=True, metavar="CHOICE|TEXT…")
+@click.argument("words", nargs=-1, required=True, metavar="CHOICE|TEXT…")
 @unkeyed
-def answer(question: str, said: tuple[str, ...], **given: Any) -> None:
+def answer(question: str, words: tuple[str, ...], **given: Unpack[Unkeyed]) -> None:
     """Answer what an agent asks.
 
     QUESTION is its id or the beginning of one, or the agent's id or task. A choice is its number or its words; of several questions at once each
@@ -110,13 +116,13 @@ def answer(question: str, said: tuple[str, ...], **given: Any) -> None:
       fleet answer fix-login "Use OAuth"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _told(fleet.messages.answer(question, list(said)), as_json=given["json"])
+        _show_answer(fleet.messages.answer(question, list(words)), as_json=given["json"])
 
 
 @click.command("approve")
 @click.argument("question")
 @unkeyed
-def approve(question: str, **given: Any) -> None:
+def approve(question: str, **given: Unpack[Unkeyed]) -> None:
     """Let an agent do what it asks for.
 
     \b
@@ -125,14 +131,14 @@ def approve(question: str, **given: Any) -> None:
       fleet approve fix-login
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _told(fleet.messages.answer(question, ["allow"], kind="permission"), as_json=given["json"])
+        _show_answer(fleet.messages.answer(question, ["allow"], kind="permission"), as_json=given["json"])
 
 
 @click.command("deny")
 @click.argument("question")
 @click.option("-r", "--reason", metavar="TEXT", default="", help="what the agent is told")
 @unkeyed
-def deny(question: str, **given: Any) -> None:
+def deny(question: str, *, reason: str, **given: Unpack[Unkeyed]) -> None:
     """Do not let an agent do what it asks for.
 
     \b
@@ -140,29 +146,29 @@ def deny(question: str, **given: Any) -> None:
       fleet deny 5c0ffee1 --reason "never touch the production database"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.messages.answer(question, ["deny"], reason=given["reason"], kind="permission")
-        _told(done, as_json=given["json"])
+        answered = fleet.messages.answer(question, ["deny"], reason=reason, kind="permission")
+        _show_answer(answered, as_json=given["json"])
 
 
-def _told(done: dict[str, Any], *, as_json: bool) -> None:
+def _show_answer(answered: Answered, *, as_json: bool) -> None:
     if as_json:
-        terminal.say_json(done)
+        terminal.say_json(answered)
         return
-    now = "" if done["taken"] else f"; the agent has not taken it yet, `fleet peek {done['agent']}` shows it"
-    terminal.say(f"{done['agent']} asked: {' '.join(done['text'].split())} → {done['answer']}{now}")
+    now = "" if answered.taken else f"; the agent has not taken it yet, `fleet peek {answered.agent}` shows it"
+    terminal.say(f"{answered.agent} asked: {' '.join(answered.text.split())} → {answered.answer}{now}")
 
 
-def _show(each: dict[str, Any]) -> None:
-    on = f"{each['project']}/{each['task'] or ''}".rstrip("/")
-    terminal.say_message(f"{each['id'] or '        '}  {each['agent']} on {on}: ", each["text"])
-    if each["command"] and each["command"] not in each["text"]:  # whole: a person decides by it
-        terminal.say_text(each["command"], indent=_INDENT)
-    for part in each["choices"]:
-        options = ", ".join(f"{number} {option}" for number, option in enumerate(part["options"], 1))
-        asked = "" if part["question"] in {"", each["text"]} else f"{part['question']} "
+def _show(question: Question) -> None:
+    on = f"{question.project}/{question.task or ''}".rstrip("/")
+    terminal.say_message(f"{question.id or '        '}  {question.agent} on {on}: ", question.text)
+    if question.command and question.command not in question.text:  # whole: a person decides by it
+        terminal.say_text(question.command, indent=_INDENT)
+    for choice in question.choices:
+        options = ", ".join(f"{number} {option}" for number, option in enumerate(choice.options, 1))
+        asked = "" if choice.question in {"", question.text} else f"{choice.question} "
         terminal.say(f"{_INDENT}{asked}{options}".rstrip())
-    if not each["answerable"]:
-        terminal.say(f"{_INDENT}only at its terminal: fleet attach {each['agent']}")
+    if not question.answerable:
+        terminal.say(f"{_INDENT}only at its terminal: fleet attach {question.agent}")
 
 
 COMMANDS = {
