@@ -64,7 +64,7 @@ def run(home: str, repository: str, *, processes: int, tasks: int, show: Callabl
         show(fleet.projects.show(PROJECT))
         said = [json.loads(child.communicate()[0] or "{}") for child in crowd]
         counts = fleet.projects.show(PROJECT)["tasks"]
-        logged = sum(len(node.get("log", ())) for node in fleet.graph.export(project=PROJECT))
+        kept = sum(len(node.log or ()) for node in fleet.graph.export(project=PROJECT))
         return Outcome(
             processes=processes,
             failed_processes=sum(child.returncode != 0 for child in crowd),
@@ -72,7 +72,7 @@ def run(home: str, repository: str, *, processes: int, tasks: int, show: Callabl
             done=counts["done"],
             lost_races=sum(each.get("lost", 0) for each in said),
             acknowledged=sum(each.get("logged", 0) for each in said),
-            kept=logged,
+            kept=kept,
             operations=fleet.operations.newest() - before,
             seconds=seconds,
         )
@@ -90,7 +90,7 @@ def work(fleet: Fleet, clock: Clock) -> dict[str, int]:
     while True:
         ready = fleet.tasks.ready(project=PROJECT, limit=8)
         if ready:
-            _one(fleet, ready[os.getpid() % len(ready)]["slug"], counts)
+            _one(fleet, ready[os.getpid() % len(ready)].slug, counts)
         elif not any(fleet.projects.show(PROJECT)["tasks"][status] for status in ("open", "in_progress")):
             return counts
         else:

@@ -12,7 +12,7 @@ import signal
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.api.fleet import Fleet
 from fleet.demo.show import leftovers
@@ -27,6 +27,9 @@ from fleet.world.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from fleet.model.results.home import OperationView
+    from fleet.model.results.tasks import TaskView
 
 PROJECT = "demo"
 AT_ONCE = 5
@@ -77,7 +80,7 @@ class Night:
     """The play: the coordinator works, we only look, and bring bad luck."""
 
     def __init__(
-        self, root: str, show: Callable[[list[dict[str, Any]], list[str]], None], *, store: str = "", tasks: int = TASKS
+        self, root: str, show: Callable[[list[TaskView], list[str]], None], *, store: str = "", tasks: int = TASKS
     ) -> None:
         self._home, self._repository = f"{root}/home", f"{root}/repository"
         make_repository(self._repository)
@@ -109,12 +112,12 @@ class Night:
 
     def _step(self, fleet: Fleet) -> None:
         everything = list(fleet.tasks.list(project=PROJECT, filters=Filters(archived=True)))
-        self.result.merged = sum(task["status"] == "done" and task["archived"] for task in everything)
+        self.result.merged = sum(task.status == "done" and task.archived for task in everything)
         if self.result.merged >= len(self._graph) // 4 and not self.result.replaced:
             self._replace_alive(fleet)
         if self.result.merged >= len(self._graph) // 2 and len(self.result.replaced) == 1:
             self._replace_killed(fleet)
-        self._show([task for task in everything if not task["archived"]], self._events)
+        self._show([task for task in everything if not task.archived], self._events)
         self._clock.wait(0.3)
 
     def _replace_alive(self, fleet: Fleet) -> None:
@@ -149,12 +152,12 @@ class Night:
         self.result.handed_off = [
             f"{each['dispatch']} to {each['successor']}" for each in fleet.coord.handoffs(PROJECT)
         ]
-        told = list(fleet.operations.list(Which(project=PROJECT), limit=100_000))
-        self.result.paused = [each["why"] for each in told if each["what"].get("held")]
+        operations = list(fleet.operations.list(Which(project=PROJECT), limit=100_000))
+        self.result.paused = [each.why for each in operations if each.what.get("held")]
         self.result.mended = [
-            each["why"] for each in told if "(fix of" in each["why"] and each["why"].startswith("dispatch")
+            each.why for each in operations if "(fix of" in each.why and each.why.startswith("dispatch")
         ]
-        self.result.faults = [*self._merged_otherwise(), *_untold(self._graph, told)]
+        self.result.faults = [*self._merged_otherwise(), *_unrecorded(self._graph, operations)]
         fleet.coord.stop(PROJECT, "the night is over")
         for _ in range(50):  # whoever merged last may still be letting its tree go
             fleet.sweep.run(kill=True)
@@ -176,11 +179,11 @@ class Night:
         self._events.append(event)
 
 
-def _untold(slugs: dict[str, list[str]], told: list[dict[str, Any]]) -> list[str]:
-    """Tasks whose history cannot be told: who worked on them, who reviewed them, and how they were merged."""
+def _unrecorded(slugs: dict[str, list[str]], operations: list[OperationView]) -> list[str]:
+    """Tasks whose operations do not say who worked on them, who reviewed them, or how they were merged."""
     missing = []
     for slug in slugs:
-        whys = " ".join(each["why"] for each in told if each["slug"] == slug)
+        whys = " ".join(each.why for each in operations if each.slug == slug)
         missing += [
             f"{slug}: nothing tells of its {what}" for what in ("worker", "reviewer", "is merged") if what not in whys
         ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.api.fleet import Fleet
 from fleet.demo.graph import GRAPH, HALF_WAY, HANGS, KILLED, script
@@ -23,6 +23,8 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from fleet.model.results.tasks import TaskView
 
 PROJECT = "demo"
 AT_ONCE = 6
@@ -45,7 +47,7 @@ class Show:
 class Play:
     """The demo, a step at a time."""
 
-    def __init__(self, home: str, repository: str, show: Callable[[list[dict[str, Any]], list[str]], None]) -> None:
+    def __init__(self, home: str, repository: str, show: Callable[[list[TaskView], list[str]], None]) -> None:
         self._fleet = Fleet.open(home, actor="demo")
         self._repository = repository
         self._show = show
@@ -77,12 +79,12 @@ class Play:
                 self._tell(f"sweep: {finding.what}: {finding.action.removeprefix('did: ')} ({finding.proof})")
         self._mend()
         for slug in self._fleet.merge.mergeable(project=PROJECT):
-            done = self._fleet.merge.task(project=PROJECT, slug=slug)
+            left = self._fleet.merge.task(project=PROJECT, slug=slug).left
             self.result.merged += 1
-            self._tell(f"merged {slug}" + (f"; kept: {done['left'][0]}" if done["left"] else ""))
+            self._tell(f"merged {slug}" + (f"; kept: {left[0]}" if left else ""))
         room = AT_ONCE - len(self._fleet.agents.list(PROJECT))
         for task in self._fleet.tasks.ready(project=PROJECT, limit=max(room, 0)) if room > 0 else ():
-            self._start(task["slug"])
+            self._start(task.slug)
         self._show(list(self._fleet.tasks.list(project=PROJECT)), self._events)
         self._clock.wait(0.15)
 
@@ -131,27 +133,22 @@ class Play:
     def _mend(self) -> None:
         """What a person would do: look at what failed, and let it be tried again."""
         for task in self._fleet.tasks.list(project=PROJECT):
-            if task["status"] in {"failed", "blocked"}:
-                slug = task["slug"]
+            if task.status in {"failed", "blocked"}:
+                slug = task.slug
                 self._fleet.tasks.retry(project=PROJECT, slug=slug)
-                self._edit(slug)
-                self._tell(f"{slug} {task['status']} ({task['reason']}): tried again in the same worktree")
-                self.result.recovered.append(f"{slug}: {task['status']}, {task['reason']}")
-
-    def _edit(self, slug: str) -> None:
-        self._fleet.tasks.edit(Edit(project=PROJECT, slug=slug, description=script(slug, bad_luck=False)))
+                self._fleet.tasks.edit(Edit(project=PROJECT, slug=slug, description=script(slug, bad_luck=False)))
+                self._tell(f"{slug} {task.status} ({task.reason}): tried again in the same worktree")
+                self.result.recovered.append(f"{slug}: {task.status}, {task.reason}")
 
     def _close(self) -> None:
-        self.result.done = sum(task["status"] == "done" for task in self._all())
+        every = self._fleet.tasks.list(project=PROJECT, filters=Filters(archived=True))
+        self.result.done = sum(task.status == "done" for task in every)
         for tree in self._fleet.sweep.kept_trees():
             self.result.refused.append(f"{tree['task']}: its worktree had uncommitted work, and was not removed")
             kept = self._fleet.sweep.keep(project=PROJECT, slug=tree["task"])
             self._tell(f"{tree['task']}: its uncommitted work is kept in {kept['ref']}")
         self._fleet.sweep.run(kill=True)
         self.result.leaked = leftovers(self._fleet)
-
-    def _all(self) -> list[dict[str, Any]]:
-        return list(self._fleet.tasks.list(project=PROJECT, filters=Filters(archived=True)))
 
     def _tell(self, event: str) -> None:
         self._events.append(event)

@@ -11,7 +11,6 @@ from fleet.errors.given import BadSetting
 from fleet.model.agents.dialect import clean
 from fleet.model.branches import task_ref
 from fleet.model.results.merge import Tried
-from fleet.model.results.tasks import TaskDetails
 from fleet.model.tasks.comments import with_lines
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.merge import named_commit, rehearse
@@ -19,6 +18,7 @@ from fleet.verbs.tasks import review, show
 
 if TYPE_CHECKING:
     from fleet.model.results.merge import Judgement, VerdictView, Waiting, Work
+    from fleet.model.results.tasks import TaskDetails
     from fleet.model.states import ReviewVerdict
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context, Request
@@ -43,8 +43,7 @@ class Reviews(Part):
         now = self._by.clock.now()
 
         def look(rows: Rows) -> tuple[TaskDetails, list[Judgement]]:
-            task = show.show(rows, project, slug, now)
-            return task, review.verdicts(rows, project, slug)
+            return show.show(rows, project, slug, now), review.verdicts(rows, project, slug)
 
         task, verdicts = self._by.store.read(look)
         return named_commit.reviewed_work(self._by.context, task, verdicts, tried)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet.model.results.tasks import ArtifactView, LogEntry
-from fleet.model.results.value import Value
+from fleet.model.results.value import OfTask, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from fleet.model.states import MergeState, PullRequestState, ReviewVerdict, TaskStatus
 
 
-class Merged(Value):
-    project: str
-    task: str  # its slug
+class Merged(OfTask):
     commit: str  # the integration branch after it
     changed: bool  # `false`: there was nothing that was not merged
     left: list[str]  # what could not be released yet
@@ -32,9 +30,7 @@ class Landing(Value):
     titles: list[str]  # of these commits
 
 
-class PullRequestView(Value):
-    project: str
-    task: str  # its slug
+class PullRequestView(OfTask):
     address: str | None
     state: PullRequestState  # open, merged, closed or unknown
     changed: bool  # it was opened, or the task moved on
@@ -120,9 +116,7 @@ class MergesAcknowledged(Value):
     changed: bool
 
 
-class VerdictView(Value):
-    project: str
-    task: str  # its slug
+class VerdictView(OfTask):
     verdict: ReviewVerdict  # accept, or send back
     status: TaskStatus  # in_progress, or blocked
     stage: str  # finisher, or fix

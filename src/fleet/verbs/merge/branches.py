@@ -1,7 +1,7 @@
 """The branches of a project: the target that work lands on, and the integration branch that agents start from.
 
-What people put on the target is there for agents too: as long as the integration branch has nothing that did not land, it
-follows the target it was made from, by fast-forward, while nobody merges and nobody has it checked out.
+The integration branch follows the target that it was made from, by fast-forward, as long as all of its own work has landed, nobody
+merges and nobody has it checked out: so agents start from what people put on the target.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
 
 def target_branch(context: Context, project: str, repository: str) -> str:
     """The branch that the user lands work on."""
-    told = context.setting("target", project) or context.world.git.head_branch(repository)
-    if not told:
+    name = context.setting("target", project) or context.world.git.head_branch(repository)
+    if not name:
         raise GitRefused(what="tell the target branch", why="HEAD is detached; set target in fleet.toml")
-    return str(told)
+    return str(name)
 
 
 def of_task(
     context: Context, project: str, slug: str, repository: str, *, onto: str | None = None
 ) -> tuple[str, str | None, bool]:
-    """The branch that a task begins at, its commit, and whether the task's own is there already; git is asked once."""
+    """The branch that a task begins at, its commit, and whether the task's own branch exists; git is asked once."""
     name, mine = onto or context.setting("integration", project), task_branch(slug)
     target = "" if onto else _followed(context, project, repository)
     found = context.world.git.branches(repository, name, mine, *filter(None, [target]))
@@ -99,7 +99,7 @@ def _follow_unless_merging(context: Context, project: str, repository: str) -> s
 
 
 def follow(context: Context, project: str, repository: str) -> str:
-    """The integration branch's commit, after it has followed its target. For whoever holds the gate of merging."""
+    """Fast-forward the integration branch to its target where that is possible, and return its commit. Needs the merge gate."""
     name, commit = integration_branch(context, project, repository)
     git, target = context.world.git, _followed(context, project, repository)
     tip = git.branches(repository, target).get(target) if target else None

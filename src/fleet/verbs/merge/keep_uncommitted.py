@@ -8,7 +8,7 @@ from fleet.errors.families import Absent
 from fleet.errors.tools import GitRefused
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.worktree_verdict import Keep
-from fleet.model.results.value import Value
+from fleet.model.results.value import OfTask
 from fleet.resources.worktree import half_removed
 from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import queries as q
@@ -23,21 +23,17 @@ if TYPE_CHECKING:
 _WAIT = 10.0
 
 
-class KeptTree(Value):
+class KeptTree(OfTask):
     """The worktree of an archived task that is kept, why, and whether what it has can be committed to a ref."""
 
-    project: str
-    task: str
     path: str
     why: str
     committable: bool
 
 
-class KeptWork(Value):
+class KeptWork(OfTask):
     """The ref that uncommitted work was committed to, what could not be released yet, and what went into the trash."""
 
-    project: str
-    task: str
     ref: str
     left: list[str]
     aside: list[str]

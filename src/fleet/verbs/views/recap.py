@@ -12,13 +12,16 @@ from fleet.verbs.views.overview import questions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from fleet.store.queries import MergedTask, SettledDispatch
     from fleet.store.transaction import Rows
 
 
 def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Recap:
     """Merged, waiting, failed, interrupted, spent."""
-    settled = [_settled(row) for row in q.settled_since(rows, since=since, project=project) if not _was_dismissed(row)]
+    operations = [(row, facts_of(row.what)) for row in q.settled_since(rows, since=since, project=project)]
+    settled = [_settled(row, facts) for row, facts in operations if _has_ended(row, facts)]
     blocked = [each for each in settled if each.exec_state == "blocked"]
     return Recap(
         since=iso(since),
@@ -39,8 +42,12 @@ def _merged(row: MergedTask) -> MergedTaskView:
     )
 
 
-def _settled(row: SettledDispatch) -> SettledView:
-    facts = facts_of(row.what)
+def _has_ended(row: SettledDispatch, facts: dict[str, Any]) -> bool:
+    """Whether a dispatch ended by it. A coordinator that somebody stopped or replaced is left out: that is no failure."""
+    return "exec_state" in facts and not (row.slug is None and facts.get("asked_for"))
+
+
+def _settled(row: SettledDispatch, facts: dict[str, Any]) -> SettledView:
     return SettledView(
         project=row.project,
         slug=row.slug,
@@ -49,11 +56,6 @@ def _settled(row: SettledDispatch) -> SettledView:
         exec_state=facts["exec_state"],
         reason=facts.get("reason"),
     )
-
-
-def _was_dismissed(row: SettledDispatch) -> bool:
-    """A coordinator that somebody stopped or replaced: that is no failure."""
-    return row.slug is None and bool(facts_of(row.what).get("asked_for"))
 
 
 def _is_interrupted(blocked: SettledView) -> bool:

@@ -45,7 +45,7 @@ _KEYS = {"a": "accept", "s": "send back", "d": "diff", "n": "new since", "v": "v
     "--verify", is_flag=True, help="try first whether it merges and verify passes, in a worktree of fleet's own"
 )
 @writing
-def review(slug: str | None, **given: Any) -> None:
+def review(slug: str | None, *, verdict: ReviewVerdict | None, verify: bool, **given: Any) -> None:
     """Look at finished work: what the agent said and changed. Accept it, send it back with comments, or skip it.
 
     On a terminal it walks through all that waits. An agent that reviews gives its verdict by the same command.
@@ -60,17 +60,23 @@ def review(slug: str | None, **given: Any) -> None:
       fleet review --list --json
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        project = fleet.project_here(given["project"]) if slug or given["project"] or given["verdict"] else None
-        if slug is None and given["verdict"]:
-            slug = _own_task(fleet)
-        if given["verdict"]:
-            _judge(fleet, project, slug, given)
+        named = slug or given["project"] or verdict
+        project = fleet.project_here(given["project"]) if named else None
+        if verdict:
+            place = {"project": project or "", "slug": slug or _own_task(fleet)}
+            if verify:
+                _try_first(fleet, **place, verdict=verdict)
+            comments = from_stdin(given["comments"]) or ""
+            judged = fleet.reviews.judge(
+                **place, verdict=verdict, comments=comments, commit=given["commit"], key=given["key"]
+            )
+            terminal.say_json(judged) if given["json"] else _say_judged(judged)
         elif slug is None and (given["listed"] or not _is_person() or given["json"]):
             _list(fleet.reviews.waiting(project), as_json=given["json"])
         elif slug is not None and (given["json"] or not _is_person()):
-            _show(fleet, project, slug, given)
+            _show(fleet.reviews.work(project=project or "", slug=slug, verify=verify), as_json=given["json"])
         else:
-            _walk(fleet, project, slug, given)
+            _walk(fleet, project, slug, verify=verify)
 
 
 def _is_person() -> bool:
@@ -82,20 +88,6 @@ def _own_task(fleet: Fleet) -> str:
     if fleet.speaker is None:
         raise BadInput(what="name the task; `fleet review --list` shows what waits")
     return fleet.task_here("review SLUG")
-
-
-def _judge(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, Any]) -> None:
-    if given["verify"]:
-        _try_first(fleet, project or "", slug or "", given["verdict"])
-    judged = fleet.reviews.judge(
-        project=project or "",
-        slug=slug or "",
-        verdict=given["verdict"],
-        comments=from_stdin(given["comments"]) or "",
-        commit=given["commit"],
-        key=given["key"],
-    )
-    terminal.say_json(judged) if given["json"] else _say_judged(judged)
 
 
 def _try_first(fleet: Fleet, project: str, slug: str, verdict: ReviewVerdict) -> None:
@@ -131,17 +123,16 @@ def _list(waiting: list[Waiting], *, as_json: bool) -> None:
         terminal.say(line)
 
 
-def _show(fleet: Fleet, project: str | None, slug: str, given: dict[str, Any]) -> None:
+def _show(work: Work, *, as_json: bool) -> None:
     """For a program, or a pipe."""
-    work = fleet.reviews.work(project=project or "", slug=slug, verify=given["verify"])
-    if given["json"]:
+    if as_json:
         terminal.say_json(work)
         return
     _say_head(work)
     sys.stdout.writelines(drawing.diff(work.diff))
 
 
-def _walk(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, Any]) -> None:
+def _walk(fleet: Fleet, project: str | None, slug: str | None, *, verify: bool) -> None:
     """Through all that waits, or one task."""
     queue = [(project or "", slug)] if slug else [(each.project, each.slug) for each in fleet.reviews.waiting(project)]
     if not queue:
@@ -150,7 +141,7 @@ def _walk(fleet: Fleet, project: str | None, slug: str | None, given: dict[str, 
         terminal.say()
         terminal.say(terminal.paint(f"{number} of {len(queue)}", "dim"))
         try:
-            if not _one(fleet, place, each, verify=given["verify"]):
+            if not _one(fleet, place, each, verify=verify):
                 return
         except FleetError as error:  # somebody else was faster, or git does not answer: the others wait all the same
             terminal.say(terminal.paint(f"fleet: {error}", "red"))
