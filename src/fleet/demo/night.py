@@ -103,7 +103,7 @@ class Night:
             for slug, after in self._graph.items():
                 title = f"Do {slug}"
                 fleet.tasks.add(project=PROJECT, title=title, slug=slug, after=tuple(after), description=script(slug))
-            self._tell(f"{fleet.coord.start(SEATED)['id']} coordinates")
+            self._tell(f"{fleet.coord.start(SEATED).id} coordinates")
             while self.result.merged < len(self._graph) and self._clock.ticks() - started < PATIENCE:
                 self._step(fleet)
             self._close(fleet)
@@ -122,7 +122,7 @@ class Night:
 
     def _replace_alive(self, fleet: Fleet) -> None:
         old = fleet.coord.show(PROJECT)["holder"]
-        new = self._patiently(lambda: fleet.coord.replace(SEATED)["id"])
+        new = self._patiently(lambda: fleet.coord.replace(SEATED).id)
         self.result.replaced.append(f"{old} by {new}, alive")
         self._tell(f"{new} replaced the coordinator {old}, which was alive")
 
@@ -134,7 +134,7 @@ class Night:
         fleet.world.processes.signal(process, signal.SIGKILL)
         fleet.world.processes.gone_within([process], 10)
         self._tell(f"the coordinator {old} was killed -9")
-        new = self._patiently(lambda: fleet.coord.start(SEATED)["id"])
+        new = self._patiently(lambda: fleet.coord.start(SEATED).id)
         self.result.replaced.append(f"{old} by {new}, killed")
         self._tell(f"{new} coordinates")
 

@@ -110,18 +110,18 @@ class Play:
 
     def _bad_luck(self) -> None:
         for agent in self._fleet.agents.list(PROJECT):
-            slug = agent["task"]
+            slug = agent.task
             if slug in self._lucky or slug not in {KILLED, HANGS}:
                 continue
-            screen = self._screen(agent["id"])
-            process = Identity.parse(agent["process"] or "")
+            screen = self._screen(agent.id)
+            process = Identity.parse(agent.process or "")
             if slug == KILLED and "begins" in screen and process is not None:
                 self._lucky.add(slug)
                 self._fleet.world.processes.signal(process, signal.SIGKILL)
                 self._tell(f"the agent of {slug} was killed -9")
             if slug == HANGS and "hang" in screen:
                 self._lucky.add(slug)
-                self._fleet.dispatches.kill(agent["id"], "it hangs")
+                self._fleet.dispatches.kill(agent.id, "it hangs")
                 self._tell(f"the agent of {slug} hung, and was killed with its reason")
 
     def _screen(self, ident: str) -> str:
@@ -176,9 +176,7 @@ class _Doom:
 def leftovers(fleet: Fleet) -> list[str]:
     """Whatever is there that nobody needs any more."""
     found = [f"session {pane.session}" for pane in fleet.world.tmux.listing().panes]
-    found += [
-        f"{claim['kind']} {claim['name']}" for claim in fleet.claims.list() if claim["kind"] != "coord_spawn_marker"
-    ]
+    found += [f"{claim.kind} {claim.name}" for claim in fleet.claims.list() if claim.kind != "coord_spawn_marker"]
     found += [f"prompt {name}" for name in fleet.files.names(paths.INBOX) if name != "archive"]
     found += [f"worktree {name}" for name in fleet.files.names(paths.project_folder(PROJECT, paths.WORKTREES))]
     return found

@@ -61,7 +61,7 @@ EXEMPT = {
     "pid_namespaces.py:Rooms.enter": "a lock file: says that this process uses the home",
     "pid_namespaces.py:Rooms.is_used": "a lock file: opened to see whether it is locked",
     "pid_namespaces.py:_listener": "a question: connects to learn who listens, and sends nothing",
-    "review.py:_comments": "the person's own editor, at the terminal",
+    "review.py:_ask_comments": "the person's own editor, at the terminal",
     "review.py:_page": "the person's own pager, at the terminal",
     "completion.py:completion": "a question: click asks bash for its version",
 }

@@ -64,16 +64,8 @@ def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]
     moved = tip is not None and state.work not in {None, tip}
     before = state.work if moved else next((each.work for each in reversed(verdicts) if each.work), None)
     proofs, ref = context.world.proofs, head_ref(integration)
-    return Work(
-        project=task.project,
-        slug=task.slug,
-        title=task.title,
-        description=task.description,
-        status=state.status,
-        stage=state.stage,
-        assignee=task.assignee,
-        log=task.log,
-        artifacts=task.artifacts,
+    return Work.made_of(
+        task,
         verdicts=verdicts,
         commit=tip,
         reported=state.work,

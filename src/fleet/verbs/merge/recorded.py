@@ -17,6 +17,7 @@ from fleet.store.transaction import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fleet.model.states import MergeState
     from fleet.store.queries import Merge
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
@@ -83,18 +84,8 @@ def list_merges(context: Context, project: str) -> list[MergeView]:
 
 
 def _view(row: Merge, *, missing: bool) -> MergeView:
-    return MergeView(
-        task=row.slug,
-        at=iso(row.at),
-        state="missing" if missing else "contained" if row.acknowledged_at is None else "acknowledged",
-        by=row.acknowledged_by,
-        project=row.project,
-        integration=row.integration,
-        made=row.made,
-        work=row.work,
-        base=row.base,
-        reason=row.reason,
-    )
+    state: MergeState = "missing" if missing else "contained" if row.acknowledged_at is None else "acknowledged"
+    return MergeView.made_of(row, task=row.slug, at=iso(row.at), state=state, by=row.acknowledged_by)
 
 
 def acknowledge_merges(context: Context, project: str, reason: str) -> MergesAcknowledged:

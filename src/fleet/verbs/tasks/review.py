@@ -32,17 +32,7 @@ _LOGGED: dict[ReviewVerdict, str] = {"accept": "accepted", "send back": "sent ba
 def waiting(rows: Rows, project: str | None = None) -> list[Waiting]:
     """What waits for a verdict, most urgent first, in all projects or in one."""
     return [
-        Waiting(
-            project=row.project,
-            slug=row.slug,
-            title=row.title,
-            status=row.status,
-            assignee=row.assignee,
-            fixes=row.fixes,
-            reason=row.reason,
-            priority=row.priority,
-            changed_at=iso(row.changed_at),
-        )
+        Waiting.made_of(row, changed_at=iso(row.changed_at))
         for row in q.review_queue(rows)
         if project in {None, row.project}
     ]
@@ -50,10 +40,7 @@ def waiting(rows: Rows, project: str | None = None) -> list[Waiting]:
 
 def verdicts(rows: Rows, project: str, slug: str) -> list[Judgement]:
     """The verdicts on a task's work so far, oldest first."""
-    return [
-        Judgement(at=iso(row.at), actor=row.actor, verdict=row.verdict, comments=row.comments, work=row.work)
-        for row in q.verdicts_of(rows, project=project, slug=slug)
-    ]
+    return [Judgement.made_of(row, at=iso(row.at)) for row in q.verdicts_of(rows, project=project, slug=slug)]
 
 
 def judge(

@@ -59,16 +59,7 @@ class Which:
 
 def document(row: Operation) -> OperationView:
     """An operation as people and programs read it."""
-    return OperationView(
-        seq=row.seq,
-        at=iso(row.at),
-        actor=row.actor,
-        why=row.why,
-        project=row.project,
-        slug=row.slug,
-        dispatch=row.dispatch,
-        what=facts_of(row.what),
-    )
+    return OperationView.made_of(row, at=iso(row.at), what=facts_of(row.what))
 
 
 def facts_of(what: str) -> dict[str, Any]:

@@ -58,16 +58,7 @@ def _project(row: Project, counts: list[StatusCount], ready: int, dispatches: Di
 def questions(rows: Rows, project: str | None = None) -> list[Asked]:
     """What agents ask a person, oldest first, in all projects or in one."""
     return [
-        Asked(
-            id=row.id,
-            dispatch=row.dispatch,
-            project=row.project,
-            slug=row.slug,
-            kind=row.kind,
-            text=row.text,
-            command=row.command,
-            asked_at=iso(row.asked_at),
-        )
+        Asked.made_of(row, asked_at=iso(row.asked_at))
         for row in q.waiting_questions(rows)
         if project in {None, row.project}
     ]

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from fleet.store.queries import MergedTask, SettledDispatch
+    from fleet.store.queries import SettledDispatch
     from fleet.store.transaction import Rows
 
 
@@ -26,7 +26,10 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Re
     return Recap(
         since=iso(since),
         until=iso(now),
-        merged=[_merged(row) for row in q.merged_since(rows, since=since, project=project)],
+        merged=[
+            MergedTaskView.made_of(row, merged_at=iso(row.merged_at))
+            for row in q.merged_since(rows, since=since, project=project)
+        ],
         review=review.waiting(rows, project),
         asked=questions(rows, project),
         failed=[each for each in settled if each.exec_state == "failed"],
@@ -36,26 +39,13 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Re
     )
 
 
-def _merged(row: MergedTask) -> MergedTaskView:
-    return MergedTaskView(
-        project=row.project, slug=row.slug, title=row.title, merged=row.merged, merged_at=iso(row.merged_at)
-    )
-
-
 def _has_ended(row: SettledDispatch, facts: dict[str, Any]) -> bool:
     """Whether a dispatch ended by it. A coordinator that somebody stopped or replaced is left out: that is no failure."""
     return "exec_state" in facts and not (row.slug is None and facts.get("asked_for"))
 
 
 def _settled(row: SettledDispatch, facts: dict[str, Any]) -> SettledView:
-    return SettledView(
-        project=row.project,
-        slug=row.slug,
-        dispatch=row.dispatch,
-        at=iso(row.at),
-        exec_state=facts["exec_state"],
-        reason=facts.get("reason"),
-    )
+    return SettledView.made_of(row, at=iso(row.at), exec_state=facts["exec_state"], reason=facts.get("reason"))
 
 
 def _is_interrupted(blocked: SettledView) -> bool:

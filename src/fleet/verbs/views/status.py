@@ -73,9 +73,12 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         needs_you=[*map(_question, asked), *_silent(agents, {each.dispatch for each in asked}, iso(now))],
         in_the_way=[],
         review=review.waiting(rows),
-        failed=_failed(rows),
-        parked=_parked(rows, now),
-        holds=_holds(rows),
+        failed=[Failure.made_of(row, changed_at=iso(row.changed_at)) for row in q.failed_tasks(rows, most=MOST)],
+        parked=[
+            Parked.made_of(row, not_before=iso_or_none(row.not_before), changed_at=iso(row.changed_at))
+            for row in q.parked_tasks(rows, now=now, most=MOST)
+        ],
+        holds=[HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until)) for row in q.all_holds(rows)],
         merging=[*map(_merging, to_merge), *map(_merging, q.unmerged_tasks(rows, most=MOST))],
         working=_working(on_hand, agents, iso(now)),
         projects=known.projects,
@@ -84,51 +87,9 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
     )
 
 
-def _failed(rows: Rows) -> list[Failure]:
-    return [
-        Failure(project=row.project, slug=row.slug, title=row.title, reason=row.reason, changed_at=iso(row.changed_at))
-        for row in q.failed_tasks(rows, most=MOST)
-    ]
-
-
-def _parked(rows: Rows, now: int) -> list[Parked]:
-    return [
-        Parked(
-            project=row.project,
-            slug=row.slug,
-            title=row.title,
-            status=row.status,
-            stage=row.stage,
-            reason=row.reason,
-            not_before=iso_or_none(row.not_before),
-            changed_at=iso(row.changed_at),
-        )
-        for row in q.parked_tasks(rows, now=now, most=MOST)
-    ]
-
-
-def _holds(rows: Rows) -> list[HoldView]:
-    return [
-        HoldView(
-            engine=row.engine, kind=row.kind, reason=row.reason, since=iso(row.since), until=iso_or_none(row.until)
-        )
-        for row in q.all_holds(rows)
-    ]
-
-
 def _question(asked: Asked) -> NeedView:
     """A question that an agent put."""
-    return NeedView(
-        project=asked.project,
-        slug=asked.slug,
-        dispatch=asked.dispatch,
-        kind=asked.kind,
-        text=asked.text,
-        command=asked.command,
-        question=asked.id,
-        since=asked.asked_at,
-        source="hook",
-    )
+    return NeedView.made_of(asked, question=asked.id, since=asked.asked_at, source="hook")
 
 
 def _silent(agents: list[AgentView], asked: set[str], now: str) -> list[NeedView]:
@@ -151,13 +112,7 @@ def _silent(agents: list[AgentView], asked: set[str], now: str) -> list[NeedView
 
 
 def _merging(row: TaskOnHand | UnmergedTask) -> Merging:
-    return Merging(
-        project=row.project,
-        slug=row.slug,
-        title=row.title,
-        pull_request=row.pull_request,
-        since=iso(row.changed_at),
-    )
+    return Merging.made_of(row, since=iso(row.changed_at))
 
 
 def _working(on_hand: list[TaskOnHand], agents: list[AgentView], now: str) -> list[Attempt]:
@@ -176,33 +131,19 @@ def _working(on_hand: list[TaskOnHand], agents: list[AgentView], now: str) -> li
 
 
 def _agent(agent: AgentView, title: str | None, now: str) -> Attempt:
-    return Attempt(
-        project=agent.project,
+    return Attempt.made_of(
+        agent,
         slug=agent.task,
         title=title or ("coordinates" if agent.kind == "coord" else ""),
         who=agent.id,
-        kind=agent.kind,
-        state=agent.state,
-        source=agent.source,
-        detail=agent.detail,
         since=agent.state_at or now,
-        started_at=agent.started_at,
     )
 
 
 def _claimed(row: TaskOnHand) -> Attempt:
     since = iso(row.started_at or row.changed_at)
-    return Attempt(
-        project=row.project,
-        slug=row.slug,
-        title=row.title,
-        who=row.assignee,
-        kind=None,
-        state="claimed",
-        source="store",
-        detail="",
-        since=since,
-        started_at=since,
+    return Attempt.made_of(
+        row, who=row.assignee, kind=None, state="claimed", source="store", detail="", since=since, started_at=since
     )
 
 
