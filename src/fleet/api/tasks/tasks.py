@@ -144,9 +144,7 @@ class Tasks(Part):
         """Report a task as done, at the commit that its worktree is at."""
         from fleet.verbs.tasks import report
 
-        self._by.may("tasks.done")
-        self._by.refuse_override(override=override)
-        work = self._work_at(project, slug)
+        work = self._reported_work("tasks.done", project, slug, override=override)
         change = report.done(project=project, slug=slug, message=message, work=work, override=override)
         return self._by.commit(change, key)
 
@@ -154,9 +152,7 @@ class Tasks(Part):
         """Report a task as failed."""
         from fleet.verbs.tasks import report
 
-        self._by.may("tasks.fail")
-        self._by.refuse_override(override=override)
-        work = self._work_at(project, slug)
+        work = self._reported_work("tasks.fail", project, slug, override=override)
         change = report.fail(project=project, slug=slug, reason=reason, work=work, override=override)
         return self._by.commit(change, key)
 
@@ -164,9 +160,7 @@ class Tasks(Part):
         """Report a task as blocked: it cannot go on without somebody."""
         from fleet.verbs.tasks import report
 
-        self._by.may("tasks.block")
-        self._by.refuse_override(override=override)
-        work = self._work_at(project, slug)
+        work = self._reported_work("tasks.block", project, slug, override=override)
         change = report.block(project=project, slug=slug, reason=reason, work=work, override=override)
         return self._by.commit(change, key)
 
@@ -185,10 +179,12 @@ class Tasks(Part):
         change = report.abandon(project=project, slug=slug, reason=reason, override=override, planner=planner)
         return self._by.commit(change, key)
 
-    def _work_at(self, project: str, slug: str) -> str | None:
-        """Return the commit that a task's worktree is at; None when it has none."""
+    def _reported_work(self, act: str, project: str, slug: str, *, override: bool) -> str | None:
+        """Refuse a report that the speaker may not make; return the commit that the task's worktree is at, None without one."""
         from fleet.world.git.refs import head_commit
 
+        self._by.may(act)
+        self._by.refuse_override(override=override)
         return head_commit(f"{self._by.home}/{paths.worktree(names.project(project), names.slug(slug))}")
 
 

@@ -146,14 +146,11 @@ def _object(raw: bytes) -> Given:
     try:
         given = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
-        msg = f"not UTF-8 (byte {error.start + 1})"
-        raise _Unusable(msg) from None
+        raise _Unusable(f"not UTF-8 (byte {error.start + 1})") from None
     except (ValueError, RecursionError) as error:
-        msg = f"not JSON ({error})"
-        raise _Unusable(msg) from None
+        raise _Unusable(f"not JSON ({error})") from None
     if not isinstance(given, dict):
-        msg = "not a JSON object"
-        raise _Unusable(msg)
+        raise _Unusable("not a JSON object")
     return given
 
 
@@ -164,8 +161,7 @@ def _node(line: int, given: Given) -> Node | None:
         return _checked(line, _from_workgraph(given)) if given["kind"] == "task" else None
     if "id" in given and ("issue_type" in given or "dependencies" in given or "priority" in given or "title" in given):
         return None if given.get("status") == "tombstone" else _checked(line, _from_beads(given))
-    msg = 'neither a fleet task ("slug"), nor a node of workgraph ("kind", "id") or beads ("id", "title")'
-    raise _Unusable(msg)
+    raise _Unusable('neither a fleet task ("slug"), nor a node of workgraph ("kind", "id") or beads ("id", "title")')
 
 
 def _from_workgraph(given: Given) -> Given:
@@ -245,15 +241,12 @@ def _with_assignee(node: Given) -> Given:
 def _checked(line: int, given: Given) -> Node:
     strange = sorted(set(given) - set(FIELDS))
     if strange:
-        msg = f"unknown field {strange[0]!r}"
-        raise _Unusable(msg)
+        raise _Unusable(f"unknown field {strange[0]!r}")
     node = _built(line, given)
     if node.status == "in_progress" and not node.assignee:
-        msg = "a task in progress has an assignee"
-        raise _Unusable(msg)
+        raise _Unusable("a task in progress has an assignee")
     if node.archived and node.status not in steps.TERMINAL:
-        msg = f"an archived task has ended, this one is {node.status}"
-        raise _Unusable(msg)
+        raise _Unusable(f"an archived task has ended, this one is {node.status}")
     return node
 
 
@@ -283,8 +276,7 @@ def _built(line: int, given: Given) -> Node:
 def _text(given: Given, name: str, missing: str | None = None) -> str:
     value = given.get(name, missing)
     if not isinstance(value, str):
-        msg = f"{name} is missing" if value is None else f"{name} is not a text"
-        raise _Unusable(msg)
+        raise _Unusable(f"{name} is missing" if value is None else f"{name} is not a text")
     return value
 
 
@@ -297,39 +289,34 @@ def _status(given: Given) -> TaskStatus:
     for status in steps.STATUSES:
         if status == word:
             return status
-    msg = f"status {word!r} is none of {', '.join(steps.STATUSES)}"
-    raise _Unusable(msg)
+    raise _Unusable(f"status {word!r} is none of {', '.join(steps.STATUSES)}")
 
 
 def _number(given: Given, name: str, allowed: range) -> int:
     value = given.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
-        msg = f"{name} is not a number from {allowed.start} to {allowed.stop - 1}"
-        raise _Unusable(msg)
+        raise _Unusable(f"{name} is not a number from {allowed.start} to {allowed.stop - 1}")
     return value
 
 
 def _flag(given: Given, name: str) -> bool:
     value = given.get(name, False)
     if not isinstance(value, bool):
-        msg = f"{name} is neither true nor false"
-        raise _Unusable(msg)
+        raise _Unusable(f"{name} is neither true nor false")
     return value
 
 
 def _strings(given: Given, name: str) -> list[str]:
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        msg = f"{name} is not a list of texts"
-        raise _Unusable(msg)
+        raise _Unusable(f"{name} is not a list of texts")
     return list(dict.fromkeys(value))
 
 
 def _objects(given: Given, name: str) -> Iterator[Given]:
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        msg = f"{name} is not a list of objects"
-        raise _Unusable(msg)
+        raise _Unusable(f"{name} is not a list of objects")
     yield from value
 
 
@@ -350,12 +337,10 @@ def _time(given: Given, name: str) -> int | None:
     try:
         stamp = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        msg = f"{name} is not a time like 2026-11-15T18:00:00Z"
-        raise _Unusable(msg) from None
+        raise _Unusable(f"{name} is not a time like 2026-11-15T18:00:00Z") from None
     at = round((stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp() * SECOND)
     if not 0 <= at <= LAST:
-        msg = f"{name} is not a time between 1970 and 9999"
-        raise _Unusable(msg)
+        raise _Unusable(f"{name} is not a time between 1970 and 9999")
     return at
 
 

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Store
 
 T = TypeVar("T")
-_MARKS = {"open": "[ ]", "in_progress": "[~]", "blocked": "[!]", "failed": "[!]", "done": "[x]", "abandoned": "[-]"}
-_HEADINGS = (
-    ("in_progress", "In progress"),
-    ("blocked", "Blocked"),
-    ("failed", "Failed"),
-    ("open", "Open"),
-    ("done", "Done"),
-    ("abandoned", "Abandoned"),
-)
+# The statuses in the order of the page, each with its mark and its heading.
+_SECTIONS = {
+    "in_progress": ("[~]", "In progress"),
+    "blocked": ("[!]", "Blocked"),
+    "failed": ("[!]", "Failed"),
+    "open": ("[ ]", "Open"),
+    "done": ("[x]", "Done"),
+    "abandoned": ("[-]", "Abandoned"),
+}
 
 
 def nodes(store: Store, project: str, *, archived: bool = True) -> list[Node]:
@@ -88,7 +88,7 @@ def _grouped(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
 def markdown(project: str, nodes: list[Node]) -> Iterator[str]:
     """tasks.md: a list a status, each task with what it waits for."""
     yield f"# Tasks of {project}"
-    for status, heading in _HEADINGS:
+    for status, (_mark, heading) in _SECTIONS.items():
         listed = [node for node in nodes if node.status == status]
         if listed:
             yield f"\n## {heading} ({len(listed)})\n"
@@ -100,7 +100,7 @@ def _line(node: Node) -> str:
     tags = "".join(f" #{tag}" for tag in node.tags or ())
     who = f" ({node.assignee})" if node.status == "in_progress" else ""
     reason = f" — {' '.join(node.reason.split())}" if node.reason else ""
-    return f"- {_MARKS[node.status]} **{_plain(node.title)}** `{node.slug}`{who}{tags}{after}{reason}"
+    return f"- {_SECTIONS[node.status][0]} **{_plain(node.title)}** `{node.slug}`{who}{tags}{after}{reason}"
 
 
 def _plain(title: str) -> str:

@@ -157,17 +157,6 @@ def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Grap
     edges = [EdgeView(slug=row.slug, needs=row.needs) for row in q.project_edges(rows, project=project)]
     return Graph(
         project=project,
-        nodes=[_node(row, now) for row in page],
+        nodes=[GraphNode.made_of(row, state=_state(row, now)) for row in page],
         edges=[edge for edge in edges if edge.slug in known and edge.needs in known],
-    )
-
-
-def _node(row: WholeTask, now: int) -> GraphNode:
-    return GraphNode(
-        slug=row.slug,
-        title=row.title,
-        status=row.status,
-        state=_state(row, now),
-        priority=row.priority,
-        assignee=row.assignee,
     )
