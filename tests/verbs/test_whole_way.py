@@ -4,10 +4,12 @@ import os
 
 import pytest
 
+from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.families import Superseded
 from fleet.errors.superseded import NotSeated
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.plan import Wanted
 
 COORDINATOR = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
@@ -71,6 +73,22 @@ def test_a_session_that_comes_too_late_finds_its_dispatch_ended(scene):
     assert scene.fleet.dispatches.kill(ident, "a test")["settled"]
     with pytest.raises(Superseded):
         late.sessions.launch(ident)
+
+
+def test_an_archived_journal_is_read_as_the_dispatch_that_it_was(scene):
+    ident = scene.work("a")
+    row = scene.fleet.context.dispatch(ident)
+    scene.fleet.dispatches.kill(ident, "a test")
+    scene.fleet.tasks.archive(project=PROJECT, slug="a")
+    scene.fleet.sweep.run(kill=True)
+    with pytest.raises(NoSuchDispatch):
+        scene.fleet.context.dispatch(ident)
+    old = find.journal(scene.fleet.context, ident)
+    assert (old.exec_state, old.recl_state, old.asked_for) == ("failed", "complete", "kill")
+    assert row.launched_at <= old.ended_at <= old.updated_at
+    ended = {name: getattr(old, name) for name in ("exec_state", "recl_state", "updated_at", "ended_at", "exit_status")}
+    asked = {name: getattr(old, name) for name in ("asked_at", "asked_for", "asked_reason", "blocked_reason")}
+    assert old == row.replaced(**ended, **asked, settled_commit=old.settled_commit)
 
 
 def test_a_scene_leaves_nothing_behind():

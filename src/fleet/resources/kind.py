@@ -22,6 +22,7 @@ class Order:
     slug: str | None
     repository: str
     kind: DispatchKind = "worker"
+    engine: str = ""
     branch: str = ""
     branch_was_there: bool = True
     base: str | None = None

@@ -87,8 +87,8 @@ def test_tasks(table):
     def agent(resumes):
         order = SimpleNamespace(**P, kind="fix", dispatch=NEW)
         limits = {"agents": 9, "project_agents": 9}
-        journal = SimpleNamespace(resumes=resumes, predecessor="tester")
-        table.tx(lambda tx: dispatch._claim_task(tx, order, "a", limits, journal))
+        wanted = SimpleNamespace(resumes=resumes, predecessor="tester")
+        table.tx(lambda tx: dispatch._claim_task(tx, order, "a", limits, wanted))
 
     def settled(status):
         row = SimpleNamespace(

@@ -1,6 +1,5 @@
 """Prompts: whole or not there, seen by no shell, gone with their dispatch."""
 
-import json
 import os
 import signal
 import sqlite3
@@ -140,5 +139,5 @@ def test_an_unknown_kind_in_the_database_is_shown_and_left_alone(scene):
         fleet.dispatches.kill(ident, "a test")
         scene.swept(fleet)
         assert claim_of(fleet, "remote_control_inbox", ident).state == "live"
-        assert "remote_control_inbox" in json.dumps(fleet.dispatches.show(ident))
+        assert "remote_control_inbox" in str(fleet.dispatches.show(ident))
     scene.forgiven = {"journal", "claim remote_control_inbox"}

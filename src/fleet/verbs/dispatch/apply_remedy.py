@@ -47,10 +47,7 @@ def apply(
             kill_processes(context, row)
             return _applied(settle(context, row.id))
         case Press():
-            if wait:
-                return _applied(end(context, row.id, asked_for=remedy.asked_for, reason=remedy.reason))
-            said = press(context, row, remedy)
-            return Applied(ended=said == "ended", said=said, why=said)
+            return _apply_press(context, row, remedy, wait=wait)
         case Withdraw():
             gone = withdraw(context, row.project, row.id, remedy.why)
             return Applied(ended=False, said="withdrawn" if gone else "it was faster")
@@ -60,10 +57,17 @@ def apply(
             return assert_never(remedy)
 
 
-def _applied(end: Ended) -> Applied:
-    if end.settled:
-        return Applied(ended=True, said=f"ended {end.exec_state}", left=end.left or [])
-    why, strangers, way = end.why or "", end.strangers or "", end.way or ""
+def _apply_press(context: Context, row: Dispatch, remedy: Press, *, wait: bool) -> Applied:
+    if wait:
+        return _applied(end(context, row.id, asked_for=remedy.asked_for, reason=remedy.reason))
+    said = press(context, row, remedy)
+    return Applied(ended=said == "ended", said=said, why=said)
+
+
+def _applied(ended: Ended) -> Applied:
+    if ended.settled:
+        return Applied(ended=True, said=f"ended {ended.exec_state}", left=ended.left or [])
+    why, strangers, way = ended.why or "", ended.strangers or "", ended.way or ""
     return Applied(ended=False, said=f"still there: {why}", why=why, strangers=strangers, way=way)
 
 

@@ -7,6 +7,7 @@ same journal that recovery uses.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from fleet.errors.contested import BundleHeld, TaskHeld
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from fleet.resources.kind import Order
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
-    from fleet.verbs.dispatch.plan import NewJournal, Wanted
+    from fleet.verbs.dispatch.plan import Wanted
 
 _LOOK_AGAIN = 0.05
 _BUNDLE = ("worker_dir", "worktree")
@@ -65,10 +66,10 @@ def dispatch(context: Context, wanted: Wanted) -> Dispatched:
 def start(context: Context, wanted: Wanted) -> Dispatched:
     """Start an agent, for a caller that holds the gate of its work."""
     note_machine(context.world)
-    order, journal = prepare(context, wanted)
-    plan = _planned(context, wanted, order, journal)
+    order, wanted = prepare(context, wanted)
+    claims = _write_plan(context, wanted, order)
     try:
-        _make(context, plan, order)
+        _make(context, claims, order)
     except (FleetError, OSError) as error:
         settle(context, order.dispatch, why=str(error), undo=True)
         if not _is_in_flight(context, order.dispatch):
@@ -78,7 +79,7 @@ def start(context: Context, wanted: Wanted) -> Dispatched:
         project=order.project,
         task=order.slug,
         kind=order.kind,
-        engine=journal.engine,
+        engine=order.engine,
         session=f"fleet-{order.dispatch}",
         worktree=order.cwd,
         branch=order.branch or None,
@@ -86,14 +87,14 @@ def start(context: Context, wanted: Wanted) -> Dispatched:
 
 
 def _is_in_flight(context: Context, ident: str) -> bool:
-    """Whether its session was made all the same, and its agent is at work: a tmux that answers late has done what it was told."""
+    """Whether the agent runs although making its session failed: a tmux that answers too late has made it all the same."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     return row is not None and is_in_flight(row)
 
 
-def _make(context: Context, plan: list[Claim], order: Order) -> None:
-    """Whatever the agent needs is there before its session is made; all of it is written down at once, by us or by the launch."""
-    *needed, session = plan
+def _make(context: Context, claims: list[Claim], order: Order) -> None:
+    """Make what the agent needs, then its session; then record all of it at once. The launch records it too."""
+    *needed, session = claims
     made = make(context, [claim for claim in needed if "rewrite" not in claim.data], order)
     try:
         for claim in needed:
@@ -106,12 +107,12 @@ def _make(context: Context, plan: list[Claim], order: Order) -> None:
         note_server(context, session)
 
 
-def _planned(context: Context, wanted: Wanted, order: Order, journal: NewJournal) -> list[Claim]:
-    """Write journal and intents; wait a bounded time for a bundle that somebody is letting go of."""
+def _write_plan(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
+    """Write journal and intents; wait a bounded time for a bundle that somebody is releasing. Returns the claims to acquire."""
     deadline = context.world.clock.ticks() + wanted.wait
     while True:
         try:
-            return _plan_once(context, wanted, order, journal)
+            return _write_plan_once(context, wanted, order)
         except Contested:
             slug = order.slug
             if slug is None or context.world.clock.ticks() >= deadline or _is_attempted(context, order.project, slug):
@@ -124,12 +125,12 @@ def _is_attempted(context: Context, project: str, slug: str) -> bool:
 
 
 def _own_kinds(context: Context, order: Order) -> tuple[str, ...]:
-    """What a dispatch has for itself, in the order in which it is made: the session, which uses the rest, last."""
+    """The kinds of claims that a dispatch has for itself, in the order in which they are made. The session uses the others."""
     cgroup = ("cgroup",) if CGROUP.is_available(order, context.world) else ()
     return ("coord_prompt_inbox", *cgroup, "tmux_session")
 
 
-def _plan_once(context: Context, wanted: Wanted, order: Order, journal: NewJournal) -> list[Claim]:
+def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
     own = _own_kinds(context, order)
     before = _bundle_now(context, order)
     # After the look at the old claims: what is there now, and belongs to none of them, is not ours.
@@ -142,12 +143,12 @@ def _plan_once(context: Context, wanted: Wanted, order: Order, journal: NewJourn
     def work(tx: Tx) -> None:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
-        refuse_held(tx, journal.engine, order.dispatch, quota_percent=limits["quota_percent"])
+        refuse_held(tx, order.engine, order.dispatch, quota_percent=limits["quota_percent"])
         if order.slug is not None:
-            _claim_task(tx, order, order.slug, limits, journal)
-        _write_journal(tx, context, order, journal)
+            _claim_task(tx, order, order.slug, limits, wanted)
+        _write_journal(tx, context, order, wanted)
         if order.slug is None:
-            seats.take(tx, order.project, order.dispatch, journal.predecessor, wanted.proof)
+            seats.take(tx, order.project, order.dispatch, wanted.predecessor, wanted.proof)
         else:
             made.extend(_adopt(tx, context, order, fresh, before))
         taken = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None
@@ -155,7 +156,7 @@ def _plan_once(context: Context, wanted: Wanted, order: Order, journal: NewJourn
         for name in own if taken is None else own[1:]:
             bundles.add_claim(tx, fresh[name])
             made.append(fresh[name])
-        tx.note(kind=order.kind, engine=journal.engine, session=f"fleet-{order.dispatch}")
+        tx.note(kind=order.kind, engine=order.engine, session=f"fleet-{order.dispatch}")
 
     who = f"{order.kind} of {owner(project=order.project, slug=order.slug)}"
     context.commit(Change(f"dispatch {order.dispatch} ({who})", work))
@@ -173,7 +174,7 @@ def _bundle_now(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]
 
 
 def _seen(context: Context, claim: Claim) -> Seen:
-    """A live worktree has to be whole, or it is refused; anything else is judged by what is left of it."""
+    """Look at what is left of a claim, and bring back what an interrupted removal took. Refuse a live worktree that is not ours."""
     look = KINDS[claim.kind].look(claim, context.world)
     free = is_free(context, claim)
     if claim.kind == "worktree" and claim.state in half_removed.LEAVING and look == "ours" and free:
@@ -201,7 +202,7 @@ def _mark_late(context: Context, claim: Claim) -> None:
 
 
 def _restore(context: Context, claim: Claim) -> None:
-    """A tree whose removal was begun and is given up gets back what is missing in it."""
+    """Give a tree back what an interrupted removal has taken from it."""
     gate = context.world.git_gate(claim.data["repository"])
     gate.take(wait=GATE_WAIT)
     try:
@@ -210,7 +211,7 @@ def _restore(context: Context, claim: Claim) -> None:
         gate.give()
 
 
-def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], journal: NewJournal) -> None:
+def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted: Wanted) -> None:
     """Claim the task for the dispatch within the limits, or refuse and say why."""
     project = order.project
     count = q.count_unfinished(tx, project=project)
@@ -220,7 +221,7 @@ def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], journal
     ):
         if now >= limits[name]:
             raise LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
-    if _take_task(tx, order, slug, journal):
+    if _take_task(tx, order, slug, wanted):
         return
     was = tasks.state(tx, project, slug)
     if was.status == "in_progress":
@@ -230,19 +231,19 @@ def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], journal
     raise NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=tx.at))
 
 
-def _take_task(tx: Tx, order: Order, slug: str, journal: NewJournal) -> bool:
+def _take_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
     """Assign the task: to a resume, to its first worker, or at its next stage. False when the task allows none of them."""
     place, stage = {"project": order.project, "slug": slug, "id": order.dispatch}, STAGE_OF[order.kind]
     resume, claim, go_on = (target(STEPS, event) for event in ("resume", "claim", "go_on"))
-    before, mends = journal.predecessor or "", int(stage in MENDING)
-    if journal.resumes and q.resume_task(tx, **place, at=tx.at, after=resume, predecessor=before):
+    before, mends = wanted.predecessor or "", int(stage in MENDING)
+    if wanted.resumes and q.resume_task(tx, **place, at=tx.at, after=resume, predecessor=before):
         return True
     if q.assign_task(tx, **place, at=tx.at, after=claim):
         return True
     return q.assign_stage(tx, **place, at=tx.at, after=go_on, stage=stage, mends=mends, predecessor=before) == 1
 
 
-def _write_journal(tx: Tx, context: Context, order: Order, journal: NewJournal) -> None:
+def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> None:
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
         raise Contested(what=f"the id {order.dispatch} was given out before; try again")
     note_home(tx, context.world)
@@ -260,23 +261,23 @@ def _write_journal(tx: Tx, context: Context, order: Order, journal: NewJournal) 
         spawner=str(context.world.processes.me()),
         server=order.server,
         base=order.base,
-        engine=journal.engine,
-        autonomy=journal.autonomy,
-        model=journal.model,
-        command=journal.command,
-        predecessor=journal.predecessor,
+        engine=order.engine,
+        autonomy=wanted.autonomy,
+        model=wanted.model,
+        command=json.dumps(wanted.command),
+        predecessor=wanted.predecessor,
     )
     if not written:
         held = q.unfinished_of_task(tx, project=order.project, slug=order.slug or "")
         raise BundleHeld(project=order.project, slug=order.slug, holder=held.id if held else "someone")
     ident, session = order.dispatch, f"fleet-{order.dispatch}"
-    q.add_agent(tx, id=ident, engine=journal.engine, session=session, conversation=journal.conversation, at=tx.at)
-    if order.slug is not None and (journal.resumes or journal.handoffs):
-        q.inherit_messages(tx, dispatch=ident, predecessor=journal.predecessor or "")
-    if journal.resumes:
-        q.set_resumes(tx, id=ident, resumes=journal.resumes)
-    if journal.handoffs:
-        q.count_handoffs(tx, id=ident, handoffs=journal.handoffs)
+    q.add_agent(tx, id=ident, engine=order.engine, session=session, conversation=wanted.conversation, at=tx.at)
+    if order.slug is not None and (wanted.resumes or wanted.handoffs):
+        q.inherit_messages(tx, dispatch=ident, predecessor=wanted.predecessor or "")
+    if wanted.resumes:
+        q.set_resumes(tx, id=ident, resumes=wanted.resumes)
+    if wanted.handoffs:
+        q.count_handoffs(tx, id=ident, handoffs=wanted.handoffs)
 
 
 def _adopt(

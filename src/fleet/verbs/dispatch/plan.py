@@ -1,12 +1,11 @@
 """Plan: look at everything that somebody wants started, before anything is made.
 
 Whatever can be refused by looking is refused here: a project, task or engine that is not there, a program that is missing, a
-branch that is somebody else's. What comes out is the order that the kinds follow, and the facts of the journal.
+branch that is somebody else's. What comes out is the order that the kinds of claims follow, and what is wanted, made complete.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -63,40 +62,20 @@ class Wanted:
     conversation: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewJournal:
-    """What the journal of a new dispatch says beside its order."""
-
-    engine: str
-    autonomy: str | None
-    model: str | None
-    command: str
-    predecessor: str | None
-    handoffs: int
-    resumes: Resumes | None
-    conversation: str | None
-
-
-def prepare(context: Context, wanted: Wanted) -> tuple[Order, NewJournal]:
-    """Look at everything that could be refused, and gather what the kinds of claims and the journal need."""
+def prepare(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
+    """Look at everything that could be refused. Returns the order, and what is wanted with everything that was left open."""
     if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
         raise BadInput(what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one")
-    project, engine, autonomy = check_start(context, wanted)
     task = _task(context, wanted)
+    project, engine, autonomy = _checked(context, wanted, task)
+    if task is None and wanted.slug is not None:
+        raise NoSuchTask(project=wanted.project, slug=wanted.slug)
     wanted = _at_its_stage(wanted, task)
     integration, base, there = _branches(context, wanted, project.path)
     order = _order(context, wanted, project, integration=integration, base=base, task=task)
-    journal = NewJournal(
-        engine=engine.name,
-        autonomy=autonomy if engine.autonomy else None,
-        model=wanted.model,
-        command=json.dumps(wanted.command),
-        predecessor=wanted.predecessor,
-        handoffs=wanted.handoffs,
-        resumes=wanted.resumes,
-        conversation=wanted.conversation or (context.world.ids.conversation() if engine.session else None),
-    )
-    return replace(order, branch_was_there=there), journal
+    conversation = wanted.conversation or (context.world.ids.conversation() if engine.session else None)
+    wanted = replace(wanted, autonomy=autonomy if engine.autonomy else None, conversation=conversation)
+    return replace(order, engine=engine.name, branch_was_there=there), wanted
 
 
 def _at_its_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
@@ -111,15 +90,17 @@ def _at_its_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
     return replace(wanted, kind=kind, predecessor=wanted.predecessor or left)
 
 
-def check_start(context: Context, wanted: Wanted) -> tuple[Project, Engine, str | None]:
-    """Return the project, the engine and the autonomy level of a new agent (None: no level is set).
+def check_start(context: Context, wanted: Wanted) -> None:
+    """Raise when a needed setting is not trusted, no engine is set, or the engine cannot start here."""
+    _checked(context, wanted, _task(context, wanted))
 
-    Raises before anything is created: a needed setting is not trusted, no engine is set, or the engine cannot start here.
-    """
+
+def _checked(context: Context, wanted: Wanted, task: WholeTask | None) -> tuple[Project, Engine, str | None]:
+    """The project, the engine and the autonomy level of a new agent (None: no level is set), as `check_start` checks them."""
     project = context.project(wanted.project)
     settings = context.settings(wanted.project)
     _refuse_untrusted(settings, wanted)
-    engine = _engine(context, wanted)
+    engine = _engine(context, wanted, task)
     readiness.program_of(engine, wanted.command)
     autonomy = wanted.autonomy or settings["autonomy"].value
     if engine.autonomy and autonomy is None and settings["autonomy"].untrusted:
@@ -135,8 +116,7 @@ def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None
         raise NotTrusted(project=wanted.project, settings=" and ".join(waiting))
 
 
-def _engine(context: Context, wanted: Wanted) -> Engine:
-    task = context.store.read(lambda rows: q.task_whole(rows, project=wanted.project, slug=wanted.slug or ""))
+def _engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Engine:
     setting = context.settings(wanted.project)["engine"]
     name = wanted.engine or (task and task.engine) or setting.value
     if not name and setting.untrusted:
@@ -147,14 +127,9 @@ def _engine(context: Context, wanted: Wanted) -> Engine:
 
 
 def _task(context: Context, wanted: Wanted) -> WholeTask | None:
-    """The task to work on; None for a coordinator, which has none."""
+    """The task to work on; None for a coordinator, and when there is no such task."""
     slug = wanted.slug
-    if slug is None:
-        return None
-    task = context.store.read(lambda rows: q.task_whole(rows, project=wanted.project, slug=slug))
-    if task is None:
-        raise NoSuchTask(project=wanted.project, slug=slug)
-    return task
+    return context.store.read(lambda rows: q.task_whole(rows, project=wanted.project, slug=slug)) if slug else None
 
 
 def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:

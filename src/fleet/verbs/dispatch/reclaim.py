@@ -69,7 +69,7 @@ def undo_unmade(context: Context, project: str, slug: str) -> list[str]:
 
 
 def _due(context: Context, ident: str) -> list[Claim]:
-    """What is to be released, last made first. An inbox that is to be handed over waits for its successor."""
+    """The claims to release, last made first. An inbox that is to be handed over waits for the successor."""
     rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
     waits = "coord_prompt_inbox" if context.store.read(lambda snapshot: is_handed_over(snapshot, ident)) else None
     held = [
@@ -81,16 +81,16 @@ def _due(context: Context, ident: str) -> list[Claim]:
 
 
 def is_handed_over(rows: Rows, ident: str) -> bool:
-    """Whether a successor on the same task is to take over what it was told."""
+    """Whether a successor on the same task is to take over the dispatch's inbox."""
     entry = q.queued_handoff_of(rows, dispatch=ident)
     row = q.dispatch_by_id(rows, id=ident)
     return entry is not None and row is not None and row.slug is not None and row.blocked_reason == HANDED_OFF
 
 
 def release_bundle(context: Context, project: str, slug: str) -> list[str]:
-    """A task's worktree and directory go when the task is terminal and archived, and nobody works in them.
+    """Release a task's worktree and directory when the task is archived and nobody works in them. Returns what is left, and why.
 
-    Behind the gate of its work, so that no agent can be started in them meanwhile.
+    Holds the gate of the task's work, so that no agent is started in them meanwhile.
     """
     if not is_bundle_releasable(context, project, slug):
         return []
@@ -110,9 +110,9 @@ def release_bundle(context: Context, project: str, slug: str) -> list[str]:
 
 
 def _with_facts(context: Context, claim: Claim) -> Claim:
-    """The claim of a worktree with what its project calls disposable: whoever removes it asks once more whether it may go.
+    """The claim of a worktree with the files that its project calls disposable: its removal asks again whether the tree may go.
 
-    One from before branches were marked gets the mark of its project's branches too.
+    A claim from before branches were marked also gets the mark of its project's branches.
     """
     if claim.kind != "worktree":
         return claim
@@ -147,7 +147,7 @@ def _release_bundle(context: Context, project: str, slug: str) -> list[str]:
 
 
 def _make_ready(context: Context, claim: Claim) -> str:
-    """Make a worktree ready to go: tear it down, put aside what may not be reproducible. Why it stays; its claim is not touched then."""
+    """Prepare a worktree for removal: tear it down, put aside what may not be reproducible. Returns why it stays; empty when it goes."""
     if claim.kind != "worktree" or claim.state in UNMADE:
         return ""
     why = why_kept(context, claim)
@@ -190,9 +190,9 @@ def _disposable(context: Context, claim: Claim) -> list[str]:
 
 
 def _tear_down(context: Context, claim: Claim) -> None:
-    """Run the project's teardown command, once, in a worktree that is about to go. Whatever it does, it cannot hold the release up.
+    """Run the project's teardown command in a worktree that is about to go. Its failure does not stop the release.
 
-    If the tree stays after all, the next agent in it gets it set up again.
+    If the tree stays after all, the next agent in it sets it up again.
     """
     command = _teardown(context, claim.project)
     if command and claim.state == "live" and os.path.isdir(claim.name):
@@ -202,7 +202,7 @@ def _tear_down(context: Context, claim: Claim) -> None:
 
 
 def _teardown(context: Context, project: str | None) -> str | None:
-    """The command, if there is one that was trusted: another one is not run, and nothing waits for it."""
+    """The teardown command; None when there is none, or when nobody has trusted it."""
     try:
         command: str | None = context.setting("worktree.teardown", project)
     except NotTrusted:
@@ -312,13 +312,7 @@ def journal(rows: Rows, ident: str) -> Journal | None:
 def _adoptions(rows: Rows, row: Dispatch) -> list[AdoptionView]:
     """Who had the task's bundle, oldest first."""
     return [
-        AdoptionView(
-            dispatch=each.dispatch,
-            kind=each.kind,
-            generation=each.generation,
-            adopted_at=iso(each.adopted_at),
-            released_at=iso_or_none(each.released_at),
-        )
+        AdoptionView.made_of(each, adopted_at=iso(each.adopted_at), released_at=iso_or_none(each.released_at))
         for each in q.adoptions_of(rows, project=row.project, slug=row.slug or "")
     ]
 
