@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.errors.contested import GateHeld
+from fleet.model.results.home import Swept
 from fleet.store import queries as q
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs.abandoned import Left, left_by_runners, left_without_claim
 from fleet.verbs.jobs.items import merge_item
 from fleet.verbs.jobs.items.own_processes import end_left
-from fleet.verbs.sweep.finding import Finding, acted
+from fleet.verbs.sweep.finding import acted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def litter(context: Context, *, kill: bool) -> Iterator[Finding]:
+def litter(context: Context, *, kill: bool) -> Iterator[Swept]:
     """One that has a runner is that runner's business."""
-    for row in context.store.read(lambda rows: q.job_litter(rows)):
+    for row in context.store.read(q.job_litter):
         if not is_own(context, row):
             continue  # the gate of another home's job is not here
         gate = context.world.work_gate(f"job-{row.job}", row.job)
@@ -36,7 +37,7 @@ def litter(context: Context, *, kill: bool) -> Iterator[Finding]:
         yield found
 
 
-def _let_go(context: Context, row: JobLitter, *, kill: bool) -> Finding:
+def _let_go(context: Context, row: JobLitter, *, kill: bool) -> Swept:
     job = {"id": row.job, "project": row.project}
     status = "done" if row.state == "done" else "abandoned"
     proof = f"the item is {row.state}, the job is {row.job_state}, and nobody runs it"
@@ -44,12 +45,12 @@ def _let_go(context: Context, row: JobLitter, *, kill: bool) -> Finding:
                  lambda: merge_item.let_go(context, job, row.item, status=status))  # fmt: skip
 
 
-def left_running(context: Context, *, kill: bool) -> Iterator[Finding]:
+def left_running(context: Context, *, kill: bool) -> Iterator[Swept]:
     """What runners started themselves and left behind. Touched only when the runner is proven dead and nobody has the job in hand."""
     for each in (*left_by_runners(context), *left_without_claim(context)):
         what, why = f"processes of job {each.job}", each.in_words()
         if each.hands_off:
-            yield Finding(what=what, why=why, proof=each.hands_off, action="left alone", standing=True)
+            yield Swept(what=what, why=why, proof=each.hands_off, action="left alone", standing=True)
             continue
         proof = f"{each.runner}, which ran the job, is dead" if each.runner else "nobody holds the job's gate"
         action = "kill them and release their claim" if each.whom else "release their claim"
