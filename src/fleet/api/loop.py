@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.api.fleet import Fleet
 from fleet.errors.contested import TickInProgress
@@ -14,6 +14,8 @@ from fleet.world.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from fleet.model.results.coord import Ticked
 
 _POLL = 0.3
 _AFTER_TROUBLE = 5.0
@@ -55,14 +57,14 @@ class Loop:
             self._next = self._clock.ticks() + _AFTER_TROUBLE
         return True
 
-    def _tell(self, fleet: Fleet, told: dict[str, Any]) -> None:
-        """In prose: what was done, and what is in the way; not what was said by the tick before."""
-        now = [*told["done"], *(f"trouble: {line}" for line in told["troubles"])]
+    def _tell(self, fleet: Fleet, ticked: Ticked) -> None:
+        """Say what was done and what is in the way, but no line that the tick before said too."""
+        now = [*ticked.done, *(f"trouble: {line}" for line in ticked.troubles)]
         for line in now:
             if line not in self._said:
                 self._say(line)
         self._said = now
-        for message in told["messages"]:
-            self._say(f"message {message['id']} from {message['sender']}: {message['text']}")
-        if told["messages"]:
-            fleet.messages.acknowledge([message["id"] for message in told["messages"]])
+        for message in ticked.messages:
+            self._say(f"message {message.id} from {message.sender}: {message.text}")
+        if ticked.messages:
+            fleet.messages.acknowledge([message.id for message in ticked.messages])

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.api.fleet import Fleet
 from fleet.errors.families import Contested, Refused
@@ -15,6 +15,8 @@ from fleet.world.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from fleet.model.results.projects import ProjectView
 
 PROJECT = "demo"
 LAYERS = 10
@@ -49,7 +51,7 @@ def graph(tasks: int) -> list[bytes]:
     return lines
 
 
-def run(home: str, repository: str, *, processes: int, tasks: int, show: Callable[[dict[str, Any]], None]) -> Outcome:
+def run(home: str, repository: str, *, processes: int, tasks: int, show: Callable[[ProjectView], None]) -> Outcome:
     """Let so many processes work through a graph at once, and count."""
     clock = Clock()
     with Fleet.open(home, actor="demo") as fleet:
@@ -63,13 +65,13 @@ def run(home: str, repository: str, *, processes: int, tasks: int, show: Callabl
         seconds = clock.ticks() - started
         show(fleet.projects.show(PROJECT))
         said = [json.loads(child.communicate()[0] or "{}") for child in crowd]
-        counts = fleet.projects.show(PROJECT)["tasks"]
+        counts = fleet.projects.show(PROJECT).tasks
         kept = sum(len(node.log or ()) for node in fleet.graph.export(project=PROJECT))
         return Outcome(
             processes=processes,
             failed_processes=sum(child.returncode != 0 for child in crowd),
             tasks=tasks,
-            done=counts["done"],
+            done=counts.done,
             lost_races=sum(each.get("lost", 0) for each in said),
             acknowledged=sum(each.get("logged", 0) for each in said),
             kept=kept,
@@ -91,10 +93,15 @@ def work(fleet: Fleet, clock: Clock) -> dict[str, int]:
         ready = fleet.tasks.ready(project=PROJECT, limit=8)
         if ready:
             _one(fleet, ready[os.getpid() % len(ready)].slug, counts)
-        elif not any(fleet.projects.show(PROJECT)["tasks"][status] for status in ("open", "in_progress")):
+        elif not _is_work_left(fleet):
             return counts
         else:
             clock.wait(_LOOK_AGAIN)
+
+
+def _is_work_left(fleet: Fleet) -> bool:
+    counts = fleet.projects.show(PROJECT).tasks
+    return counts.open + counts.in_progress > 0
 
 
 def _one(fleet: Fleet, slug: str, counts: dict[str, int]) -> None:

@@ -121,14 +121,14 @@ class Night:
         self._clock.wait(0.3)
 
     def _replace_alive(self, fleet: Fleet) -> None:
-        old = fleet.coord.show(PROJECT)["holder"]
+        old = fleet.coord.show(PROJECT).holder
         new = self._patiently(lambda: fleet.coord.replace(SEATED).id)
         self.result.replaced.append(f"{old} by {new}, alive")
         self._tell(f"{new} replaced the coordinator {old}, which was alive")
 
     def _replace_killed(self, fleet: Fleet) -> None:
-        old = fleet.coord.show(PROJECT)["holder"]
-        process = Identity.parse(fleet.context.dispatch(old).process or "")
+        old = fleet.coord.show(PROJECT).holder
+        process = Identity.parse(fleet.context.dispatch(old or "").process or "")
         if process is None:
             return
         fleet.world.processes.signal(process, signal.SIGKILL)
@@ -149,9 +149,7 @@ class Night:
         raise last
 
     def _close(self, fleet: Fleet) -> None:
-        self.result.handed_off = [
-            f"{each['dispatch']} to {each['successor']}" for each in fleet.coord.handoffs(PROJECT)
-        ]
+        self.result.handed_off = [f"{each.dispatch} to {each.successor}" for each in fleet.coord.handoffs(PROJECT)]
         operations = list(fleet.operations.list(Which(project=PROJECT), limit=100_000))
         self.result.paused = [each.why for each in operations if each.what.get("held")]
         self.result.mended = [

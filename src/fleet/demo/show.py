@@ -144,9 +144,9 @@ class Play:
         every = self._fleet.tasks.list(project=PROJECT, filters=Filters(archived=True))
         self.result.done = sum(task.status == "done" for task in every)
         for tree in self._fleet.sweep.kept_trees():
-            self.result.refused.append(f"{tree['task']}: its worktree had uncommitted work, and was not removed")
-            kept = self._fleet.sweep.keep(project=PROJECT, slug=tree["task"])
-            self._tell(f"{tree['task']}: its uncommitted work is kept in {kept['ref']}")
+            self.result.refused.append(f"{tree.task}: its worktree had uncommitted work, and was not removed")
+            kept = self._fleet.sweep.keep(project=PROJECT, slug=tree.task)
+            self._tell(f"{tree.task}: its uncommitted work is kept in {kept.ref}")
         self._fleet.sweep.run(kill=True)
         self.result.leaked = leftovers(self._fleet)
 

@@ -12,15 +12,11 @@ from fleet.errors.families import Absent, Refused
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.text import texts
 from fleet.store import queries as q
-from fleet.store.transaction import Change
-from fleet.verbs.coord import briefing, handoff, replace, seat, tick
+from fleet.verbs.coord import handoff, replace, seat, tick
 from fleet.verbs.coord.seat_status import seat_status
 
 if TYPE_CHECKING:
-    from fleet.api.actor import Document
-    from fleet.model.results.coord import Seated
-    from fleet.store.transaction import Row, Tx
-    from fleet.verbs.context import Context
+    from fleet.model.results.coord import HandoffView, Seated, SeatView, Ticked, Unseated
     from fleet.verbs.dispatch.plan import Wanted
 
 ENGINE = "fleet"
@@ -32,7 +28,7 @@ class Coord(Part):
     __slots__ = ()
 
     # the seat ---------------------------------------------------------------------------------------------------------
-    def show(self, project: str) -> Document:
+    def show(self, project: str) -> SeatView:
         """Who coordinates a project."""
         return seat_status(self._by.view, project)
 
@@ -41,7 +37,7 @@ class Coord(Part):
         self._by.may("coord.start")
         return seat.coord_spawn(self._by.context, wanted)
 
-    def stop(self, project: str, reason: str) -> Document:
+    def stop(self, project: str, reason: str) -> Unseated:
         """End the coordinator and empty the seat."""
         self._by.may("coord.stop")
         return seat.stop(self._by.context, project, reason)
@@ -51,7 +47,7 @@ class Coord(Part):
         speaker = self._by.may("coord.replace", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "coord.replace", wanted)
         context = self._by.context
-        if seat_status(context, wanted.project)["holder"] is None:
+        if seat_status(context, wanted.project).holder is None:
             raise NoCoordinator(project=wanted.project)
         gate = seat.spawn_gate(context, wanted.project)
         try:
@@ -60,63 +56,38 @@ class Coord(Part):
             gate.give()
 
     # ticks ------------------------------------------------------------------------------------------------------------
-    def tick(self, project: str) -> Document:
+    def tick(self, project: str) -> Ticked:
         """One tick, by the coordinator that is speaking; with what it needs to know next."""
         if self._by.speaker is None:
             raise Refused(what=f"only the coordinator ticks; `fleet coord start -p {project}` starts one")
         self._by.may("coord.tick")
-        context = self._by.context
-        done = tick.tick(context, project, self._by.speaker, nonce=os.environ.get(VARIABLE))
-        now = self._by.clock.now()
-        told = context.store.read(lambda rows: briefing.briefing(rows, project, now))
-        return done | {"next": told, "messages": _hand_out(context, project, self._by.speaker)}
+        return tick.tick(self._by.context, project, self._by.speaker, nonce=os.environ.get(VARIABLE))
 
     # handoffs ---------------------------------------------------------------------------------------------------------
-    def hand_off(self, ident: str, *, reason: str, written: str = "") -> Document:
+    def hand_off(self, ident: str, *, reason: str, written: str = "") -> HandoffView:
         """Write the document and the queue entry; nothing is ended by it."""
         self._by.may("coord.hand_off", agent=ident)
         why = texts.text("reason", reason)
         return handoff.hand_off(self._by.context, ident, reason=why, written=written, by=str(self._by.actor))
 
-    def drain(self, project: str | None = None) -> list[Document]:
+    def drain(self, project: str | None = None) -> list[HandoffView]:
         """Carry on every queued handoff as far as it goes now."""
         self._by.may("coord.drain")
         return handoff.drain(self._by.context, project)
 
-    def finish_handoff(self, entry: str, *, limit: float) -> Document:
+    def finish_handoff(self, entry: str, *, limit: float) -> HandoffView:
         """Carry on one handoff until it is finished, for a bounded time."""
         self._by.may("coord.finish_handoff")
-        return handoff.drained(self._by.context, entry, limit=limit)
+        return handoff.finish(self._by.context, entry, limit=limit)
 
-    def handoffs(self, project: str | None = None) -> list[Document]:
+    def handoffs(self, project: str | None = None) -> list[HandoffView]:
         """Every handoff, oldest first."""
         rows = self._by.store.read(lambda snapshot: q.listed_handoffs(snapshot, project=project))
-        return [handoff.document(row) for row in rows]
+        return [handoff.view(row) for row in rows]
 
-    def handoff(self, ident: str) -> Document:
+    def handoff(self, ident: str) -> HandoffView:
         """One handoff with its document, by its own id or that of the agent."""
         for entry in reversed(self.handoffs()):
-            if ident in {entry["id"], entry["dispatch"]}:
-                return entry | {"text": self._by.files_of_home(entry["document"])}
+            if ident in {entry.id, entry.dispatch}:
+                return entry.replaced(text=self._by.files_of_home(entry.document))
         raise Absent(what=f"handoff {ident}")
-
-
-def _hand_out(context: Context, project: str, ident: str) -> list[Document]:
-    """What waits for the coordinator itself, with its id; written down once that it was handed out."""
-    waiting = context.store.read(lambda rows: q.waiting_messages(rows, dispatch=ident))
-    new = [row.id for row in waiting if row.delivered_at is None]
-    if new:
-        context.commit(_deliver(project, ident, new))
-    return context.store.read(lambda rows: briefing.messages(rows, ident))
-
-
-def _deliver(project: str, ident: str, ids: list[str]) -> Change[Row]:
-    def work(tx: Tx) -> Row:
-        tx.about(project)
-        tx.dispatch = ident
-        for each in ids:
-            q.deliver_message(tx, id=each, dispatch=ident, how="tick", at=tx.at)
-        tx.note(delivered=ids)
-        return {"delivered": ids}
-
-    return Change(f"hand {len(ids)} messages to {ident}", work)

@@ -9,6 +9,7 @@ from fleet.api.actor import Actor, Part
 from fleet.errors.families import Refused
 from fleet.errors.store import StoreGone
 from fleet.model import names
+from fleet.model.results.home import NewDatabase
 from fleet.model.text import texts
 from fleet.store.registry import open_store
 from fleet.store.transaction import Change
@@ -21,8 +22,9 @@ from fleet.world.home.location import home_path, ready_home
 from fleet.world.process.ancestry import marks_above
 
 if TYPE_CHECKING:
-    from fleet.api.actor import Document
-    from fleet.store.transaction import Row, Tx
+    from fleet.model.results.dispatches import DisownedDispatch
+    from fleet.model.results.home import HomeView, Repair
+    from fleet.store.transaction import Tx
 
 
 class Homes(Part):
@@ -30,36 +32,35 @@ class Homes(Part):
 
     __slots__ = ()
 
-    def show(self) -> Document:
+    def show(self) -> HomeView:
         """What the home remembers of itself."""
         return repair.show(self._by.view)
 
-    def plan_repair(self) -> Document:
+    def plan_repair(self) -> Repair:
         """What repairing a moved home would do."""
         return repair.plan(self._rows_only(), self._by.moved)
 
-    def repair(self) -> Document:
+    def repair(self) -> Repair:
         """Repair a home that was moved."""
         self._by.may("homes.repair")
-        done = repair.repair(self._rows_only(), self._by.moved)
+        repaired = repair.repair(self._rows_only(), self._by.moved)
         self._by.moved = None
-        return done
+        return repaired
 
-    def disown(self, ident: str, reason: str) -> Document:
+    def disown(self, ident: str, reason: str) -> DisownedDispatch:
         """A person says that the home or machine of a dispatch is no more; also in a home that was moved: only rows are changed."""
         self._by.may("homes.disown")
-        done = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
-        left = reclaim.reclaim(self._by.context, ident) if self._by.moved is None else []
-        return done | {"left": left}
+        disowned = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
+        return disowned.replaced(left=reclaim.reclaim(self._by.context, ident)) if self._by.moved is None else disowned
 
     def _rows_only(self) -> RowsOnly:
         """For the two acts that a moved home needs before anything else."""
         return RowsOnly(home=self._by.home, by=self._by.committer, world=self._by.world)
 
 
-def new_database(reason: str, *, actor: str | None = None) -> Document:
+def new_database(reason: str, *, actor: str | None = None) -> NewDatabase:
     """Begin with an empty database in a home whose own is not there. A person's word, recorded as the first operation."""
-    told = texts.text("reason", reason)
+    why = texts.text("reason", reason)
     if os.environ.get("FLEET_DISPATCH_ID") or os.environ.get("FLEET_RUNNER_OF") or marks_above(home_path()):
         raise Refused(what="only a person begins with a new database, and this is an agent")
     funnel = Funnel()
@@ -74,12 +75,12 @@ def new_database(reason: str, *, actor: str | None = None) -> Document:
     except StoreGone:
         open_store(where, funnel).close()
     with Actor.open(actor=actor) as by:
-        return by.commit(_begun(where, by.store.kind, told))
+        return by.commit(_begun(where, by.store.kind, why))
 
 
-def _begun(where: str, database: str, reason: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _begun(where: str, database: str, reason: str) -> Change[NewDatabase]:
+    def work(tx: Tx) -> NewDatabase:
         tx.note(reason=reason)
-        return {"home": where, "database": database}
+        return NewDatabase(home=where, database=database)
 
-    return Change(f"begin with a new database: {reason}", work)
+    return Change(f"begin with a new database: {reason}", work, returns=NewDatabase)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.api.actor import Part
-from fleet.model.results.home import Rotated
 from fleet.model.text.times import duration
-from fleet.store.queries import Operation
 from fleet.verbs.homes import rotate
 from fleet.verbs.views import operations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fleet.model.results.home import OperationView
+    from fleet.model.results.home import OperationView, Rotated
     from fleet.verbs.views.operations import Which
 
 
@@ -29,7 +27,7 @@ class Operations(Part):
 
     def with_archived(self, which: Which, *, limit: int) -> Iterator[OperationView]:
         """The same, those in the archive too."""
-        archived = map(Operation.from_json, rotate.archived(self._by.world.files))
+        archived = rotate.archived(self._by.world.files)
         old = [operations.document(row) for row in archived if which.wants(row)]
         yield from [*old, *self.list(which, limit=limit)][-limit:]
 
@@ -47,4 +45,4 @@ class Operations(Part):
         context = self._by.context
         age = duration(older_than or context.settings()["keep_operations"].value)
         with self._by.gate("rotate-operations"):
-            return Rotated.from_json(rotate.rotate(context, before=self._by.clock.now() - age))
+            return rotate.rotate(context, before=self._by.clock.now() - age)

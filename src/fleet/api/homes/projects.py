@@ -14,6 +14,7 @@ from fleet.errors.given import BadSetting
 from fleet.errors.refused import BranchBlocked, CoordinatorLives, NotTrusted
 from fleet.model import names
 from fleet.model.branches import job_branch, task_branch
+from fleet.model.results.projects import Begun, Registration
 from fleet.model.results.value import Value
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
@@ -27,8 +28,13 @@ from fleet.world.home import paths
 from fleet.world.home.settings import settings_of
 
 if TYPE_CHECKING:
-    from fleet.api.actor import Document, Documents, Words
+    from fleet.api.actor import Words
+    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed
+    from fleet.model.states import RemoteControl
     from fleet.store.transaction import Rows
+
+    # `list` is a method of the class below.
+    ProjectViews = list[ProjectView]
 
 
 class Projects(Part):
@@ -36,22 +42,19 @@ class Projects(Part):
 
     __slots__ = ()
 
-    def list(self) -> Documents:
+    def list(self) -> ProjectViews:
         """All projects, with the counts of their tasks."""
-        found: list[Document] = self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now()))[
-            "projects"
-        ]
-        return found
+        return self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now())).projects
 
-    def show(self, name: str) -> Document:
+    def show(self, name: str) -> ProjectView:
         """One project."""
         names.project(name)
-        for found in self.list():
-            if found["name"] == name:
-                return found
+        for project in self.list():
+            if project.name == name:
+                return project
         raise NoSuchProject(project=name)
 
-    def register(self, path: str, name: str | None = None, *, key: str | None = None) -> Document:
+    def register(self, path: str, name: str | None = None, *, key: str | None = None) -> Registration:
         """Register a repository; its name is that of its directory unless another is given."""
         self._by.may("projects.register")
         top = main_checkout(self._by.world.programs, path)
@@ -59,14 +62,14 @@ class Projects(Part):
         chosen = name if name is not None else slug_from(os.path.basename(top))[: names.PROJECT_LENGTH].strip("-")
         return self._by.commit(register.register(name=chosen, path=top), key)
 
-    def ensure(self, path: str, name: str | None = None) -> Document:
+    def ensure(self, path: str, name: str | None = None) -> Registration:
         """The project of a repository: the one it is, or a new one."""
         self._by.may("projects.ensure")
         top = main_checkout(self._by.world.programs, path)
         known = self._by.store.read(lambda rows: q.project_by_path(rows, path=top))
         if known is not None and name in {None, known.name}:
             self._refuse_blocked(top)
-            return {"name": known.name, "path": top, "new": False}
+            return Registration(name=known.name, path=top, new=False)
         return self.register(path, name)
 
     def _refuse_blocked(self, repository: str) -> None:
@@ -80,7 +83,7 @@ class Projects(Part):
             if why:
                 raise BranchBlocked(branch=branch, path=repository, why=why)
 
-    def remove(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Document:
+    def remove(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Removed:
         """Forget a project; its tasks are exported into the home first."""
         self._by.may("projects.remove")
         names.project(name)
@@ -101,7 +104,7 @@ class Projects(Part):
 
     def _is_idle(self, name: str) -> bool:
         """Whether the removal would go through, so that no copy is made for nothing."""
-        busy = self.show(name)["tasks"]["in_progress"]
+        busy = self.show(name).tasks.in_progress
         return busy == 0 and not self._by.store.read(lambda rows: q.listed_dispatches(rows, project=name, ended=1))
 
     def _keep_export(self, name: str) -> str | None:
@@ -113,35 +116,48 @@ class Projects(Part):
             return None
         return self._by.files.publish(paths.removed(name, self._by.clock.now()), "".join(lines).encode())
 
-    def begin(self, project: str, wanted: dict[str, str]) -> Document:
+    def begin(self, project: str, chosen: Chosen) -> Begun:
         """Write these settings into the project's fleet.toml, and start its coordinator. What is so already stays as it is."""
         self._by.may("projects.begin")
-        reader.engine(self._by.home, wanted["engine"])
+        reader.engine(self._by.home, chosen.engine)
         context = self._by.context
-        written = configure.configure(context, project, wanted)
-        trust.trust_written(context, project, wanted)
+        settings = {"engine": chosen.engine, "autonomy": chosen.autonomy, "review": chosen.review}
+        written = configure.configure(context, project, settings)
+        trust.trust_written(context, project, settings)
         context.forget()
-        agent = Wanted(project=project, slug="", engine=wanted["engine"], autonomy=wanted["autonomy"])
-        waiting = [each["name"] for each in trust.pending(context, project)["changes"]]
+        agent = Wanted(project=project, slug="", engine=chosen.engine, autonomy=chosen.autonomy)
+        waiting = [each.name for each in trust.pending(context, project).changes]
         warnings = [str(NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
         warnings += [why] if (why := obstacles.unstartable(context, agent)) else []
         ident, started, more = self._seat_coordinator(project)
-        return {"written": written, "coordinator": ident, "started": started, "warnings": warnings + more}
+        return Begun(
+            project=project,
+            path=context.project(project).path,
+            settings=chosen,
+            written=written,
+            coordinator=ident,
+            started=started,
+            resumed=[],
+            left=[],
+            warnings=warnings + more,
+        )
 
-    def _seat_coordinator(self, project: str) -> tuple[str | None, bool, Words]:
+    def _seat_coordinator(self, project: str) -> tuple[str, bool, Words]:
         """Start fleet's own coordinator unless one lives: its id, whether it was started, and warnings."""
         coord = Coord(self._by)
         seat = coord.show(project)
-        if seat["state"] in {"alive", "starting", "unknown"}:
-            return seat["holder"], False, []
+        if seat.holder is not None and seat.state in {"alive", "starting", "unknown"}:
+            return seat.holder, False, []
         try:
             made = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
         except CoordinatorLives as error:  # somebody else was faster
             return str(error.facts["dispatch"]), False, []
-        return made["id"], True, made.get("warnings", [])
+        return made.id, True, made.warnings
 
-    def remote_control(self, project: str, to: str | None = None, *, key: str | None = None) -> Document:
-        """Whether the project's coordinator may be controlled from afar; said anew, if wanted."""
+    def remote_control(
+        self, project: str, to: RemoteControl | None = None, *, key: str | None = None
+    ) -> RemoteControlView:
+        """Whether the project's coordinator may be controlled from afar; set anew, if wanted."""
         if to is None:
             return self._by.store.read(lambda rows: remote_control.look(rows, project))
         self._by.may("projects.remote_control")

@@ -8,7 +8,7 @@ from fleet.api.actor import Part
 from fleet.verbs.projects import trust
 
 if TYPE_CHECKING:
-    from fleet.api.actor import Document
+    from fleet.model.results.projects import Trusted
     from fleet.model.settings.table import SettingValue
 
 
@@ -21,11 +21,11 @@ class Settings(Part):
         """Every setting as it counts and where it comes from; a project's own too if one is named."""
         return self._by.request.settings(project)
 
-    def untrusted(self, project: str) -> Document:
+    def untrusted(self, project: str) -> trust.Untrusted:
         """What of the project's fleet.toml waits for a person's trust."""
         return trust.pending(self._by.context, project)
 
-    def trust(self, project: str, values: dict[str, Any]) -> Document:
+    def trust(self, project: str, values: dict[str, Any]) -> Trusted:
         """Trust these values of the project's settings, as `untrusted` showed them."""
         self._by.may("settings.trust")
         return trust.trust(self._by.context, project, values)

@@ -9,8 +9,8 @@ from fleet.verbs.merge import keep_uncommitted
 from fleet.verbs.sweep import journal_archive, sweep
 
 if TYPE_CHECKING:
-    from fleet.api.actor import Document
-    from fleet.verbs.sweep.finding import Finding
+    from fleet.model.results.home import Pruned, Swept
+    from fleet.verbs.merge.keep_uncommitted import KeptTree, KeptWork
 
 PHASES = ("orphans", "retry-releases", "reconcile-derived")
 
@@ -20,22 +20,22 @@ class Sweep(Part):
 
     __slots__ = ()
 
-    def run(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Finding]:
+    def run(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Swept]:
         """Look for what leaked; with `kill`, release it."""
         if kill:
             self._by.may("sweep.run")
         return sweep.sweep(self._by.context, kill=kill, phases=phases)
 
-    def kept_trees(self) -> list[Document]:
+    def kept_trees(self) -> list[KeptTree]:
         """Worktrees that nobody needs any more but that have uncommitted work."""
         return keep_uncommitted.dirty(self._by.context)
 
-    def keep(self, *, project: str, slug: str) -> Document:
+    def keep(self, *, project: str, slug: str) -> KeptWork:
         """Commit the uncommitted work of a worktree to a ref of its own, and let the worktree go."""
         self._by.may("sweep.keep")
         return keep_uncommitted.keep(self._by.context, project, slug)
 
-    def prune_archive(self, *, older_than: str | None = None) -> Document:
+    def prune_archive(self, *, older_than: str | None = None) -> Pruned:
         """Remove old journals from the archive; their ids stay given out."""
         self._by.may("sweep.prune_archive")
         return journal_archive.prune(self._by.context, older_than=older_than)

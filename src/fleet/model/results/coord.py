@@ -9,6 +9,7 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Said, Time
+    from fleet.model.states import DispatchKind, HandoffState, TaskStatus
 
 
 class Seated(Dispatched):
@@ -42,9 +43,7 @@ class Ticked(Value):
     done: list[str]  # what was done, a line each
     troubles: list[str]  # what could not be done
     next: Briefing  # what the coordinator needs to know
-    messages: list[
-        Received
-    ]  # what waits for the coordinator itself, until it says `--ack ID`; each id is to be applied once
+    messages: list[Received]  # what waits for the coordinator until it says `--ack ID`; each id is to be applied once
 
 
 class Briefing(Value):
@@ -58,13 +57,13 @@ class Briefing(Value):
 
 class AtWork(Value):
     id: str
-    kind: str
+    kind: DispatchKind
     task: str | None  # null for a job
 
 
 class Trouble(Value):
     task: str
-    status: str
+    status: TaskStatus
     reason: str  # its beginning
 
 
@@ -83,7 +82,7 @@ class HandoffView(Value):
     reason: str
     document: str  # the file in the fleet home
     asked_by: str
-    state: str  # queued, done, or dropped: it ended by itself
+    state: HandoffState  # queued, done, or dropped: it ended by itself
     deferred: str | None  # why it was put off the last time
     successor: str | None
     at: Time

@@ -50,8 +50,8 @@ class Swept(Value):
     why: str
     proof: str
     action: str  # what was done, or would be
-    done: bool
-    standing: bool  # nothing to do about it now
+    done: bool = False
+    standing: bool = False  # nothing to do about it now
 
 
 class Pruned(Value):
@@ -91,7 +91,7 @@ class Demonstration(Value):
     acknowledged: int  # messages the processes were told are kept
     kept: int  # messages that are there
     operations: int
-    seconds: int
+    seconds: float
 
 
 class Show(Value):
@@ -100,4 +100,4 @@ class Show(Value):
     recovered: list[str]  # what was put right, and how
     refused: list[str]
     leaked: list[str]
-    seconds: int
+    seconds: float

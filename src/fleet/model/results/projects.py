@@ -7,6 +7,7 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Said, Time
+    from fleet.model.states import RemoteControl
 
 
 class ProjectView(Value):
@@ -43,7 +44,7 @@ class Registration(Value):
 class Begun(Value):
     project: str
     path: str
-    new: bool  # false when it was registered before
+    new: bool = False  # false when it was registered before
     settings: Chosen
     written: list[str]  # those that were written into fleet.toml now
     coordinator: str  # its id
@@ -59,9 +60,9 @@ class Chosen(Value):
     review: str
 
 
-class RemoteControl(Value):
+class RemoteControlView(Value):
     project: str
-    remote_control: str | None  # up, down, or nothing said yet
+    remote_control: RemoteControl | None  # up, down, or nothing said yet
     changed: Said[bool] = None
 
 

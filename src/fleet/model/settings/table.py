@@ -98,11 +98,6 @@ class SettingValue:
         self.untrusted = untrusted
         self.written = written if untrusted else value
 
-    def as_document(self) -> dict[str, Any]:
-        """For programs."""
-        head = {"name": self.name, "value": self.value, "source": self.source, "help": self.help}
-        return head | {"trusted": not self.untrusted, "written": self.written}
-
 
 def _is_store(value: object) -> bool:
     return value == "sqlite" or (isinstance(value, str) and value.startswith(("postgresql://", "postgres://")))

@@ -35,10 +35,6 @@ class Difference:
         self.now = now
         self.guard = guard
 
-    def as_document(self) -> dict[str, Any]:
-        """For programs."""
-        return {"name": self.name, "was": self.was, "now": self.now, "runs": self.guard == "runs"}
-
 
 def said(values: dict[str, SettingValue]) -> dict[str, Any]:
     """What a repository's file says of the guarded settings, without those that it does not set."""

@@ -1,42 +1,57 @@
-"""A briefing: what a coordinator needs to know next, in a few lines."""
+"""A briefing: what a coordinator needs to know next, in a few lines, and the messages that wait for it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fleet.model.results.coord import AtWork, Briefing, Trouble
+from fleet.model.results.reports import Received
 from fleet.model.text import escapes
 from fleet.store import queries as q
+from fleet.store.transaction import Change
 
 if TYPE_CHECKING:
     from fleet.store.queries import TaskTrouble
-    from fleet.store.transaction import Rows
+    from fleet.store.transaction import Rows, Tx
+    from fleet.verbs.context import Context
 
 _SHOWN = 20
 _REASON = 300
 
 
-def briefing(rows: Rows, project: str, now: int) -> dict[str, Any]:
+def briefing(rows: Rows, project: str, now: int) -> Briefing:
     """Who works, what waits for whom, what is ready, what is in trouble."""
     working = q.listed_dispatches(rows, project=project, ended=0)
-    waiting = q.waiting_stages(rows, project=project)
-    troubled = q.trouble_of(rows, project=project, most=_SHOWN)
-    ready = q.ready_tasks(rows, project=project, now=now, most=_SHOWN)
-    return {
-        "working": [{"id": row.id, "kind": row.kind, "task": row.slug} for row in working if row.kind != "coord"],
-        "ready": [row.slug for row in ready],
-        "to_review": [row.slug for row in waiting if row.stage == "review"],
-        "to_merge": [row.slug for row in q.mergeable_tasks(rows, project=project)],
-        "trouble": [_trouble(row) for row in troubled],
-        "handoffs": [row.dispatch for row in q.queued_handoffs(rows, project=project)],
-    }
+    return Briefing(
+        working=[AtWork(id=row.id, kind=row.kind, task=row.slug) for row in working if row.kind != "coord"],
+        ready=[row.slug for row in q.ready_tasks(rows, project=project, now=now, most=_SHOWN)],
+        to_review=[row.slug for row in q.waiting_stages(rows, project=project) if row.stage == "review"],
+        to_merge=[row.slug for row in q.mergeable_tasks(rows, project=project)],
+        trouble=[_trouble(row) for row in q.trouble_of(rows, project=project, most=_SHOWN)],
+        handoffs=[row.dispatch for row in q.queued_handoffs(rows, project=project)],
+    )
 
 
-def _trouble(row: TaskTrouble) -> dict[str, Any]:
+def _trouble(row: TaskTrouble) -> Trouble:
     reason = " ".join((row.reason or "").split())
-    return {"task": row.slug, "status": row.status, "reason": escapes.cut(reason, _REASON)}
+    return Trouble(task=row.slug, status=row.status, reason=escapes.cut(reason, _REASON))
 
 
-def messages(rows: Rows, ident: str) -> list[dict[str, Any]]:
-    """What waits to be read by the coordinator itself."""
-    keep = ("id", "kind", "sender", "text")
-    return [{name: row[name] for name in keep} for row in q.waiting_messages(rows, dispatch=ident)]
+def hand_out_messages(context: Context, project: str, ident: str) -> list[Received]:
+    """The messages that wait for the coordinator itself. That each was handed out is recorded once."""
+    waiting = context.store.read(lambda rows: q.waiting_messages(rows, dispatch=ident))
+    new = [row.id for row in waiting if row.delivered_at is None]
+    if new:
+        context.commit(_deliver(project, ident, new))
+    return [Received(id=row.id, kind=row.kind, sender=row.sender, text=row.text) for row in waiting]
+
+
+def _deliver(project: str, ident: str, ids: list[str]) -> Change[None]:
+    def work(tx: Tx) -> None:
+        tx.about(project)
+        tx.dispatch = ident
+        for each in ids:
+            q.deliver_message(tx, id=each, dispatch=ident, how="tick", at=tx.at)
+        tx.note(delivered=ids)
+
+    return Change(f"hand {len(ids)} messages to {ident}", work)

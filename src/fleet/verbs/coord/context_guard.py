@@ -11,7 +11,7 @@ from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.store.queries import AgentContext
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
 ASKED = (
@@ -22,27 +22,28 @@ REMINDED = "Your context is {full}. Come to a verdict soon."
 
 
 def guard(context: Context, project: str) -> list[str]:
-    """Look at each agent's context. What was done."""
+    """Look at the context of each agent of the project. Returns what was done, a line an agent."""
     rows = context.store.read(lambda snapshot: q.contexts(snapshot, project=project))
-    said = [(row.id, _guarded(context, row)) for row in rows if is_own(context, row)]
-    return [f"{ident}: {what}" for ident, what in said if what]
+    acts = [(row.id, _guard_agent(context, row)) for row in rows if is_own(context, row)]
+    return [f"{ident}: {act}" for ident, act in acts if act]
 
 
-def _guarded(context: Context, row: AgentContext) -> str:
+def _guard_agent(context: Context, row: AgentContext) -> str:
+    """Hand off or remind one agent. Returns what was done; empty when its context is not full enough."""
     full = _full(row)
-    forced = row.compacting or _over(context, row, "force")
+    forced = row.compacting or _is_over(context, row, "force")
     if forced and row.kind != "reviewer":
         reason = f"context {full}" if not row.compacting else f"it was about to compact ({full})"
-        made = hand_off(context, row.id, reason=reason, by="fleet")
-        return f"handed off: {reason}" if made["changed"] else ""
-    if (forced or _over(context, row, "ask")) and not row.reminded:
+        handoff = hand_off(context, row.id, reason=reason, by="fleet")
+        return f"handed off: {reason}" if handoff.changed else ""
+    if (forced or _is_over(context, row, "ask")) and not row.reminded:
         text = (REMINDED if row.kind == "reviewer" else ASKED).format(full=full)
         context.commit(_remind(row, context.world.ids.dispatch(), text))
         return f"reminded: context {full}"
     return ""
 
 
-def _over(context: Context, row: AgentContext, what: str) -> bool:
+def _is_over(context: Context, row: AgentContext, what: str) -> bool:
     percent, tokens = context.setting(f"handoff.{what}_percent"), context.setting(f"handoff.{what}_tokens")
     return bool((row.context or 0) >= percent or (row.tokens or 0) >= tokens)
 
@@ -52,11 +53,10 @@ def _full(row: AgentContext) -> str:
     return f"{percent} ({row.tokens} tokens)" if row.tokens else percent
 
 
-def _remind(row: AgentContext, message: str, text: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _remind(row: AgentContext, message: str, text: str) -> Change[None]:
+    def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id
         q.add_message(tx, id=message, dispatch=row.id, kind="reminder", sender="fleet", text=text, at=tx.at)
-        return {"message": message}
 
     return Change(f"remind {row.id} of its context", work)

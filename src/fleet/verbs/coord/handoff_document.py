@@ -10,8 +10,7 @@ from fleet.model.text.times import iso
 from fleet.store import queries as q
 
 if TYPE_CHECKING:
-    from fleet.store.queries import Dispatch
-    from fleet.store.transaction import Row, Rows
+    from fleet.store.queries import Dispatch, LogEntry
     from fleet.verbs.context import Context
 
 _LOGGED = 30
@@ -20,15 +19,15 @@ _FILES = 60
 
 def compose(context: Context, row: Dispatch, *, reason: str, written: str) -> str:
     """The whole text. What cannot be learnt is left out; nothing is made up."""
-    task = context.store.read(lambda rows: _task(rows, row))
+    log, questions = _log(context, row), _questions(context, row)
     commits, files = _work(context, row)
     parts = [
         _front(row, reason, iso(context.world.clock.now())),
         f"# Handoff of {row.slug or 'the coordinator of ' + row.project}\n",
-        _section("Completed", [*commits, *_said(task["log"])], "Nothing is committed or logged yet."),
+        _section("Completed", [*commits, *_messages(log)], "Nothing is committed or logged yet."),
         _section("Next steps", [], "Read the task and what is written below; go on from the last commit."),
-        _section("Open questions", [each["text"] for each in task["questions"]], "None are recorded."),
-        _section("Key decisions", _decisions(task["log"]), "None are recorded."),
+        _section("Open questions", questions, "None are recorded."),
+        _section("Key decisions", _decisions(log), "None are recorded."),
         _section("Files", files, "No file was changed against the integration branch."),
     ]
     if written.strip():
@@ -53,24 +52,24 @@ def _section(title: str, lines: list[str], otherwise: str) -> str:
     return f"## {title}\n\n{body}"
 
 
-def _task(rows: Rows, row: Dispatch) -> Row:
-    if row.slug is None:
-        return {"log": [], "questions": []}
-    place = {"project": row.project, "slug": row.slug}
-    asked = q.questions_of(rows, dispatch=row.id)
-    return {"log": q.task_log(rows, **place), "questions": asked}
+def _log(context: Context, row: Dispatch) -> list[LogEntry]:
+    slug = row.slug
+    return context.store.read(lambda rows: q.task_log(rows, project=row.project, slug=slug)) if slug else []
 
 
-def _said(log: list[Row]) -> list[str]:
+def _questions(context: Context, row: Dispatch) -> list[str]:
+    asked = context.store.read(lambda rows: q.questions_of(rows, dispatch=row.id)) if row.slug else []
+    return [each.text for each in asked]
+
+
+def _messages(log: list[LogEntry]) -> list[str]:
     earlier = [f"{len(log) - _LOGGED} earlier messages are left out here"] if len(log) > _LOGGED else []
-    return [*earlier, *(f"{iso(each['at'])} {each['actor']}: {each['message']}" for each in log[-_LOGGED:])]
+    return [*earlier, *(f"{iso(each.at)} {each.actor}: {each.message}" for each in log[-_LOGGED:])]
 
 
-def _decisions(log: list[Row]) -> list[str]:
+def _decisions(log: list[LogEntry]) -> list[str]:
     """What was logged as a decision."""
-    return [
-        each["message"] for each in log if "decid" in each["message"].lower() or "decision" in each["message"].lower()
-    ]
+    return [each.message for each in log if any(word in each.message.lower() for word in ("decid", "decision"))]
 
 
 def _work(context: Context, row: Dispatch) -> tuple[list[str], list[str]]:

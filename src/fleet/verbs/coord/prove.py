@@ -12,7 +12,7 @@ from fleet.store import seats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Rows, Store, Tx
+    from fleet.store.transaction import Rows, Store, Tx
     from fleet.world.clock import Clock
     from fleet.world.ids import Ids
 
@@ -24,24 +24,24 @@ def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, cloc
         return False
     resume, message = _welcome(store, home, project, before.holder), ids.dispatch()
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> bool:
         tx.about(project)
         tx.dispatch = ident
         seated = seats.prove(tx, project, ident, one_time_proof.hashed(nonce))
         if seated:
             q.add_message(tx, id=message, dispatch=ident, kind="resume", sender="fleet", text=resume, at=tx.at)
-        return {"seated": seated}
+        return seated
 
     # Not as the dispatch that it is: the fence lets nobody act as a coordinator who is not in the seat yet.
     by = Caller(actor=ident, at=clock.now(), key=ids.key())
-    return bool(store.transact(f"{ident} takes the seat of {project}", work, by)["seated"])
+    return store.transact(f"{ident} takes the seat of {project}", work, by)
 
 
 def _welcome(store: Store, home: str, project: str, old: str | None) -> str:
     """The resume prompt of a new coordinator: how the project stands, and the handoff of its predecessor if there is one."""
     entry = store.read(lambda rows: q.queued_handoff_of(rows, dispatch=old or ""))
-    stands = store.read(lambda rows: _stands(rows, project))
-    head = f"You coordinate {project} now{f', after {old}' if old else ''}. {stands}"
+    tasks = store.read(lambda rows: _describe_tasks(rows, project))
+    head = f"You coordinate {project} now{f', after {old}' if old else ''}. {tasks}"
     if entry is None:
         return head
     try:
@@ -52,7 +52,7 @@ def _welcome(store: Store, home: str, project: str, old: str | None) -> str:
     return f"{head}\n\nWhat your predecessor left:\n\n{left}"
 
 
-def _stands(rows: Rows, project: str) -> str:
+def _describe_tasks(rows: Rows, project: str) -> str:
     counts = {row.status: row.n for row in q.project_counts(rows) if row.project == project and not row.archived}
-    told = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in sorted(counts.items()))
-    return f"Its tasks: {told or 'none'}."
+    words = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in sorted(counts.items()))
+    return f"Its tasks: {words or 'none'}."

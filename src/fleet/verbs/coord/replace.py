@@ -51,14 +51,14 @@ def begin(context: Context, wanted: Wanted) -> Seated:
         seat = context.store.read(lambda rows: seats.seat(rows, project))
         if seat.candidate is not None:
             raise ReplaceInProgress(project=project, candidate=seat.candidate)
-        warned = remote_control.mark(context, project)
+        warnings = remote_control.mark(context, project)
         limit = wanted.proof or proof_limit(context, wanted)
         try:
             made = dispatch(context, changed(wanted, predecessor=seat.holder, proof=limit))
         except (FleetError, OSError):
             tend(context, project)
             raise
-        return Seated.made_of(made, replaces=seat.holder, warnings=warned)
+        return Seated.made_of(made, replaces=seat.holder, warnings=warnings)
     finally:
         gate.give()
 
@@ -70,7 +70,10 @@ def proof_limit(context: Context, wanted: Wanted) -> float:
 
 
 def await_proof(context: Context, project: str, ident: str) -> int:
-    """Wait for the commit, and return the seat's new epoch; at the deadline, or when the candidate has died, withdraw it."""
+    """Wait until the candidate has taken the seat. Returns the seat's new epoch.
+
+    At the deadline, or when the candidate has died, withdraw it and raise NotProven.
+    """
     while True:
         seat = context.store.read(lambda rows: seats.seat(rows, project))
         if seat.holder == ident:
@@ -99,16 +102,16 @@ def end_withdrawn(context: Context, ident: str, why: str) -> None:
 
 def tend(context: Context, project: str) -> list[str]:
     """Carry on a Replace that somebody left: withdraw what will not prove itself. Says what was done."""
-    seat, why = hopeless(context, project)
-    if not why or not withdraw(context, project, seat.candidate, why):
+    candidate, why = hopeless(context, project)
+    if not why or not withdraw(context, project, candidate, why):
         return []
-    return [f"withdrew the candidate {seat.candidate}: {why}"]
+    return [f"withdrew the candidate {candidate}: {why}"]
 
 
-def hopeless(context: Context, project: str) -> tuple[Seat, str]:
-    """The seat, and why its candidate will not prove itself any more; empty while it may, or when there is none."""
+def hopeless(context: Context, project: str) -> tuple[str, str]:
+    """The seat's candidate, and why it will not prove itself any more; no reason while it may, or when there is none."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
-    return seat, _why_hopeless(context, seat) if seat.candidate else ""
+    return seat.candidate or "", _why_hopeless(context, seat) if seat.candidate else ""
 
 
 def _why_hopeless(context: Context, seat: Seat) -> str:

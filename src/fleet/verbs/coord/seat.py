@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.absent import NoCoordinator
 from fleet.errors.contested import CoordSpawnInProgress, GateHeld
@@ -11,8 +11,7 @@ from fleet.errors.refused import CoordinatorLives
 from fleet.model.dispatch.remedies import Leave, remedy_for
 from fleet.model.dispatch.steps import is_pending, is_unfinished
 from fleet.model.identity import Identity
-from fleet.model.results.coord import Seated
-from fleet.model.results.dispatches import Ended
+from fleet.model.results.coord import Seated, Unseated
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
@@ -26,7 +25,7 @@ from fleet.verbs.projects import remote_control
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
     from fleet.world.files.gates import Gate
@@ -42,8 +41,8 @@ def coord_spawn(context: Context, wanted: Wanted) -> Seated:
         tend(context, wanted.project)
         if _settle_or_veto(context, wanted.project):
             return replace(context, wanted)
-        warned = remote_control.mark(context, wanted.project)
-        return Seated.made_of(dispatch(context, wanted), warnings=warned)
+        warnings = remote_control.mark(context, wanted.project)
+        return Seated.made_of(dispatch(context, wanted), warnings=warnings)
     finally:
         gate.give()
 
@@ -97,7 +96,7 @@ def holder_of(context: Context, project: str) -> Dispatch | None:
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.holder or ""))
 
 
-def stop(context: Context, project: str, reason: str) -> dict[str, Any]:
+def stop(context: Context, project: str, reason: str) -> Unseated:
     """End the coordinator and empty the seat. Only this empties it. Whoever was to be next is withdrawn first."""
     context.project(project)
     _refuse_foreign_seat(context, project)
@@ -108,12 +107,11 @@ def stop(context: Context, project: str, reason: str) -> dict[str, Any]:
     if seat.holder is None:
         raise NoCoordinator(project=project)
     ident, row = seat.holder, holder_of(context, project)
-    ended = Ended(id=ident, settled=True)
-    if row is not None and is_unfinished(row):
-        ended = end(context, ident, asked_for="kill", reason=reason)
-    if ended.settled:
+    ended = end(context, ident, asked_for="kill", reason=reason) if row is not None and is_unfinished(row) else None
+    if ended is None or ended.settled:
         context.commit(_empty(project, ident, reason))
-    return {"project": project, "id": ident, "stopped": ended.settled, "why": ended.why or ""}
+        return Unseated(project=project, id=ident, stopped=True, why="")
+    return Unseated(project=project, id=ident, stopped=False, why=ended.why or "")
 
 
 def _refuse_foreign_seat(context: Context, project: str) -> None:
@@ -125,11 +123,10 @@ def _refuse_foreign_seat(context: Context, project: str) -> None:
             refuse_foreign(context, f"coordinator {ident} of {project}", row)
 
 
-def _empty(project: str, ident: str, reason: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _empty(project: str, ident: str, reason: str) -> Change[None]:
+    def work(tx: Tx) -> None:
         tx.about(project)
-        gone = seats.vacate(tx, project, ident)
+        seats.vacate(tx, project, ident)
         tx.note(seat="empty", was=ident, reason=reason)
-        return {"emptied": gone}
 
     return Change(f"the coordinator {ident} of {project} is stopped: {reason}", work)

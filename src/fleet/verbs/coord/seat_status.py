@@ -4,36 +4,35 @@ from __future__ import annotations
 
 from fleet.model.dispatch.steps import is_pending, is_unfinished
 from fleet.model.identity import Identity
-from fleet.model.text.times import iso_or_none
+from fleet.model.results.coord import SeatView, StaleProof
+from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store import seats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from fleet.verbs.context import Context
 
 
-def seat_status(context: Context, project: str) -> dict[str, Any]:
+def seat_status(context: Context, project: str) -> SeatView:
     """Who sits in the seat, who is to be next, and what is left of changes that did not come off."""
     context.project(project)
     seat = context.store.read(lambda rows: seats.seat(rows, project))
-    stale = context.store.read(lambda rows: q.stale_nonces(rows))
-    return {
-        "project": project,
-        "holder": seat.holder,
-        "epoch": seat.epoch,
-        "state": _life(context, seat.holder),
-        "candidate": seat.candidate,
-        "deadline": iso_or_none(seat.deadline),
-        "retiring": [row.id for row in context.store.read(lambda rows: q.other_coordinators(rows, project=project))],
-        "stale_proofs": [
-            {"dispatch": each.dispatch, "minted_at": iso_or_none(each.minted_at)}
+    stale = context.store.read(q.stale_nonces)
+    return SeatView(
+        project=project,
+        holder=seat.holder,
+        epoch=seat.epoch,
+        state=_life(context, seat.holder),
+        candidate=seat.candidate,
+        deadline=iso_or_none(seat.deadline),
+        retiring=[row.id for row in context.store.read(lambda rows: q.other_coordinators(rows, project=project))],
+        stale_proofs=[
+            StaleProof(dispatch=each.dispatch, minted_at=iso(each.minted_at))
             for each in stale
             if each.project == project
         ],
-    }
+    )
 
 
 def _life(context: Context, ident: str | None) -> str:

@@ -15,8 +15,7 @@ from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.merge.recorded import describe_missing
 
 if TYPE_CHECKING:
-    from fleet.store.queries import WaitingStage
-    from fleet.store.transaction import Row
+    from fleet.store.queries import ListedTask, WaitingStage
     from fleet.verbs.context import Context
 
 MOST_FIXES = 3
@@ -25,23 +24,24 @@ _NOT_OURS = frozenset({"finisher", "review"})
 
 
 def advance(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Start whatever can be started now, within the limits. What was started.
+    """Start whatever can be started now, within the limits. Returns what was started, a line each.
 
-    Nothing is, while merged work is missing: agents would build on a branch without it.
+    Start nothing while merged work is missing: agents would build on a branch without it.
     """
     missing = describe_missing(context, project)
     if missing:
         troubles.append(missing)
         return []
-    said = _merge_next(context, project)
+    started = _merge_next(context, project)
     review = context.setting("review", project)
     waiting = context.store.read(lambda rows: q.waiting_stages(rows, project=project))
-    due = [*(row for row in waiting if _is_due(row, review)), *_ready(context, project, review)]
+    due: list[WaitingStage | ListedTask] = [row for row in waiting if _is_due(row, review)]
+    due += _ready(context, project, review)
     # What is handed off is carried on by the drain, which knows what the successor is to read.
     handed = {row.slug for row in context.store.read(lambda rows: q.queued_handoffs(rows, project=project))}
-    for row in (each for each in due if each["slug"] not in handed):
+    for row in (each for each in due if each.slug not in handed):
         try:
-            said.append(_start(context, project, row))
+            started.append(_start(context, project, row))
         except LimitReached:
             break
         except (NotSeated, StoreReplaced):
@@ -49,41 +49,30 @@ def advance(context: Context, project: str, troubles: list[str]) -> list[str]:
         except EngineHeld as error:
             troubles += [str(error)] if str(error) not in troubles else []
         except (FleetError, OSError) as error:
-            troubles.append(f"{row['slug']} was not started: {error}")
-    return said
+            troubles.append(f"{row.slug} was not started: {error}")
+    return started
 
 
 def _is_due(row: WaitingStage, review: str | None) -> bool:
     """A review is an agent's only when the project says so; what was mended too often waits for a person."""
     if row.stage in MENDING:
-        return bool(row.fixes < MOST_FIXES)
+        return row.fixes < MOST_FIXES
     return review == "agent"
 
 
-def _ready(context: Context, project: str, review: str | None) -> list[Row]:
+def _ready(context: Context, project: str, review: str | None) -> list[ListedTask]:
     """Open tasks for an agent; one that was opened again at its review is a person's, unless agents review."""
     now = context.world.clock.now()
     rows = context.store.read(lambda snapshot: q.ready_tasks(snapshot, project=project, now=now, most=_READY))
-    return [
-        {**row, "status": "open"}
-        for row in rows
-        if row.stage not in _NOT_OURS or (row.stage == "review" and review == "agent")
-    ]
+    return [row for row in rows if row.stage not in _NOT_OURS or (row.stage == "review" and review == "agent")]
 
 
-def _start(context: Context, project: str, row: Row) -> str:
-    made = dispatching.dispatch(
-        context, Wanted(project=project, slug=row["slug"], kind=_kind(row), predecessor=_left_by(row))
-    )
-    return f"started {made['id']} ({made['kind']} of {row['slug']}, {made['engine']})"
-
-
-def _kind(row: Row) -> str:
-    return KIND_AT.get(row["stage"], "worker")
-
-
-def _left_by(row: Row) -> str | None:
-    return row["assignee"] if row["status"] == "in_progress" else None
+def _start(context: Context, project: str, row: WaitingStage | ListedTask) -> str:
+    """Start the agent of a task's stage. Of a task in progress it follows the one that was assigned before."""
+    predecessor = row.assignee if row.status == "in_progress" else None
+    kind = KIND_AT.get(row.stage, "worker")
+    made = dispatching.dispatch(context, Wanted(project=project, slug=row.slug, kind=kind, predecessor=predecessor))
+    return f"started {made.id} ({made.kind} of {row.slug}, {made.engine})"
 
 
 def _merge_next(context: Context, project: str) -> list[str]:

@@ -7,16 +7,18 @@ fails is said, and the others go on. Whoever is not the seat's holder changes no
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.contested import GateHeld, TickInProgress
 from fleet.errors.families import FleetError
 from fleet.errors.store import StoreReplaced
 from fleet.errors.superseded import NotSeated
 from fleet.model.identity import Identity
+from fleet.model.results.coord import Ticked
 from fleet.store import seats
 from fleet.verbs.agents import failed_turns, screens
 from fleet.verbs.coord import handoff, replace
+from fleet.verbs.coord.briefing import briefing, hand_out_messages
 from fleet.verbs.coord.context_guard import guard
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.coord.stages import advance
@@ -31,14 +33,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Told:
-    """What a tick did, a line each, and what went wrong."""
+class Steps:
+    """What the steps of a tick did, and what they could not do, a line each."""
 
     done: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
-    def step(self, name: str, act: Callable[[], list[str]]) -> None:
-        """Do one step. What it cannot do is said; being superseded ends the tick."""
+    def take(self, name: str, act: Callable[[], list[str]]) -> None:
+        """Take one step. What fails is recorded as a trouble; being superseded ends the tick."""
         try:
             self.done += act()
         except (NotSeated, StoreReplaced):
@@ -47,8 +49,8 @@ class Told:
             self.troubles.append(f"{name}: {error}")
 
 
-def tick(context: Context, project: str, ident: str, *, nonce: str | None = None) -> dict[str, Any]:
-    """One tick of the coordinator of a project."""
+def tick(context: Context, project: str, ident: str, *, nonce: str | None = None) -> Ticked:
+    """One tick of the coordinator of a project, with what it needs to know next."""
     context.project(project)
     if nonce:
         _take_seat(context, project, ident, nonce)
@@ -61,10 +63,19 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
     except GateHeld:
         raise TickInProgress(project=project, holder=gate.holder() or "an unknown process") from None
     try:
-        told = _work(context, project)
+        steps = _work(context, project)
     finally:
         gate.give()
-    return {"project": project, "holder": ident, "epoch": seat.epoch, "done": told.done, "troubles": told.troubles}
+    now = context.world.clock.now()
+    return Ticked(
+        project=project,
+        holder=ident,
+        epoch=seat.epoch,
+        done=steps.done,
+        troubles=steps.troubles,
+        next=context.store.read(lambda rows: briefing(rows, project, now)),
+        messages=hand_out_messages(context, project, ident),
+    )
 
 
 def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
@@ -78,30 +89,26 @@ def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
     prove(context.store, world.home, project=project, ident=ident, nonce=nonce, clock=world.clock, ids=world.ids)
 
 
-def _work(context: Context, project: str) -> Told:
-    told = Told()
-    told.step("ended agents", lambda: tend_dispatches(context, project, told.troubles))
-    told.step("the change of coordinators", lambda: replace.tend(context, project) + replace.retire(context, project))
-    told.step("screens", lambda: screens.watch(context, project))
-    told.step("failed turns and messages", lambda: failed_turns.tend(context, project))
-    told.step("context", lambda: guard(context, project))
-    told.step("handoffs", lambda: _drain(context, project))
-    told.step("pull requests", lambda: pull_requests.nudge(context, project))
-    told.step("stages", lambda: advance(context, project, told.troubles))
-    told.step("coord-state.json", lambda: _reconcile(context))
-    return told
+def _work(context: Context, project: str) -> Steps:
+    steps = Steps()
+    steps.take("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
+    steps.take("the change of coordinators", lambda: replace.tend(context, project) + replace.retire(context, project))
+    steps.take("screens", lambda: screens.watch(context, project))
+    steps.take("failed turns and messages", lambda: failed_turns.tend(context, project))
+    steps.take("context", lambda: guard(context, project))
+    steps.take("handoffs", lambda: _drain(context, project))
+    steps.take("pull requests", lambda: pull_requests.nudge(context, project))
+    steps.take("stages", lambda: advance(context, project, steps.troubles))
+    steps.take("coord-state.json", lambda: _reconcile(context))
+    return steps
 
 
 def _drain(context: Context, project: str) -> list[str]:
-    said = []
+    lines = []
     for entry in handoff.drain(context, project):
-        now = (
-            f"waits: {entry['deferred']}"
-            if entry["state"] == "queued"
-            else f"{entry['state']}, by {entry['successor']}"
-        )
-        said.append(f"handoff of {entry['dispatch']}: {now}")
-    return said
+        now = f"waits: {entry.deferred}" if entry.state == "queued" else f"{entry.state}, by {entry.successor}"
+        lines.append(f"handoff of {entry.dispatch}: {now}")
+    return lines
 
 
 def _reconcile(context: Context) -> list[str]:

@@ -7,15 +7,16 @@ another home is given up as rows. Refused while anything of it lives, and where 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.families import Contested
 from fleet.errors.refused import NotDisowned
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import INTERRUPTED, Outcome
-from fleet.model.dispatch.steps import EXEC_STEPS, is_unfinished
+from fleet.model.dispatch.steps import EXEC_STEPS, is_pending, is_unfinished
 from fleet.model.identity import Identity
+from fleet.model.results.dispatches import DisownedDispatch
 from fleet.model.tables import change
 from fleet.model.text.times import duration
 from fleet.resources import KINDS
@@ -26,23 +27,25 @@ from fleet.verbs.homes.ownership import is_own, note_home, owner_of
 from fleet.world.home import home_record
 
 if TYPE_CHECKING:
+    from fleet.model.states import ExecState, Report
     from fleet.store.queries import Dispatch, Job
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
-_EVENT = {"pending": "settled_failed", "in_flight": "settled_blocked"}
 
-
-def disown(context: Context, ident: str, reason: str) -> dict[str, Any]:
+def disown(context: Context, ident: str, reason: str) -> DisownedDispatch:
     """End a dispatch, or take over an ended one or a job, of a home or machine that is no more."""
     job = context.store.read(lambda rows: q.job_by_id(rows, id=ident))
     if job is not None:
-        _refuse_home_here(context, ident, job)
+        _refuse_own(context, job)
+        _refuse_home_here(context, job)
         return context.commit(_take_over_job(context, job, reason))
     row = context.dispatch(ident)
     _refuse_alive(context, row)
     plan = _plan(context, row)
-    _refuse_home_here(context, ident, row, stuck=bool(plan))
+    if not _is_unknown(context, row, stuck=bool(plan)):
+        _refuse_own(context, row)
+    _refuse_home_here(context, row)
     return context.commit(_disown(context, row, plan, reason))
 
 
@@ -62,36 +65,40 @@ def _refuse_alive(context: Context, row: Dispatch) -> None:
         raise NotDisowned(dispatch=ident, why="its tmux session is here", advice=f"`fleet attach {ident}` shows it")
 
 
-def _refuse_home_here(context: Context, ident: str, row: Job, *, stuck: bool = False) -> None:
-    """Refuse what can be judged: by this home, or by another one that is on this machine.
+def _is_unknown(context: Context, row: Dispatch, *, stuck: bool) -> bool:
+    """Whether this home cannot judge the dispatch. Stuck: it holds something of which nothing can be proven here."""
+    if not is_unfinished(row):
+        return stuck
+    who = Identity.parse(row.process or row.spawner or "")
+    return who is not None and context.world.processes.life(who) == "unknown"
 
-    Stuck: an ended dispatch of this home holds something of which nothing can be proven here.
-    """
+
+def _refuse_own(context: Context, row: Dispatch | Job) -> None:
+    """Refuse what is this home's own."""
     if is_own(context, row):
-        who = Identity.parse(row.get("process") or row.get("spawner") or "")
-        unknown = context.world.processes.life(who) == "unknown" and who is not None
-        if unknown if row.get("exec_state") and is_unfinished(row) else stuck:
-            return
-        advice = f"`fleet kill {ident} --reason TEXT` ends it, `fleet clean` lets go of what it held"
-        raise NotDisowned(dispatch=ident, why="it is this home's, and can be judged here", advice=advice)
-    place = _home_here(context, row)
+        advice = f"`fleet kill {row.id} --reason TEXT` ends it, `fleet clean` lets go of what it held"
+        raise NotDisowned(dispatch=row.id, why="it is this home's, and can be judged here", advice=advice)
+
+
+def _refuse_home_here(context: Context, row: Dispatch | Job) -> None:
+    """Refuse what another home can judge that is on this machine."""
+    place = "" if is_own(context, row) else _home_here(context, row)
     if place:
-        raise NotDisowned(
-            dispatch=ident, why=f"its home {place} is on this machine", advice=f"act there, with FLEET_HOME={place}"
-        )
+        why, advice = f"its home {place} is on this machine", f"act there, with FLEET_HOME={place}"
+        raise NotDisowned(dispatch=row.id, why=why, advice=advice)
 
 
-def _home_here(context: Context, row: Job) -> str:
+def _home_here(context: Context, row: Dispatch | Job) -> str:
     """The path of its home, if that is on this machine; else empty."""
-    known = context.store.read(lambda rows: q.home_by_id(rows, id=row.get("home") or ""))
+    known = context.store.read(lambda rows: q.home_by_id(rows, id=row.home or ""))
     if known is None:
-        socket = row.get("tmux_socket") or ""
-        same = row.get("home") is None and row.get("host") == context.world.host.id
-        return os.path.dirname(socket) if same and os.path.lexists(socket) else ""
+        if row.home is not None or not isinstance(row, q.Dispatch) or row.host != context.world.host.id:
+            return ""
+        return os.path.dirname(row.tmux_socket) if os.path.lexists(row.tmux_socket) else ""
     if known.machine != context.world.host.machine:
         return ""
     record = home_record.read(known.path)
-    return str(known.path) if record is not None and record.id == known.id else ""
+    return known.path if record is not None and record.id == known.id else ""
 
 
 def _plan(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
@@ -114,12 +121,12 @@ def _step_of(context: Context, claim: Claim) -> str:
     return "freed" if unknown else ""
 
 
-def _disown(context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reason: str) -> Change[Row]:
+def _disown(context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reason: str) -> Change[DisownedDispatch]:
     ident, settings = row.id, context.settings(None)
     most, cooldown = settings["limits.failed_spawns"].value, duration(settings["spawn_cooldown"].value)
     was = owner_of(context, row)
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> DisownedDispatch:
         tx.about(row.project, row.slug)
         tx.dispatch = ident
         note_home(tx, context.world)
@@ -132,38 +139,40 @@ def _disown(context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reas
         world = context.world
         q.take_over_dispatch(tx, id=ident, home=world.record.id, host=world.host.id, socket=world.tmux.socket, at=tx.at)
         tx.note(disowned=was, reason=reason, claims=[f"{claim}: {what}" for claim, what in plan])
-        return {"id": ident, "exec_state": state, "was": was, "claims": [str(claim) for claim, _what in plan]}
+        return DisownedDispatch(
+            id=ident, exec_state=state, was=was, claims=[str(claim) for claim, _what in plan], left=[]
+        )
 
-    return Change(f"disown {ident}: {reason}", work)
+    return Change(f"disown {ident}: {reason}", work, returns=DisownedDispatch)
 
 
-def _end(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> str:
+def _end(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> ExecState:
     """End it as the table of states allows, and give its task back. One that has ended stays as it is."""
     if not is_unfinished(row):
-        return str(row.exec_state)
-    stepped = change(EXEC_STEPS, row.exec_state, _EVENT[row.exec_state])
-    found = Outcome(exec_state=stepped["after"], reason=why)
-    kept = {name: row[name] for name in ("report", "asked_for")}
-    if not q.end_dispatch(tx, id=row.id, **stepped, **kept,
-                  exit_status=None, reason=why, work=None, at=tx.at):  # fmt: skip
+        return row.exec_state
+    state: Report = "failed" if is_pending(row) else "blocked"
+    stepped = change(EXEC_STEPS, row.exec_state, f"settled_{state}")
+    if not q.end_dispatch(tx, id=row.id, **stepped, report=row.report, asked_for=row.asked_for,
+                          exit_status=None, reason=why, work=None, at=tx.at):  # fmt: skip
         raise Contested(what=f"{row.id} changed meanwhile; try again")
     q.archive_agent(tx, id=row.id, at=tx.at)
-    settle_task(tx, row, found, (*spawns, None), None)
-    return found.exec_state
+    settle_task(tx, row, Outcome(exec_state=state, reason=why), (*spawns, None), None)
+    return state
 
 
-def _take_over_job(context: Context, job: Job, reason: str) -> Change[Row]:
+def _take_over_job(context: Context, job: Job, reason: str) -> Change[DisownedDispatch]:
     was = owner_of(context, job)
     held = context.store.read(lambda rows: q.open_claims_of_job(rows, job=job.id))
     claims = [claim for claim in map(Claim.of, held) if not is_own(context, claim)]
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> DisownedDispatch:
         tx.about(job.project)
         note_home(tx, context.world)
         for claim in claims:
             q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
         q.take_over_job(tx, id=job.id, home=context.world.record.id, at=tx.at)
         tx.note(job=job.id, disowned=was, reason=reason)
-        return {"id": job.id, "exec_state": job.state, "was": was, "claims": [str(each) for each in claims]}
+        given_up = [str(each) for each in claims]
+        return DisownedDispatch(id=job.id, exec_state=job.state, was=was, claims=given_up, left=[])
 
-    return Change(f"disown job {job.id}: {reason}", work)
+    return Change(f"disown job {job.id}: {reason}", work, returns=DisownedDispatch)

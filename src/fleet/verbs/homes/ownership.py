@@ -64,9 +64,8 @@ def refuse_foreign(context: Context, what: str, row: Value | Claim, dispatch: st
 
 def refuse_foreign_bundle(context: Context, project: str, slug: str) -> None:
     """Raise OtherHost when a task's worktree is another home's."""
-    place = {"project": project, "slug": slug}
-    bundle = context.store.read(lambda rows: q.bundle_of(rows, **place))
-    for each in context.store.read(lambda rows: q.claims_of_bundle(rows, **place)):
+    bundle = context.store.read(lambda rows: q.bundle_of(rows, project=project, slug=slug))
+    for each in context.store.read(lambda rows: q.claims_of_bundle(rows, project=project, slug=slug)):
         claim = Claim.of(each)
         refuse_foreign(context, str(claim), claim, bundle.owner if bundle else "")
 

@@ -7,6 +7,7 @@ goes on. Nothing is touched while anything of the old place may live.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors.families import Refused
@@ -14,6 +15,7 @@ from fleet.errors.refused import HomeMoved
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.identity import Identity
+from fleet.model.results.home import HomeView, OtherHome, Repair
 from fleet.model.text import jsontext
 from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import queries as q
@@ -26,27 +28,31 @@ from fleet.world.home.tmux_socket import socket_path
 if TYPE_CHECKING:
     from fleet.errors.families import FleetError
     from fleet.store.queries import Dispatch
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
 _FOLDERS = (paths.WORKTREES, paths.MERGES)
 _MOST = 1_000
 
 
-def show(context: Context) -> dict[str, Any]:
+def show(context: Context) -> HomeView:
     """What the home remembers, where it is, on which machine, and which other homes use its database."""
-    record, here = context.world.record, os.path.realpath(context.world.home)
+    record, here = context.world.record, _here(context)
     others = context.store.read(lambda rows: q.other_homes(rows, id=record.id))
-    keep = ("id", "host", "machine", "name", "path")
-    return record.as_document() | {
-        "here": here,
-        "machine_now": context.world.host.machine,
-        "moved": record.path != here,
-        "others": [{name: row[name] for name in keep} for row in others],
-    }
+    return HomeView(
+        id=record.id,
+        host=record.host,
+        machine=record.machine,
+        path=record.path,
+        database=record.database,
+        here=here,
+        machine_now=context.world.host.machine,
+        moved=record.path != here,
+        others=[OtherHome.made_of(row) for row in others],
+    )
 
 
-def plan(context: Context, moved: FleetError | None) -> dict[str, Any]:
+def plan(context: Context, moved: FleetError | None) -> Repair:
     """What a repair would do. Refused when the home was not moved, is a copy, or something of the old place may live."""
     if moved is None:
         raise Refused(what=f"the fleet home {context.world.home} is where it was made; nothing is to be repaired")
@@ -60,17 +66,17 @@ def plan(context: Context, moved: FleetError | None) -> dict[str, Any]:
         )
     trees, lost = _trees(context)
     claims = [str(old) for old, _new in _moves(context)]
-    return {"path": _here(context), "was": context.world.record.path, "worktrees": [path for path, _ in trees],
-            "claims": claims, "left": lost, "repaired": False}  # fmt: skip
+    return Repair(path=_here(context), was=context.world.record.path, worktrees=[path for path, _ in trees],
+                  claims=claims, left=lost, repaired=False)  # fmt: skip
 
 
-def repair(context: Context, moved: FleetError | None) -> dict[str, Any]:
-    """Do it."""
-    found = plan(context, moved)
-    left = [*found["left"], *_repair_trees(context)]
+def repair(context: Context, moved: FleetError | None) -> Repair:
+    """Repair the home as planned."""
+    planned = plan(context, moved)
+    left = [*planned.left, *_repair_trees(context)]
     context.commit(_rewrite(context))
     home_change.change(context.world.home, context.world.funnel, path=_here(context))
-    return found | {"left": left, "repaired": True}
+    return planned.replaced(left=left, repaired=True)
 
 
 def _here(context: Context) -> str:
@@ -96,8 +102,8 @@ def _living(context: Context) -> list[str]:
 def _was_own(context: Context, row: Dispatch) -> bool:
     """Of this home, where it was."""
     if row.home is not None:
-        return bool(row.home == context.world.record.id)
-    return bool(row.host == context.world.host.id and row.tmux_socket == socket_path(context.world.record.path))
+        return row.home == context.world.record.id
+    return row.host == context.world.host.id and row.tmux_socket == socket_path(context.world.record.path)
 
 
 def _why_alive(context: Context, row: Dispatch) -> str:
@@ -111,7 +117,7 @@ def _why_alive(context: Context, row: Dispatch) -> str:
 # git ------------------------------------------------------------------------------------------------------------------
 def _trees(context: Context) -> tuple[list[tuple[str, str]], list[str]]:
     """The worktrees in the home with their repositories; and those of which none is known, in words."""
-    known = {row.name: row.path for row in context.store.read(lambda rows: q.all_projects(rows))}
+    known = {row.name: row.path for row in context.store.read(q.all_projects)}
     files, found, lost = context.world.files, [], []
     for project in files.names(paths.PROJECTS):
         for folder in _FOLDERS:
@@ -148,9 +154,8 @@ def _moves(context: Context) -> list[tuple[Claim, Claim]]:
 
 
 def _moved(context: Context, claim: Claim) -> Claim:
-    values = {name: getattr(claim, name) for name in Claim.__slots__}
     data = {name: _renamed(context, value) for name, value in claim.data.items()}
-    return Claim(**values | {"name": _renamed(context, claim.name), "data": data})
+    return replace(claim, name=_renamed(context, claim.name), data=data)
 
 
 def _renamed(context: Context, value: Any) -> Any:  # noqa: ANN401 - as claims keep it
@@ -163,18 +168,17 @@ def _renamed(context: Context, value: Any) -> Any:  # noqa: ANN401 - as claims k
     return value
 
 
-def _rewrite(context: Context) -> Change[Row]:
+def _rewrite(context: Context) -> Change[None]:
     world, moves = context.world, _moves(context)
     old, new = world.record.path, _here(context)
-    place = {"home": world.record.id, "host": world.host.id}
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         for before, after in moves:
             q.move_claim(tx, id=before.id, was=before.name, name=after.name, data=jsontext.dumps(after.data), at=tx.at)
-        q.move_sockets(tx, **place, was=socket_path(old), socket=world.tmux.socket, at=tx.at)
+        q.move_sockets(tx, home=world.record.id, host=world.host.id, was=socket_path(old), socket=world.tmux.socket,
+                       at=tx.at)  # fmt: skip
         q.see_home(tx, id=world.record.id, host=world.host.id, machine=world.host.machine, name=world.host.name,
-               path=new, at=tx.at)  # fmt: skip
+                   path=new, at=tx.at)  # fmt: skip
         tx.note(was=old, path=new, claims=[str(before) for before, _after in moves])
-        return {"moved": len(moves)}
 
     return Change(f"the home was moved from {old} to {new}", work)

@@ -10,9 +10,10 @@ import gzip
 import io
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.families import Refused
+from fleet.model.results.home import Rotated
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.views.operations import FOREVER
@@ -21,8 +22,8 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.store.queries import WholeOperation
-    from fleet.store.transaction import Row, Store, Tx
+    from fleet.store.queries import Operation, WholeOperation
+    from fleet.store.transaction import Store, Tx
     from fleet.verbs.context import Context
     from fleet.world.files.files import Files
 
@@ -30,30 +31,29 @@ STEP = 5_000
 _NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
 
 
-def rotate(context: Context, *, before: int) -> dict[str, Any]:
+def rotate(context: Context, *, before: int) -> Rotated:
     """Move every operation older than a time, but the newest, into the archive."""
     moved = _finish_interrupted(context)
     made: list[str] = []
     while True:
         rows = context.store.read(lambda snapshot: q.operations_to_rotate(snapshot, before=before, most=STEP))
         if not rows:
-            return {"moved": moved, "files": made}
+            return Rotated(moved=moved, files=made)
         name = f"{rows[0].seq:012d}-{rows[-1].seq:012d}.jsonl.gz"
         context.world.files.publish(f"{paths.OPERATIONS}/{name}", _compressed(rows))
         made.append(name)
-        moved += context.commit(_forget(rows[0].seq, rows[-1].seq))["forgotten"]
+        moved += context.commit(_forget(rows[0].seq, rows[-1].seq))
 
 
-def archived(files: Files) -> Iterator[Row]:
+def archived(files: Files) -> Iterator[Operation]:
     """Every operation in the archive, oldest first."""
     for name in _archives(files):
-        for row in _rows_of(files, name):
-            yield {name: value for name, value in row.items() if name not in {"key", "request", "result"}}
+        yield from map(q.Operation.made_of, _rows_of(files, name))
 
 
-def _rows_of(files: Files, name: str) -> Iterator[Row]:
+def _rows_of(files: Files, name: str) -> list[WholeOperation]:
     text = gzip.decompress(files.read(f"{paths.OPERATIONS}/{name}")).decode()
-    return map(json.loads, text.split("\n")[:-1])
+    return [q.WholeOperation.from_json(json.loads(line)) for line in text.split("\n")[:-1]]
 
 
 def _finish_interrupted(context: Context) -> int:
@@ -64,14 +64,14 @@ def _finish_interrupted(context: Context) -> int:
     for name in _archives(files):
         first, last = (int(part) for part in _NAME.fullmatch(name).groups())  # type: ignore[union-attr]
         if oldest and last >= oldest[0].seq and _is_kept(store, files, name, (first, last)):
-            moved += context.commit(_forget(first, last))["forgotten"]
+            moved += context.commit(_forget(first, last))
     return moved
 
 
 def _is_kept(store: Store, files: Files, name: str, span: tuple[int, int]) -> bool:
     """Whether there are operations with the numbers of this file. Others than in the file are not to be forgotten."""
     there = store.read(lambda rows: q.operation_keys(rows, first=span[0], last=span[1]))
-    kept = {row["key"] for row in _rows_of(files, name)} if there else set()
+    kept = {row.key for row in _rows_of(files, name)} if there else set()
     if any(row.key not in kept for row in there):
         why = (
             "was written before an older backup was restored, and has the numbers of other operations than the database"
@@ -86,17 +86,17 @@ def _archives(files: Files) -> list[str]:
     return [name for name in files.names(paths.OPERATIONS) if _NAME.fullmatch(name)]
 
 
-def _forget(first: int, last: int) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _forget(first: int, last: int) -> Change[int]:
+    def work(tx: Tx) -> int:
         count = q.forget_operations(tx, first=first, last=last)
         tx.note(first=first, last=last, forgotten=count)
-        return {"forgotten": count}
+        return count
 
     return Change(f"archive operations {first} to {last}", work)
 
 
 def _compressed(rows: list[WholeOperation]) -> bytes:
-    lines = "".join(json.dumps({**row}, ensure_ascii=False) + "\n" for row in rows)
+    lines = "".join(json.dumps(row.as_json(), ensure_ascii=False) + "\n" for row in rows)
     buffer = io.BytesIO()
     with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as file:
         file.write(lines.encode())

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.errors.contested import GateHeld
+from fleet.model.results.home import Swept
 from fleet.store import queries as q
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs import records
 from fleet.verbs.jobs.abandoned import Left, left_by_runners, left_without_claim
 from fleet.verbs.jobs.items import merge_item
 from fleet.verbs.jobs.items.own_processes import end_left
-from fleet.verbs.sweep.finding import Finding, acted
+from fleet.verbs.sweep.finding import acted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def litter(context: Context, *, kill: bool) -> Iterator[Finding]:
+def litter(context: Context, *, kill: bool) -> Iterator[Swept]:
     """One that has a runner is that runner's business."""
     for row in context.store.read(q.job_litter):
         if not is_own(context, row):
@@ -37,7 +38,7 @@ def litter(context: Context, *, kill: bool) -> Iterator[Finding]:
         yield found
 
 
-def _let_go(context: Context, row: JobLitter, *, kill: bool) -> Finding:
+def _let_go(context: Context, row: JobLitter, *, kill: bool) -> Swept:
     job = context.store.read(lambda rows: records.job_of(rows, row.job))
     status = "done" if row.state == "done" else "abandoned"
     proof = f"the item is {row.state}, the job is {row.job_state}, and nobody runs it"
@@ -45,12 +46,12 @@ def _let_go(context: Context, row: JobLitter, *, kill: bool) -> Finding:
                  lambda: merge_item.let_go(context, job, row.item, status=status))  # fmt: skip
 
 
-def left_running(context: Context, *, kill: bool) -> Iterator[Finding]:
+def left_running(context: Context, *, kill: bool) -> Iterator[Swept]:
     """What runners started themselves and left behind. Touched only when the runner is proven dead and nobody has the job in hand."""
     for each in (*left_by_runners(context), *left_without_claim(context)):
         what, why = f"processes of job {each.job}", each.in_words()
         if each.hands_off:
-            yield Finding(what=what, why=why, proof=each.hands_off, action="left alone", standing=True)
+            yield Swept(what=what, why=why, proof=each.hands_off, action="left alone", standing=True)
             continue
         proof = f"{each.runner}, which ran the job, is dead" if each.runner else "nobody holds the job's gate"
         action = "kill them and release their claim" if each.whom else "release their claim"

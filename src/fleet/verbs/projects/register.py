@@ -8,43 +8,44 @@ from fleet.errors.absent import NoSuchProject
 from fleet.errors.families import Contested
 from fleet.errors.refused import ProjectInUse, ProjectTaken
 from fleet.model import names
+from fleet.model.results.projects import Registration, Removed
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
 
 _REMOVALS = (
-    q.REMOVE_LOG,
-    q.REMOVE_ARTIFACTS,
-    q.REMOVE_TAGS,
-    q.REMOVE_EDGES,
-    q.REMOVE_JOB_STEPS,
-    q.REMOVE_ITEMS,
-    q.REMOVE_JOB_CLAIMS,
-    q.REMOVE_JOBS,
-    q.REMOVE_VERDICTS,
-    q.REMOVE_MERGES,
-    q.REMOVE_TASKS,
-    q.REMOVE_SEAT,
-    q.REMOVE_SPAWN_FAILURES,
-    q.REMOVE_PROJECT,
+    q.remove_log,
+    q.remove_artifacts,
+    q.remove_tags,
+    q.remove_edges,
+    q.remove_job_steps,
+    q.remove_items,
+    q.remove_job_claims,
+    q.remove_jobs,
+    q.remove_verdicts,
+    q.remove_merges,
+    q.remove_tasks,
+    q.remove_seat,
+    q.remove_spawn_failures,
+    q.remove_project,
 )
 
 
-def register(*, name: str, path: str) -> Change[Row]:
-    """A repository gets a name. The same again is fine."""
+def register(*, name: str, path: str) -> Change[Registration]:
+    """Register a repository under a name. The same again is fine."""
     names.project(name)
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Registration:
         tx.about(name)
         new = q.add_project(tx, name=name, path=path, at=tx.at)
         if not new:
             _refuse_another(tx, name, path)
         tx.note(path=path)
-        return {"name": name, "path": path, "new": new == 1}
+        return Registration(name=name, path=path, new=new == 1)
 
-    return Change(f"register project {name}", work, path)
+    return Change(f"register project {name}", work, path, returns=Registration)
 
 
 def _refuse_another(tx: Tx, name: str, path: str) -> None:
@@ -56,32 +57,31 @@ def _refuse_another(tx: Tx, name: str, path: str) -> None:
         raise ProjectTaken(what=path, project=there.name)
 
 
-def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | None = None) -> Change[Row]:
+def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | None = None) -> Change[Removed]:
     """Forget a project. Its repository is not touched; with tasks only when that is said, and as they were copied.
 
     `seen`: the newest operation before the copy was made; None when none was made.
     """
     names.project(name)
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> Removed:
         tx.about(name)
-        found = q.project_by_name(tx, name=name)
-        if found is None:
+        project = q.project_by_name(tx, name=name)
+        if project is None:
             raise NoSuchProject(project=name)
-        count = q.count_tasks(tx, project=name) or {"n": 0, "working": 0}
-        journals = q.count_dispatches(tx, project=name) or {"n": 0}
-        _refuse_job_claims(name, (q.count_job_claims(tx, project=name) or {"n": 0})["n"])
-        _refuse_in_use(name, tasks=count["n"], working=count["working"], journals=journals["n"], with_tasks=with_tasks)
-        if count["n"] and (seen is None or q.operation_since(tx, project=name, after=seen)):
+        count, journals = q.count_tasks(tx, project=name), q.count_dispatches(tx, project=name).n
+        _refuse_job_claims(name, q.count_job_claims(tx, project=name).n)
+        _refuse_in_use(name, tasks=count.n, working=count.working, journals=journals, with_tasks=with_tasks)
+        if count.n and (seen is None or q.operation_since(tx, project=name, after=seen) is not None):
             raise Contested(
                 what=f"project {name!r} was changed while its tasks were copied; nothing was removed, try again"
             )
-        for query in _REMOVALS:
-            tx.run(query, project=name)
-        tx.note(path=found.path, tasks=count["n"], kept=kept)
-        return {"name": name, "path": found.path, "tasks": count["n"], "kept": kept}
+        for delete in _REMOVALS:
+            delete(tx, project=name)
+        tx.note(path=project.path, tasks=count.n, kept=kept)
+        return Removed(name=name, path=project.path, tasks=count.n, kept=kept)
 
-    return Change(f"remove project {name}", work)
+    return Change(f"remove project {name}", work, returns=Removed)
 
 
 def _refuse_job_claims(name: str, count: int) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fleet.model.results.value import Value
 from fleet.store import queries as q
 from fleet.world.home import paths
 
@@ -13,33 +14,34 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
+class CoordState(Value):
+    """What coord-state.json says of a project: its coordinator, and the agent at work on each task."""
+
+    supervisor: str | None
+    worker_agent_ids: dict[str, str]
+
+
 def reconcile(context: Context, *, write: bool) -> dict[str, bool]:
     """Each project, and whether its projection was stale."""
-    wanted = context.store.read(_projections)
-    found = {}
-    for project, state in wanted.items():
+    stale = {}
+    for project, state in context.store.read(_projections).items():
         name = paths.coord_state(project)
-        found[project] = _now(context, name) != state and (
-            bool(state["worker_agent_ids"]) or state["supervisor"] or _exists(context, name)
-        )
-        if found[project] and write:
-            context.world.files.publish(name, json.dumps(state, indent=2).encode())
-    return {project: bool(stale) for project, stale in found.items()}
+        now, wanted = _now(context, name), state.as_json()
+        # A project that nobody has worked in yet needs no file.
+        stale[project] = now != wanted and (any(wanted.values()) or now is not None)
+        if stale[project] and write:
+            context.world.files.publish(name, json.dumps(wanted, indent=2).encode())
+    return stale
 
 
-def _projections(rows: Rows) -> dict[str, dict[str, Any]]:
+def _projections(rows: Rows) -> dict[str, CoordState]:
     seats = {row.project: row.holder for row in q.all_seats(rows)}
-    states: dict[str, dict[str, Any]] = {
-        row.name: {"supervisor": seats.get(row.name), "worker_agent_ids": {}} for row in q.all_projects(rows)
-    }
+    names = [row.name for row in q.all_projects(rows)]
+    states = {name: CoordState(supervisor=seats.get(name), worker_agent_ids={}) for name in names}
     for row in q.listed_dispatches(rows, project=None, ended=0):
         if row.slug is not None:
-            states[row.project]["worker_agent_ids"][row.slug] = row.id
+            states[row.project].worker_agent_ids[row.slug] = row.id
     return states
-
-
-def _exists(context: Context, name: str) -> bool:
-    return _now(context, name) is not None
 
 
 def _now(context: Context, name: str) -> object:

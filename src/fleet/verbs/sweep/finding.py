@@ -2,49 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from fleet.errors.families import FleetError
+from fleet.model.results.home import Swept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Dispatch
 
 
-def about(row: Row) -> str:
+def about(row: Dispatch) -> str:
     """A dispatch, for people."""
-    place = f"{row['project']}/{row['slug']}" if row["slug"] else row["project"]
-    return f"dispatch {row['id']} ({row['kind']} of {place})"
+    place = f"{row.project}/{row.slug}" if row.slug else row.project
+    return f"dispatch {row.id} ({row.kind} of {place})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What was found, why it matters, what proves it, and what was done."""
+class Outcome:
+    """What came of an act: why it failed, if it did; what was put aside; and what is left to release."""
 
-    what: str
-    why: str
-    proof: str
-    action: str
-    done: bool = False
-    standing: bool = False
+    failure: str = ""
+    aside: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
 
-def acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callable[[], Any]) -> Finding:  # noqa: FBT001, PLR0917
-    """Act if wanted, and say what came of it."""
+def acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callable[[], object]) -> Swept:  # noqa: FBT001, PLR0917
+    """Act if `kill` says so, and return what came of it.
+
+    The act returns an Outcome, a list of what is left, or False when it failed; whatever else it returns, it succeeded.
+    """
     if not kill:
-        return Finding(what=what, why=why, proof=proof, action=f"would {action}")
+        return Swept(what=what, why=why, proof=proof, action=f"would {action}")
     try:
-        outcome = act()
+        outcome = _outcome(act())
     except (FleetError, OSError) as error:
-        return Finding(what=what, why=why, proof=proof, action=f"could not {action}: {error}", standing=True)
-    if outcome is False or (isinstance(outcome, dict) and outcome.get("settled") is False):
-        told = outcome["why"] if outcome else "it does not answer"
-        return Finding(what=what, why=why, proof=proof, action=f"could not {action}: {told}", standing=True)
-    left = outcome.get("left") if isinstance(outcome, dict) else outcome if isinstance(outcome, list) else None
-    aside = outcome.get("aside") if isinstance(outcome, dict) else None
-    said = (
-        f"did: {action}" + "".join(f"; {each}" for each in aside or ()) + (f"; left: {'; '.join(left)}" if left else "")
-    )
-    return Finding(what=what, why=why, proof=proof, action=said, done=not left, standing=bool(left))
+        outcome = Outcome(failure=str(error))
+    if outcome.failure:
+        return Swept(what=what, why=why, proof=proof, action=f"could not {action}: {outcome.failure}", standing=True)
+    left = [f"left: {'; '.join(outcome.left)}"] if outcome.left else []
+    words = "; ".join([f"did: {action}", *outcome.aside, *left])
+    return Swept(what=what, why=why, proof=proof, action=words, done=not left, standing=bool(left))
+
+
+def _outcome(returned: object) -> Outcome:
+    if isinstance(returned, Outcome):
+        return returned
+    if returned is False:
+        return Outcome(failure="it does not answer")
+    return Outcome(left=returned if isinstance(returned, list) else [])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fleet.model.results.home import Pruned
 from fleet.model.text.times import DAY, duration
 from fleet.world.home import paths
 
@@ -18,16 +19,13 @@ DEFAULT = "90d"
 _NAME = re.compile(r"[0-9a-f]{8}-(\d+)\.json")
 
 
-def prune(context: Context, *, older_than: str | None) -> dict[str, Any]:
+def prune(context: Context, *, older_than: str | None) -> Pruned:
     """Remove journals older than an age. Their ids were given out for all time all the same."""
     before = context.world.clock.now() - duration(older_than or DEFAULT)
-    old = [
-        name
-        for name in context.world.files.names(paths.JOURNALS)
-        if _stamp(name) is not None and (_stamp(name) or 0) < before
-    ]
+    stamps = {name: _stamp(name) for name in context.world.files.names(paths.JOURNALS)}
+    old = [name for name, stamp in stamps.items() if stamp is not None and stamp < before]
     remove(context, old)
-    return {"pruned": len(old), "kept": len(context.world.files.names(paths.JOURNALS))}
+    return Pruned(pruned=len(old), kept=len(context.world.files.names(paths.JOURNALS)))
 
 
 def too_many(context: Context) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fleet.errors.contested import GateHeld
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.results.home import Swept
 from fleet.model.text.times import HOUR
 from fleet.resources import KINDS
 from fleet.store import queries as q
@@ -18,7 +19,7 @@ from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.find import archived
 from fleet.verbs.dispatch.remaining import named
 from fleet.verbs.homes.ownership import is_own
-from fleet.verbs.sweep.finding import Finding, acted
+from fleet.verbs.sweep.finding import acted
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -32,15 +33,15 @@ _INBOX = re.compile(r"([0-9a-f]{8})\.md")
 _LATE = 168 * HOUR
 
 
-def sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Finding]:
+def sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
     """Panes on our server: agents' whose dispatch has ended. Sessions that have our name and no pane of ours are listed."""
-    held = {row.name for row in context.store.read(lambda rows: q.open_claims(rows))}
+    held = {row.name for row in context.store.read(q.open_claims)}
     ours = {pane.session for pane in listing.panes if pane.home == context.world.tmux.home_id}
     for pane in listing.panes:
         what = f"tmux session {pane.session}"
         if pane.home != context.world.tmux.home_id:
             if _SESSION.fullmatch(pane.session) and pane.session not in ours:
-                yield Finding(what=what, why="it has our name but not our mark", proof=f"its mark is {pane.home or 'missing'}",
+                yield Swept(what=what, why="it has our name but not our mark", proof=f"its mark is {pane.home or 'missing'}",
                               action="listed only", standing=True)  # fmt: skip
             continue
         row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=pane.dispatch))  # noqa: B023
@@ -48,7 +49,7 @@ def sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Find
         if row is not None and (is_unfinished(row) or f"fleet-{pane.dispatch}" in held):
             continue  # its dispatch releases it by its claim
         if row is None and archived(context, pane.dispatch) is None:
-            yield Finding(what=what, why="it bears our mark, but its dispatch is in neither tables nor archive",
+            yield Swept(what=what, why="it bears our mark, but its dispatch is in neither tables nor archive",
                           proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip
             continue
         proof = f"dispatch {pane.dispatch} is {'in the archive' if row is None else row.exec_state}"
@@ -66,7 +67,7 @@ def _killed(context: Context, pane: Pane, seen: Listing) -> bool:
     return now.pane_of(pane.dispatch) is None
 
 
-def processes(context: Context, *, kill: bool) -> Iterator[Finding]:
+def processes(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Processes that carry the id of a dispatch that has ended."""
     for ident, whom in context.world.processes.marks().items():
         row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))  # noqa: B023
@@ -78,30 +79,30 @@ def processes(context: Context, *, kill: bool) -> Iterator[Finding]:
                         "kill it", kill, lambda: context.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
 
 
-def cgroups(context: Context, *, kill: bool) -> Iterator[Finding]:
+def cgroups(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Control groups of this home that no claim speaks of. An empty one goes; one with somebody in it is listed."""
     there = context.world.cgroups.all_of_home(
         context.world.processes.me().pid
     )  # before the claims: whoever makes one has its claim first
-    held = {row.name for row in context.store.read(lambda rows: q.open_claims(rows))}
+    held = {row.name for row in context.store.read(q.open_claims)}
     for path in (each for each in there if each not in held):
         inside = context.world.cgroups.members(path)
         if inside:
-            yield Finding(what=path, why="no claim speaks of it", proof=f"in it: {named(context, inside)}",
+            yield Swept(what=path, why="no claim speaks of it", proof=f"in it: {named(context, inside)}",
                           action="listed only", standing=True)  # fmt: skip
         else:
             yield acted(path, "no claim speaks of it", "nobody is in it", "remove it", kill,
                         lambda: context.world.cgroups.remove(path))  # fmt: skip # noqa: B023
 
 
-def files(context: Context, *, kill: bool) -> Iterator[Finding]:
+def files(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Prompts and worktrees that no claim speaks of. Listed, never touched."""
     if kill:
         _forget_litter(context)
-    held = {row.name for row in context.store.read(lambda rows: q.open_claims(rows))}
+    held = {row.name for row in context.store.read(q.open_claims)}
     for name in context.world.files.names(paths.INBOX):
         if _INBOX.fullmatch(name) and f"{paths.INBOX}/{name}" not in held:
-            yield Finding(what=f"{paths.INBOX}/{name}", why="no claim speaks of it", proof="looked up in the store",
+            yield Swept(what=f"{paths.INBOX}/{name}", why="no claim speaks of it", proof="looked up in the store",
                           action="listed only", standing=True)  # fmt: skip
     for project in context.world.files.names(paths.PROJECTS):
         trees = [
@@ -111,7 +112,7 @@ def files(context: Context, *, kill: bool) -> Iterator[Finding]:
         ]
         for path in trees:
             if path not in held:
-                yield Finding(what=path, why="no claim speaks of it", proof="looked up in the store",
+                yield Swept(what=path, why="no claim speaks of it", proof="looked up in the store",
                               action="listed only", standing=True)  # fmt: skip
 
 
@@ -119,7 +120,7 @@ def _forget_litter(context: Context) -> None:
     """Remove locks of claims that are history, and files that somebody who is dead was writing. First what is there, then whose it is."""
     files = context.world.files
     locks = files.names(paths.EFFECT_LOCKS)
-    known = {row.id for row in context.store.read(lambda rows: q.open_claims(rows))}
+    known = {row.id for row in context.store.read(q.open_claims)}
     for ident in (name.removesuffix(".lock") for name in locks):
         if ident not in known and context.world.effect_lock(ident).is_free():
             context.world.forget_effect_lock(ident)
@@ -143,9 +144,9 @@ def _forget_links(context: Context) -> None:
         return
 
 
-def rewrites(context: Context, *, kill: bool) -> Iterator[Finding]:
+def rewrites(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Inboxes that were handed over by someone who died before the file said so."""
-    for row in context.store.read(lambda rows: q.unfinished_rewrites(rows)):
+    for row in context.store.read(q.unfinished_rewrites):
         claim = Claim.of(row)
         if not is_own(context, claim):
             continue
@@ -153,7 +154,7 @@ def rewrites(context: Context, *, kill: bool) -> Iterator[Finding]:
                     "rewrite it", kill, lambda: finish_rewrite(context, claim))  # fmt: skip # noqa: B023
 
 
-def late_inboxes(context: Context, *, kill: bool) -> Iterator[Finding]:
+def late_inboxes(context: Context, *, kill: bool) -> Iterator[Swept]:
     """A backstop: prompts that are still ours long after their dispatch ended."""
     before = context.world.clock.now() - _LATE
     for row in context.store.read(lambda rows: q.late_inboxes(rows, before=before)):

@@ -17,6 +17,7 @@ from fleet.model.dispatch.remedies import KillRest, Leave, Press, Settle, Withdr
 from fleet.model.dispatch.settling import HANDED_OFF
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside
+from fleet.model.results.home import Swept
 from fleet.model.text.times import age, duration
 from fleet.resources import KINDS
 from fleet.resources.tmux_session import TmuxSession
@@ -39,7 +40,7 @@ from fleet.verbs.jobs.sweep import left_running, litter
 from fleet.verbs.merge.merge import finish_dead_merge
 from fleet.verbs.sweep import coordinators, journal_archive, strays, trash
 from fleet.verbs.sweep.derived_files import reconcile
-from fleet.verbs.sweep.finding import Finding, about, acted
+from fleet.verbs.sweep.finding import Outcome, about, acted
 from fleet.verbs.tasks.reopen import archive_long_ended
 from fleet.world.home import paths
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.model.dispatch.remedies import Remedy, Seen
-    from fleet.store.transaction import Row
+    from fleet.store.queries import Dispatch
     from fleet.verbs.context import Context
     from fleet.world.process.census import Census
     from fleet.world.tmux import Listing
@@ -61,9 +62,9 @@ _STANDING = {
 }
 
 
-def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Finding]:
+def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept]:
     """Orphans, then releases that failed, then what is derived."""
-    found: list[Finding] = []
+    found: list[Swept] = []
     if "orphans" in phases:
         found += coordinators.withdrawals(context, kill=kill)
         listing = context.world.tmux.listing()
@@ -93,12 +94,12 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Findi
     return found
 
 
-def _rows(context: Context, *, ended: bool) -> list[Row]:
+def _rows(context: Context, *, ended: bool) -> list[Dispatch]:
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=int(ended)))
     return [row for row in rows if is_unfinished(row) != ended]
 
 
-def _unfinished(context: Context, listing: Listing, *, kill: bool) -> Iterator[Finding]:
+def _unfinished(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
     rows = _rows(context, ended=False)
     census = context.world.processes.census() if rows else None
     for row in rows:
@@ -108,8 +109,8 @@ def _unfinished(context: Context, listing: Listing, *, kill: bool) -> Iterator[F
 
 
 def _one_unfinished(
-    context: Context, row: Row, listing: Listing, census: Census | None, *, kill: bool
-) -> Finding | None:
+    context: Context, row: Dispatch, listing: Listing, census: Census | None, *, kill: bool
+) -> Swept | None:
     """What is found about one dispatch; None when it is as it should be. Candidates for a seat are `coordinators`'."""
     seen = look(context, row, "sweep", listing=listing, census=census)
     if kill and seen.condition == "alive":
@@ -123,18 +124,18 @@ def _one_unfinished(
     return acted(about(row), why, proof, action, kill, lambda: _apply(context, row, remedy, listing))
 
 
-def _left_alone(row: Row, seen: Seen, left: Leave) -> Finding | None:
+def _left_alone(row: Dispatch, seen: Seen, left: Leave) -> Swept | None:
     if not left.is_standing:
         return None
     why = _UNSEATED if seen.place in {"out", "withdrawn"} else _STANDING[left.cause]
-    return Finding(what=about(row), why=why, proof=left.why, action="left alone", standing=True)
+    return Swept(what=about(row), why=why, proof=left.why, action="left alone", standing=True)
 
 
-def _words(row: Row, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str, str, str]:
+def _words(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str, str, str]:
     """Why, proof and action, for a finding."""
     match remedy:
         case Settle():
-            proof = "its process is dead" if row["process"] else "its spawner is dead and nobody is making its things"
+            proof = "its process is dead" if row.process else "its spawner is dead and nobody is making its things"
             proof += f"; cannot be looked into: {seen.unreadable}" if seen.unreadable else ""
             return "it has ended without being settled", proof, "settle it"
         case KillRest():
@@ -151,11 +152,12 @@ def _words(row: Row, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str
             assert_never(remedy)
 
 
-def _apply(context: Context, row: Row, remedy: Remedy, listing: Listing) -> dict[str, object]:
-    done = apply(context, row, remedy, wait=True, listing=listing)
-    if done.ended:
-        finish_dead_merge(context, row)
-    return {"settled": done.ended, "why": done.why, "left": done.left}
+def _apply(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> Outcome:
+    applied = apply(context, row, remedy, wait=True, listing=listing)
+    if not applied.ended:
+        return Outcome(failure=applied.why or "it does not answer")
+    finish_dead_merge(context, row)  # a finisher's merge, from what git says
+    return Outcome(left=applied.left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,52 +174,51 @@ class _Known:
     def of(cls, context: Context) -> _Known:
         claims: dict[str, list[Claim]] = {}
         bundled, unmade = set(), set()
-        for claim in (Claim.of(row) for row in context.store.read(lambda rows: q.open_claims(rows))):
+        for claim in (Claim.of(row) for row in context.store.read(q.open_claims)):
             if claim.dispatch is not None:
                 claims.setdefault(claim.dispatch, []).append(claim)
             elif claim.slug is not None:
                 bundled.add((claim.project, claim.slug))
             if claim.slug is not None and claim.state == "failed_alloc":
                 unmade.add((claim.project, claim.slug))
-        bundles = context.store.read(lambda rows: q.all_bundles(rows))
+        bundles = context.store.read(q.all_bundles)
         owners = {(row.project, row.slug, row.owner) for row in bundles if (row.project, row.slug) in bundled}
         return cls(claims, frozenset(owners), frozenset(unmade), context.world.tmux.listing())
 
 
-def _ended(context: Context, *, kill: bool) -> Iterator[Finding]:
+def _ended(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Ended dispatches that still hold something, or could be archived."""
     known = _Known.of(context)
     for row in _rows(context, ended=True):
-        if not is_own(context, row) and row["id"] not in known.claims:
+        if not is_own(context, row) and row.id not in known.claims:
             continue  # its own home archives it
         finding = _one_ended(context, row, known, kill=kill)
         if finding is not None:
             yield finding
 
 
-def _one_ended(context: Context, row: Row, known: _Known, *, kill: bool) -> Finding | None:
+def _one_ended(context: Context, row: Dispatch, known: _Known, *, kill: bool) -> Swept | None:
     what = about(row)
-    proof = f"it has ended: {row['exec_state']}"
-    mine = known.claims.get(row["id"], [])
-    if row["blocked_reason"] == HANDED_OFF and context.store.read(lambda rows: is_handed_over(rows, row["id"])):
+    proof = f"it has ended: {row.exec_state}"
+    mine = known.claims.get(row.id, [])
+    if row.blocked_reason == HANDED_OFF and context.store.read(lambda rows: is_handed_over(rows, row.id)):
         mine = [claim for claim in mine if claim.kind != "coord_prompt_inbox"]
     if mine:
         standing = _why_standing(context, mine, known.listing, kill=kill)
         if standing:
-            return Finding(what=what, why=standing, proof=proof, action="left alone", standing=True)
+            return Swept(what=what, why=standing, proof=proof, action="left alone", standing=True)
         names = ", ".join(str(claim) for claim in mine)
         return acted(what, f"it has ended and still holds {names}", proof, "release them", kill,
-                     lambda: reclaim(context, row["id"]))  # fmt: skip
-    if row["recl_state"] == "complete":
-        return acted(
-            what, "it is reclaimed and not archived", proof, "archive it", kill, lambda: archive(context, row["id"])
-        )
-    if (row["project"], row["slug"], row["id"]) in known.owners:
-        if (row["project"], row["slug"]) not in known.unmade:
+                     lambda: reclaim(context, row.id))  # fmt: skip
+    if row.recl_state == "complete":
+        why = "it is reclaimed and not archived"
+        return acted(what, why, proof, "archive it", kill, lambda: archive(context, row.id))
+    if (row.project, row.slug, row.id) in known.owners:
+        if (row.project, row.slug) not in known.unmade:
             return None
         why = "what could not be made for it was not undone"
-        return acted(what, why, proof, "undo it", kill, lambda: reclaim(context, row["id"]))
-    return acted(what, "nothing of it is left", proof, "archive it", kill, lambda: reclaim(context, row["id"]))
+        return acted(what, why, proof, "undo it", kill, lambda: reclaim(context, row.id))
+    return acted(what, "nothing of it is left", proof, "archive it", kill, lambda: reclaim(context, row.id))
 
 
 def _why_standing(context: Context, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
@@ -244,14 +245,14 @@ def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
     return f"{claim} is {look}" if look in {"unknown", "foreign"} else ""
 
 
-def _long_ended(context: Context, *, kill: bool) -> Iterator[Finding]:
+def _long_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Tasks that failed or were abandoned long ago. One that is done waits for its merge."""
     now = context.world.clock.now()
-    for project in [row.name for row in context.store.read(lambda rows: q.all_projects(rows))]:
+    for project in [row.name for row in context.store.read(q.all_projects)]:
         try:
             before = now - duration(context.setting("task.archive_after", project))
         except FleetError as error:
-            yield Finding(what=f"the ended tasks of {project}", why="their age cannot be judged", proof=str(error),
+            yield Swept(what=f"the ended tasks of {project}", why="their age cannot be judged", proof=str(error),
                           action="left alone", standing=True)  # fmt: skip
             continue
         for row in context.store.read(lambda rows: q.long_ended_tasks(rows, project=project, before=before)):  # noqa: B023
@@ -260,9 +261,9 @@ def _long_ended(context: Context, *, kill: bool) -> Iterator[Finding]:
                         lambda: context.commit(archive_long_ended(project=project, slug=row.slug, before=before)))  # fmt: skip # noqa: B023
 
 
-def _bundles(context: Context, *, kill: bool) -> Iterator[Finding]:
+def _bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Worktrees of tasks that are terminal and archived."""
-    lone = [Claim.of(row) for row in context.store.read(lambda rows: q.lone_claims(rows))]
+    lone = [Claim.of(row) for row in context.store.read(q.lone_claims)]
     tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
     listing = context.world.tmux.listing()
     for project, slug in tasks:
@@ -272,7 +273,7 @@ def _bundles(context: Context, *, kill: bool) -> Iterator[Finding]:
         what, proof = f"the bundle of {project}/{slug}", "the task is ended and archived"
         stuck = [why for why in (_why_kept(context, claim, listing) for claim in mine) if why]
         if stuck:
-            yield Finding(what=what, why="; ".join(stuck), proof=proof, action="kept", standing=True)
+            yield Swept(what=what, why="; ".join(stuck), proof=proof, action="kept", standing=True)
         else:
             yield acted(what, "nobody needs it any more", proof, f"release it{_put_aside_first(context, mine)}", kill,
                         lambda: _release(context, project, slug))  # fmt: skip # noqa: B023
@@ -284,14 +285,14 @@ def _put_aside_first(context: Context, claims: list[Claim]) -> str:
     return f", {sum(counts)} ignored files put aside before" if counts else ""
 
 
-def _release(context: Context, project: str, slug: str) -> dict[str, list[str]]:
+def _release(context: Context, project: str, slug: str) -> Outcome:
     left = release_bundle(context, project, slug)
-    return {"left": left, "aside": [] if left else trash.announced(context, project, slug)}
+    return Outcome(left=left, aside=[] if left else trash.announced(context, project, slug))
 
 
-def _gone_bundles(context: Context, *, kill: bool) -> Iterator[Finding]:
+def _gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
     """A worktree or directory whose claim is live, and that is not there any more."""
-    for row in context.store.read(lambda rows: q.open_claims(rows)):
+    for row in context.store.read(q.open_claims):
         claim = Claim.of(row)
         gone = claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name)
         if gone and is_own(context, claim):
@@ -303,14 +304,14 @@ def _why_kept(context: Context, claim: Claim, listing: Listing) -> str:
     return _why_stuck(context, claim, listing) or why_kept(context, claim)
 
 
-def _derived(context: Context, *, kill: bool) -> Iterator[Finding]:
+def _derived(context: Context, *, kill: bool) -> Iterator[Swept]:
     for project, stale in reconcile(context, write=kill).items():
         if stale:
-            yield Finding(what=paths.coord_state(project), why="it does not say what the store says", proof="computed anew",
+            yield Swept(what=paths.coord_state(project), why="it does not say what the store says", proof="computed anew",
                           action="rewritten" if kill else "would rewrite it", done=kill)  # fmt: skip
 
 
-def _archive(context: Context, *, kill: bool) -> Iterator[Finding]:
+def _archive(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Journals that the archive has no room for."""
     names = journal_archive.too_many(context)
     if names:

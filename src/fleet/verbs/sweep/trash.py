@@ -6,10 +6,11 @@ is open its files may have to go back: when its removal fails, is given up, or w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.errors.contested import GateHeld
 from fleet.model.dispatch.claim import Claim
+from fleet.model.results.home import Swept
 from fleet.model.text.sizes import shown_size
 from fleet.model.text.times import DAY, duration, iso, utc
 from fleet.resources.worktree.half_removed import LEAVING
@@ -18,7 +19,7 @@ from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import is_free
 from fleet.verbs.resume.work_lock import gate_to_let_go
-from fleet.verbs.sweep.finding import Finding, acted
+from fleet.verbs.sweep.finding import acted
 from fleet.verbs.views.expiring_trash import counted, expiry, home_of
 from fleet.world.home import paths, trash
 
@@ -27,24 +28,25 @@ if TYPE_CHECKING:
 
     from fleet.model.dispatch.worktree_verdict import Aside
     from fleet.store.queries import KeptTrash, Trash
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
+
+    AnyTrash = KeptTrash | Trash
 
 _WHY = "ignored files that no setting calls disposable"
 
 
 def has_room(context: Context, size: int, limit: int) -> bool:
     """Whether the trash may take so many bytes more."""
-    used = context.store.read(lambda rows: q.trash_size(rows, home=home_of(context))) or {"n": 0}
-    return int(used["n"]) + size <= limit
+    return context.store.read(lambda rows: q.trash_size(rows, home=home_of(context))).n + size <= limit
 
 
 def put_aside(context: Context, claim: Claim, found: Aside) -> str:
-    """Move ignored files of a worktree into the trash. Empty: done. Else why not, and everything is where it was."""
-    row = _row(context, claim, found)
+    """Move ignored files of a worktree into the trash. Returns why not, after everything is back in its place; else empty."""
+    row = _intended(context, claim, found)
     context.commit(_intend(row))
     try:
-        trash.put_aside(context.world, claim.name, row["name"], found.paths)
+        trash.put_aside(context.world, claim.name, row.name, found.paths)
     except OSError as error:
         bring_back(context, claim)
         return f"{counted(row)} of {claim.name} could not be put aside: {error.strerror}"
@@ -52,67 +54,69 @@ def put_aside(context: Context, claim: Claim, found: Aside) -> str:
     return ""
 
 
-def _row(context: Context, claim: Claim, found: Aside) -> Row:
+def _intended(context: Context, claim: Claim, found: Aside) -> Trash:
     at, key = context.world.clock.now(), context.world.ids.key()
     stamp = iso(at)[:19].replace("-", "").replace(":", "")
-    return {
-        "id": key,
-        "project": claim.project,
-        "slug": claim.slug,
-        "claim": claim.id,
-        "home": home_of(context),
-        "name": f"{paths.TRASH}/{claim.project}-{claim.slug}-{stamp}-{key[:4]}",
-        "path": claim.name,
-        "why": _WHY,
-        "files": found.files,
-        "bytes": found.size,
-        "until": at + duration(context.setting("trash.keep")),
-    }
+    return q.Trash(
+        id=key,
+        project=claim.project or "",
+        slug=claim.slug or "",
+        claim=claim.id,
+        home=home_of(context),
+        name=f"{paths.TRASH}/{claim.project}-{claim.slug}-{stamp}-{key[:4]}",
+        path=claim.name,
+        why=_WHY,
+        files=found.files,
+        bytes=found.size,
+        at=at,
+        moved_at=None,
+        until=at + duration(context.setting("trash.keep")),
+        gone_at=None,
+    )
 
 
-def _intend(row: Row) -> Change[Row]:
-    def work(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
-        tx.note(trash=row["name"], files=row["files"], bytes=row["bytes"])
-        return {"added": q.add_trash(tx, **row, at=tx.at) == 1}
+def _intend(row: Trash) -> Change[None]:
+    def work(tx: Tx) -> None:
+        tx.about(row.project, row.slug)
+        tx.note(trash=row.name, files=row.files, bytes=row.bytes)
+        q.add_trash(tx, id=row.id, project=row.project, slug=row.slug, claim=row.claim, home=row.home, name=row.name,
+                    path=row.path, why=row.why, files=row.files, bytes=row.bytes, at=tx.at, until=row.until)  # fmt: skip
 
-    return Change(f"put {counted(row)} of {row['project']}/{row['slug']} aside", work)
+    return Change(f"put {counted(row)} of {row.project}/{row.slug} aside", work)
 
 
-def _recounted(context: Context, row: Trash) -> Row:
+def _recounted(context: Context, row: AnyTrash) -> AnyTrash:
     """The row with what is in its folder now: whoever moved it may have been killed half-way, or some of it went back."""
     files, size = trash.count(context.world, row.name)
-    return {**row, "files": files, "bytes": size}
+    return row.replaced(files=files, bytes=size)
 
 
-def _count(row: Row) -> Change[Row]:
-    def work(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
-        tx.note(trash=row["name"], files=row["files"], bytes=row["bytes"])
-        return {"counted": q.count_trash(tx, id=row["id"], files=row["files"], bytes=row["bytes"]) == 1}
+def _count(row: AnyTrash) -> Change[None]:
+    def work(tx: Tx) -> None:
+        tx.about(row.project, row.slug)
+        tx.note(trash=row.name, files=row.files, bytes=row.bytes)
+        q.count_trash(tx, id=row.id, files=row.files, bytes=row.bytes)
 
-    return Change(f"{counted(row)} are left in {row['name']}", work)
+    return Change(f"{counted(row)} are left in {row.name}", work)
 
 
-def _note_moved(context: Context, intended: KeptTrash) -> Change[Row]:
+def _note_moved(context: Context, intended: AnyTrash) -> Change[None]:
     row = _recounted(context, intended)
 
-    def work(tx: Tx) -> Row:
-        tx.about(row["project"], row["slug"])
-        moved = q.note_trash_moved(tx, id=row["id"], files=row["files"], bytes=row["bytes"], at=tx.at)
-        if moved:
-            tasks.say(tx, row["project"], row["slug"], _announced(context, row))
-        tx.note(trash=row["name"])
-        return {"moved": moved == 1}
+    def work(tx: Tx) -> None:
+        tx.about(row.project, row.slug)
+        if q.note_trash_moved(tx, id=row.id, files=row.files, bytes=row.bytes, at=tx.at):
+            tasks.say(tx, row.project, row.slug, _announced(context, row))
+        tx.note(trash=row.name)
 
-    return Change(f"{row['name']} is put aside", work)
+    return Change(f"{row.name} is put aside", work)
 
 
-def _end(row: Trash, why: str) -> Change[Row]:
-    def work(tx: Tx) -> Row:
+def _end(row: AnyTrash, why: str) -> Change[None]:
+    def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
         tx.note(trash=row.name, why=why)
-        return {"ended": q.end_trash(tx, id=row.id, at=tx.at) == 1}
+        q.end_trash(tx, id=row.id, at=tx.at)
 
     return Change(f"{row.name}: {why}", work)
 
@@ -144,13 +148,13 @@ def announced(context: Context, project: str, slug: str) -> list[str]:
     return [_announced(context, row) for row in context.store.read(lambda rows: q.trash_of_task(rows, **place))]
 
 
-def _announced(context: Context, row: Trash) -> str:
+def _announced(context: Context, row: AnyTrash) -> str:
     where = f"{context.world.home}/{row.name}"
     verb = "was" if row.files == 1 else "were"
     return f"{counted(row)} of {row.slug} {verb} put aside in {where}, kept until {utc(iso(row.until))}"
 
 
-def findings(context: Context, *, kill: bool) -> Iterator[Finding]:
+def findings(context: Context, *, kill: bool) -> Iterator[Swept]:
     """The trash: what was half moved, what has to go back, what has expired; the rest is listed."""
     for row in context.store.read(lambda rows: q.kept_trash(rows, home=home_of(context))):
         gate = gate_to_let_go(context, row.project, row.slug)
@@ -164,7 +168,7 @@ def findings(context: Context, *, kill: bool) -> Iterator[Finding]:
             gate.give()
 
 
-def _finding_about(context: Context, row: KeptTrash, *, kill: bool) -> Finding:
+def _finding_about(context: Context, row: KeptTrash, *, kill: bool) -> Swept:
     """Restore what has its worktree still, forget what is gone, delete what has expired, keep the rest. Without `kill` the act is only named."""
     now, what = context.world.clock.now(), f"{row.name} ({counted(row)} of {row.project}/{row.slug})"
     if row.held:
@@ -181,7 +185,7 @@ def _finding_about(context: Context, row: KeptTrash, *, kill: bool) -> Finding:
         return acted(what, "it has expired", proof, "delete it", kill, lambda: _delete(context, row))
     soon = f", {expiry(row, now)}" if row.until - now <= DAY else ""
     proof = f"kept until {utc(iso(row.until))}{soon}"
-    return Finding(what=what, why=f"{shown_size(row.bytes)} in the trash", proof=proof, action="kept", standing=True)
+    return Swept(what=what, why=f"{shown_size(row.bytes)} in the trash", proof=proof, action="kept", standing=True)
 
 
 def _bring_back_row(context: Context, row: KeptTrash) -> list[str]:
@@ -189,6 +193,6 @@ def _bring_back_row(context: Context, row: KeptTrash) -> list[str]:
     return bring_back(context, Claim.of(claim)) if claim is not None else []
 
 
-def _delete(context: Context, row: KeptTrash) -> dict[str, Any]:
+def _delete(context: Context, row: KeptTrash) -> None:
     trash.delete(context.world, row.name)
-    return context.commit(_end(row, "deleted, it had expired"))
+    context.commit(_end(row, "deleted, it had expired"))

@@ -7,7 +7,7 @@ from fleet.store import queries as q
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.queries import KeptTrash
+    from fleet.store.queries import KeptTrash, Trash
     from fleet.verbs.context import Context
 
 
@@ -28,6 +28,6 @@ def expiry(row: KeptTrash, now: int) -> str:
     return f"expires in {age(row.until - now)}" if row.until > now else "expired, the next sweep deletes it"
 
 
-def counted(row: KeptTrash) -> str:
+def counted(row: KeptTrash | Trash) -> str:
     """How many files it is."""
     return f"{row.files} ignored file{'' if row.files == 1 else 's'}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fleet.errors.families import FleetError
 from fleet.errors.given import BadSetting
-from fleet.model.results.coord import SeatView
 from fleet.model.results.views import Hindrance
 from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.merge.recorded import describe_missing
@@ -26,7 +25,7 @@ def hindrance(context: Context, project: str, *, ready: bool) -> str | None:
     missing = describe_missing(context, project)
     if missing:
         return missing
-    seat = SeatView.from_json(seat_status(context, project))
+    seat = seat_status(context, project)
     if seat.state in _DEAD:
         return f"its coordinator {seat.holder} is dead: `fleet up` in the repository starts another"
     if seat.holder is None or not ready:

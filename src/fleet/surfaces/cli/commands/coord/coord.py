@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from fleet.surfaces.cli.options import acting, reading
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.process.programs import become
+
+if TYPE_CHECKING:
+    from fleet.model.results.coord import Seated
 
 _HOW = (
     click.option("--engine", metavar="NAME", default=ENGINE, show_default=True,
@@ -54,7 +57,7 @@ def start(**given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         made = fleet.coord.start(_wanted(fleet, given))
-    _say_started(made, given)
+    _say_started(made, as_json=given["json"])
 
 
 @coord.command("replace")
@@ -72,7 +75,7 @@ def replace(**given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         made = fleet.coord.replace(_wanted(fleet, given))
-    _say_started(made, given)
+    _say_started(made, as_json=given["json"])
 
 
 def _wanted(fleet: Fleet, given: dict[str, Any]) -> Wanted:
@@ -81,15 +84,15 @@ def _wanted(fleet: Fleet, given: dict[str, Any]) -> Wanted:
     return Wanted(project=project, slug=None, kind="coord", proof=given.get("proof_timeout"), **how)
 
 
-def _say_started(made: dict[str, Any], given: dict[str, Any]) -> None:
-    if given["json"]:
+def _say_started(made: Seated, *, as_json: bool) -> None:
+    if as_json:
         terminal.say_json(made)
         return
-    after = f", after {made['replaces']}" if made.get("replaces") else ""
-    terminal.say(f"agent {made['id']} coordinates {made['project']} ({made['engine']}){after}")
-    for warning in made.get("warnings", []):
+    after = f", after {made.replaces}" if made.replaces else ""
+    terminal.say(f"agent {made.id} coordinates {made.project} ({made.engine}){after}")
+    for warning in made.warnings:
         terminal.say(f"  warning: {warning}")
-    terminal.say(f"  look: fleet peek {made['id']}   join: fleet coord attach   end: fleet coord stop")
+    terminal.say(f"  look: fleet peek {made.id}   join: fleet coord attach   end: fleet coord stop")
 
 
 @coord.command("status")
@@ -107,17 +110,17 @@ def status(**given: Any) -> None:
     if given["json"]:
         terminal.say_json(seat)
         return
-    if seat["holder"] is None:
-        terminal.say(f"{seat['project']} has no coordinator; `fleet coord start -p {seat['project']}` starts one")
+    if seat.holder is None:
+        terminal.say(f"{seat.project} has no coordinator; `fleet coord start -p {seat.project}` starts one")
     else:
-        again = f": `fleet coord start -p {seat['project']}`" if seat["state"].startswith("dead") else ""
-        terminal.say(f"{seat['project']}: {seat['holder']} is {seat['state']}{again} (epoch {seat['epoch']})")
-    if seat["candidate"]:
-        terminal.say(f"  next: {seat['candidate']} has to prove itself by {seat['deadline']}")
-    for ident in seat["retiring"]:
+        again = f": `fleet coord start -p {seat.project}`" if seat.state.startswith("dead") else ""
+        terminal.say(f"{seat.project}: {seat.holder} is {seat.state}{again} (epoch {seat.epoch})")
+    if seat.candidate:
+        terminal.say(f"  next: {seat.candidate} has to prove itself by {seat.deadline}")
+    for ident in seat.retiring:
         terminal.say(f"  retiring: {ident} lives on and is being ended")
-    for each in seat["stale_proofs"]:
-        terminal.say(f"  never proven: {each['dispatch']}, started {each['minted_at']}")
+    for proof in seat.stale_proofs:
+        terminal.say(f"  never proven: {proof.dispatch}, started {proof.minted_at}")
 
 
 @coord.command("attach")
@@ -131,7 +134,7 @@ def attach(project: str | None) -> None:
     """
     with Fleet.open() as fleet:
         name = fleet.project_here(project)
-        holder = fleet.coord.show(name)["holder"]
+        holder = fleet.coord.show(name).holder
         if holder is None:
             raise NoCoordinator(project=name)
         words = fleet.agents.attach_words(holder)
@@ -150,14 +153,14 @@ def stop(reason: str, **given: Any) -> int:
       fleet coord stop -p web
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.coord.stop(fleet.project_here(given["project"]), reason)
+        unseated = fleet.coord.stop(fleet.project_here(given["project"]), reason)
     if given["json"]:
-        terminal.say_json(done)
-    elif done["stopped"]:
-        terminal.say(f"{done['id']} no longer coordinates {done['project']}; the seat is empty")
+        terminal.say_json(unseated)
+    elif unseated.stopped:
+        terminal.say(f"{unseated.id} no longer coordinates {unseated.project}; the seat is empty")
     else:
-        terminal.say(f"{done['id']} was asked to exit and is still there: {done['why']}")
-    return 0 if done["stopped"] else 1
+        terminal.say(f"{unseated.id} was asked to exit and is still there: {unseated.why}")
+    return 0 if unseated.stopped else 1
 
 
 coord.add_command(tick)

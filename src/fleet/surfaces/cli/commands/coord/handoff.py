@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput
+from fleet.model.states import assert_never
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import picked
+
+if TYPE_CHECKING:
+    from fleet.model.results.coord import HandoffView
 
 _PATIENCE = 60.0
 
@@ -20,7 +24,7 @@ _PATIENCE = 60.0
 @click.option("-r", "--reason", default="asked for", show_default=True, metavar="TEXT", help="why it is handed off")
 @click.option("--doc", type=click.File("r", encoding="utf-8"), metavar="FILE|-", help="what the successor is to know")
 @unkeyed
-def handoff(agent: str | None, doc: Any, **given: Any) -> None:
+def handoff(agent: str | None, doc: TextIO | None, **given: Any) -> None:
     """Let an agent make way for a successor that knows what it knew.
 
     The document is written first, from the task, its log and commits, and what --doc says. Then the agent is asked to exit, and a
@@ -40,23 +44,27 @@ def handoff(agent: str | None, doc: Any, **given: Any) -> None:
         else:
             if not given["json"]:
                 terminal.warn(f"{ident} is asked to exit …")
-            told = {name: entry[name] for name in ("changed", "warnings")}
-            entry = fleet.coord.finish_handoff(entry["id"], limit=_PATIENCE) | told
+            finished = fleet.coord.finish_handoff(entry.id, limit=_PATIENCE)
+            entry = finished.replaced(changed=entry.changed, warnings=entry.warnings)
     if given["json"]:
         terminal.say_json(entry)
         return
-    terminal.say(_told(entry))
-    for warning in entry["warnings"]:
+    terminal.say(_describe(entry))
+    for warning in entry.warnings or ():
         terminal.say(f"  warning: {warning}")
 
 
-def _told(entry: dict[str, Any]) -> str:
-    what = f"{entry['dispatch']} ({entry['slug'] or 'coordinator of ' + entry['project']})"
-    if entry["state"] == "done":
-        return f"{what} was handed off to {entry['successor']}"
-    if entry["state"] == "dropped":
-        return f"{what} has ended, and was not handed off: `fleet dispatches show {entry['dispatch']}` says how"
-    return f"{what} is to be handed off{': ' + entry['deferred'] if entry['deferred'] else ''}"
+def _describe(entry: HandoffView) -> str:
+    what = f"{entry.dispatch} ({entry.slug or 'coordinator of ' + entry.project})"
+    match entry.state:
+        case "done":
+            return f"{what} was handed off to {entry.successor}"
+        case "dropped":
+            return f"{what} has ended, and was not handed off: `fleet dispatches show {entry.dispatch}` says how"
+        case "queued":
+            return f"{what} is to be handed off{': ' + entry.deferred if entry.deferred else ''}"
+        case _:
+            return assert_never(entry.state)
 
 
 @click.command("drain")
@@ -74,12 +82,12 @@ def drain(project: str | None, *, wait: bool, **given: Any) -> None:
     with Fleet.open() as fleet:
         entries = fleet.coord.drain(project)
         if wait:
-            entries = [fleet.coord.finish_handoff(entry["id"], limit=_PATIENCE) for entry in entries]
+            entries = [fleet.coord.finish_handoff(entry.id, limit=_PATIENCE) for entry in entries]
     if given["json"]:
         terminal.say_json(entries)
         return
     for entry in entries:
-        terminal.say(_told(entry))
+        terminal.say(_describe(entry))
     if not entries:
         terminal.say("no handoff waits")
 
@@ -112,7 +120,7 @@ def list_(*, everywhere: bool, **given: Any) -> None:
         terminal.say_json(entries)
         return
     for entry in entries:
-        terminal.say(f"{entry['at']}  {entry['id']}  {_told(entry)}")
+        terminal.say(f"{entry.at}  {entry.id}  {_describe(entry)}")
     if not entries:
         terminal.say("no handoffs yet")
 
@@ -134,7 +142,7 @@ def show(ident: str, **given: Any) -> None:
     if given["json"]:
         terminal.say_json(entry)
     else:
-        terminal.say_text(entry["text"])
+        terminal.say_text(entry.text or "")
 
 
 COMMANDS = {"handoff": handoff, "handoffs": handoffs, "drain": drain}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import ProjectName, anywhere, json_option
 from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from fleet.model.states import RemoteControl
 
 _PROJECT = click.argument("project", type=ProjectName())
 
@@ -23,13 +26,13 @@ def rc() -> None:
     """
 
 
-def _say(project: str, to: str, given: dict[str, Any]) -> None:
+def _set(project: str, to: RemoteControl, given: dict[str, Any]) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.projects.remote_control(project, to, key=given["key"])
+        control = fleet.projects.remote_control(project, to, key=given["key"])
     if given["json"]:
-        terminal.say_json(done)
+        terminal.say_json(control)
         return
-    already = "" if done["changed"] else " (it was already)"
+    already = "" if control.changed else " (it was already)"
     terminal.say(f"remote control of {project} is {to}{already}; it holds from the coordinator's next start")
 
 
@@ -43,7 +46,7 @@ def up(project: str, **given: Any) -> None:
     Examples:
       fleet rc up web
     """
-    _say(project, "up", given)
+    _set(project, "up", given)
 
 
 @rc.command("down")
@@ -56,7 +59,7 @@ def down(project: str, **given: Any) -> None:
     Examples:
       fleet rc down web
     """
-    _say(project, "down", given)
+    _set(project, "down", given)
 
 
 @rc.command("status")
@@ -70,9 +73,9 @@ def status(project: str, **given: Any) -> None:
       fleet rc status web
     """
     with Fleet.open() as fleet:
-        found = fleet.projects.remote_control(project)
-    said = found["remote_control"] or "not said; the next coordinator says up"
-    terminal.say_json(found) if given["json"] else terminal.say(f"remote control of {project}: {said}")
+        control = fleet.projects.remote_control(project)
+    state = control.remote_control or "not said; the next coordinator says up"
+    terminal.say_json(control) if given["json"] else terminal.say(f"remote control of {project}: {state}")
 
 
 COMMANDS = {"rc": rc}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from fleet.model.text.times import iso
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
 from fleet.world.clock import Clock
+
+if TYPE_CHECKING:
+    from fleet.model.results.coord import Ticked
 
 
 @click.command("tick")
@@ -30,32 +33,31 @@ def tick(acknowledged: tuple[str, ...], **given: Any) -> None:
     with Fleet.open() as fleet:
         if acknowledged:
             fleet.messages.acknowledge(list(acknowledged))
-        told = fleet.coord.tick(fleet.project_here(given["project"]))
+        ticked = fleet.coord.tick(fleet.project_here(given["project"]))
     if given["json"]:
-        terminal.say_json(told)
+        terminal.say_json(ticked)
     else:
-        _say_ticked(told)
+        _say_ticked(ticked)
 
 
-def _say_ticked(told: dict[str, Any]) -> None:
-    for line in told["done"]:
+def _say_ticked(ticked: Ticked) -> None:
+    for line in ticked.done:
         terminal.say(f"- {line}")
-    for line in told["troubles"]:
+    for line in ticked.troubles:
         terminal.say(f"- trouble: {line}")
-    nexts = told["next"]
-    working = ", ".join(f"{each['task']} ({each['kind']} {each['id']})" for each in nexts["working"])
+    briefing = ticked.next
     for name, items in (
-        ("working", working),
-        ("ready", ", ".join(nexts["ready"])),
-        ("to review", ", ".join(nexts["to_review"])),
-        ("to merge", ", ".join(nexts["to_merge"])),
-        ("trouble", "; ".join(f"{each['task']} is {each['status']}: {each['reason']}" for each in nexts["trouble"])),
+        ("working", ", ".join(f"{each.task} ({each.kind} {each.id})" for each in briefing.working)),
+        ("ready", ", ".join(briefing.ready)),
+        ("to review", ", ".join(briefing.to_review)),
+        ("to merge", ", ".join(briefing.to_merge)),
+        ("trouble", "; ".join(f"{each.task} is {each.status}: {each.reason}" for each in briefing.trouble)),
     ):
         if items:
             terminal.say(f"{name}: {items}")
-    for message in told["messages"]:
-        terminal.say(f"message {message['id']} (say `fleet coord tick --ack {message['id']}` when done):")
-        terminal.say_text(message["text"], indent="  ")
+    for message in ticked.messages:
+        terminal.say(f"message {message.id} (say `fleet coord tick --ack {message.id}` when done):")
+        terminal.say_text(message.text, indent="  ")
 
 
 @click.command("run")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +14,7 @@ from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
-    from fleet.verbs.sweep.finding import Finding
+    from fleet.model.results.home import Swept
 
 
 @click.group("maintenance")
@@ -42,13 +41,12 @@ def rotate_operations(**given: Any) -> None:
       fleet maintenance rotate-operations --older-than 30d
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.operations.rotate(older_than=given["older_than"])
+        rotated = fleet.operations.rotate(older_than=given["older_than"])
     if given["json"]:
-        terminal.say_json(done)
-    else:
-        terminal.say(
-            f"{terminal.counted(done['moved'], 'operation')} moved into {terminal.counted(len(done['files']), 'new file')}"
-        )
+        terminal.say_json(rotated)
+        return
+    files = terminal.counted(len(rotated.files), "new file")
+    terminal.say(f"{terminal.counted(rotated.moved, 'operation')} moved into {files}")
 
 
 @maintenance.command("sweep-leaks")
@@ -72,7 +70,7 @@ def sweep_leaks(phases: tuple[str, ...], **given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         found = fleet.sweep.run(kill=given["kill"], phases=frozenset(phases or PHASES))
     if given["json"]:
-        terminal.say_json([asdict(each) for each in found])
+        terminal.say_json(found)
     else:
         _print_findings(found)
 
@@ -88,13 +86,12 @@ def prune_dispatch_archive(older_than: str, **given: Any) -> None:
       fleet maintenance prune-dispatch-archive --older-than 90d
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.sweep.prune_archive(older_than=older_than)
-    terminal.say_json(done) if given["json"] else terminal.say(
-        f"{terminal.counted(done['pruned'], 'journal')} removed, {done['kept']} kept"
-    )
+        pruned = fleet.sweep.prune_archive(older_than=older_than)
+    words = f"{terminal.counted(pruned.pruned, 'journal')} removed, {pruned.kept} kept"
+    terminal.say_json(pruned) if given["json"] else terminal.say(words)
 
 
-def _print_findings(found: list[Finding]) -> None:
+def _print_findings(found: list[Swept]) -> None:
     moving = [each for each in found if not each.standing]
     standing = [each for each in found if each.standing]
     for each in moving:
@@ -128,14 +125,14 @@ def clean(**given: Any) -> None:
         if moving and (given["yes"] or asking):
             found = fleet.sweep.run(kill=True)
         if given["json"]:
-            terminal.say_json([asdict(each) for each in found])
+            terminal.say_json(found)
             return
         _print_findings(found)
         if asking and sys.stdin.isatty():
             _offer(fleet)
 
 
-def _is_wanted(found: list[Finding], count: int) -> bool:
+def _is_wanted(found: list[Swept], count: int) -> bool:
     _print_findings(found)
     if not sys.stdin.isatty():
         raise BadInput(what="nobody is there to be asked whether to go on: say --yes")
@@ -145,18 +142,18 @@ def _is_wanted(found: list[Finding], count: int) -> bool:
 def _offer(fleet: Fleet) -> None:
     """Each worktree that nobody needs any more but that is kept because of what is in it."""
     for tree in fleet.sweep.kept_trees():
-        terminal.say(f"{tree['why']} ({tree['project']}/{tree['task']}, which is archived)")
-        choices = ["commit", "keep", "open"] if tree["committable"] else ["keep", "open"]
-        commit = "commit it to a ref of its own and remove the worktree, " if tree["committable"] else ""
-        said = f"{commit}keep it, or open it (its path is printed)"
-        chosen = click.prompt(said, type=click.Choice(choices), default="keep")
+        terminal.say(f"{tree.why} ({tree.project}/{tree.task}, which is archived)")
+        choices = ["commit", "keep", "open"] if tree.committable else ["keep", "open"]
+        commit = "commit it to a ref of its own and remove the worktree, " if tree.committable else ""
+        question = f"{commit}keep it, or open it (its path is printed)"
+        chosen = click.prompt(question, type=click.Choice(choices), default="keep")
         if chosen == "commit":
-            done = fleet.sweep.keep(project=tree["project"], slug=tree["task"])
-            terminal.say(f"kept as {done['ref']}; `git show {done['ref']}` shows it")
-            for each in [*done["aside"], *done["left"]]:
+            kept = fleet.sweep.keep(project=tree.project, slug=tree.task)
+            terminal.say(f"kept as {kept.ref}; `git show {kept.ref}` shows it")
+            for each in [*kept.aside, *kept.left]:
                 terminal.say(each)
         elif chosen == "open":
-            terminal.say(f"cd {tree['path']}")
+            terminal.say(f"cd {tree.path}")
 
 
 COMMANDS = {"maintenance": maintenance, "clean": clean}

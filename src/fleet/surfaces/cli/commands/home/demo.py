@@ -23,6 +23,8 @@ from fleet.testing.scene import make_repository
 
 if TYPE_CHECKING:
     from fleet.demo.crowd import Outcome
+    from fleet.model.results.projects import ProjectView
+    from fleet.model.results.tasks import TaskView
 
 _WIDTH = 40
 
@@ -157,7 +159,7 @@ class _Stage:
         self._height = 0
         self._told = 0
 
-    def __call__(self, tasks: list[dict[str, Any]], events: list[str]) -> None:
+    def __call__(self, tasks: list[TaskView], events: list[str]) -> None:
         if self._live:
             self._draw(tasks, events)
             return
@@ -169,8 +171,8 @@ class _Stage:
     def close(self) -> None:
         self._height = 0
 
-    def _draw(self, tasks: list[dict[str, Any]], events: list[str]) -> None:
-        shown = {task["slug"]: task["state"] for task in tasks}
+    def _draw(self, tasks: list[TaskView], events: list[str]) -> None:
+        shown = {task.slug: task.state for task in tasks}
         lines = [f"  {terminal.state(shown.get(slug, 'done')):<28} {slug}" for slug in self._slugs]
         lines += ["", *(f"  {terminal.paint(terminal.shortened(event, 110), 'dim')}" for event in events[-6:])]
         back = f"{ESCAPE}[{self._height}A{ESCAPE}[J" if self._height else ""
@@ -186,15 +188,15 @@ class _View:
         self._tasks = tasks
         self._live = sys.stdout.isatty() and not quiet
 
-    def __call__(self, project: dict[str, Any]) -> None:
+    def __call__(self, project: ProjectView) -> None:
         if not self._live:
             return
-        count = project["tasks"]
-        done, working = (count[name] * _WIDTH // self._tasks for name in ("done", "in_progress"))
+        count = project.tasks
+        done, working = (n * _WIDTH // self._tasks for n in (count.done, count.in_progress))
         bar = terminal.paint("█" * done, "blue") + terminal.paint("▓" * max(working, 0), "cyan")
         rest = "░" * (_WIDTH - done - working)
-        said = f"{count['done']:>4} done  {count['in_progress']:>3} working  {project['ready']:>3} ready"
-        sys.stdout.write(f"{ESCAPE}[G{ESCAPE}[K{bar}{rest}  {said}")
+        counts = f"{count.done:>4} done  {count.in_progress:>3} working  {project.ready:>3} ready"
+        sys.stdout.write(f"{ESCAPE}[G{ESCAPE}[K{bar}{rest}  {counts}")
         sys.stdout.flush()
 
 

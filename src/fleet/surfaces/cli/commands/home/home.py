@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from fleet.api.fleet import Fleet
 from fleet.api.homes.homes import new_database
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from fleet.model.results.home import Repair
 
 
 @click.group("home")
@@ -34,24 +37,24 @@ def show(**given: Any) -> None:
       fleet home show --json
     """
     with Fleet.open() as fleet:
-        found = fleet.homes.show()
+        home = fleet.homes.show()
     if given["json"]:
-        terminal.say_json(found)
+        terminal.say_json(home)
         return
     for name in ("id", "host", "machine", "path", "database"):
-        terminal.say(f"  {name:<9} {found[name]}")
-    if found["machine_now"] != found["machine"]:
-        terminal.say(f"  this machine is {found['machine_now']}")
-    if found["moved"]:
-        terminal.say(f"  it is at {found['here']} now: `fleet home repair` shows what is to be done")
-    for other in found["others"]:
-        terminal.say(f"  shares its database with home {other['path']} on {other['name']} (host {other['host']})")
+        terminal.say(f"  {name:<9} {getattr(home, name)}")
+    if home.machine_now != home.machine:
+        terminal.say(f"  this machine is {home.machine_now}")
+    if home.moved:
+        terminal.say(f"  it is at {home.here} now: `fleet home repair` shows what is to be done")
+    for other in home.others:
+        terminal.say(f"  shares its database with home {other.path} on {other.name} (host {other.host})")
 
 
 @home.command("repair")
 @click.option("--yes", is_flag=True, help="do it without asking")
 @unkeyed
-def repair(*, yes: bool, **given: Any) -> int:
+def repair_(*, yes: bool, **given: Any) -> None:
     """Repair a home that was moved: tell git where its worktrees are, and the database where everything is.
 
     Nothing is repaired while an agent or command of the old place may live. Killed half-way, it can be run again.
@@ -62,24 +65,23 @@ def repair(*, yes: bool, **given: Any) -> int:
       fleet home repair --yes
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        found = fleet.homes.plan_repair()
-        wanted = yes or (not given["json"] and _wanted(found))
-        done = fleet.homes.repair() if wanted else found
+        repair = fleet.homes.plan_repair()
+        if yes or (not given["json"] and _is_wanted(repair)):
+            repair = fleet.homes.repair()
     if given["json"]:
-        terminal.say_json(done)
-    elif done["repaired"]:
-        left = f"; left: {'; '.join(done['left'])}" if done["left"] else ""
-        terminal.say(f"the home is at {done['path']} now{left}")
-    return 0
+        terminal.say_json(repair)
+    elif repair.repaired:
+        left = f"; left: {'; '.join(repair.left)}" if repair.left else ""
+        terminal.say(f"the home is at {repair.path} now{left}")
 
 
-def _wanted(found: dict[str, Any]) -> bool:
+def _is_wanted(repair: Repair) -> bool:
     """Show what would be done, and ask on a terminal."""
-    terminal.say(f"The home was moved from {found['was']} to {found['path']}. A repair would")
-    for path in found["worktrees"]:
+    terminal.say(f"The home was moved from {repair.was} to {repair.path}. A repair would")
+    for path in repair.worktrees:
         terminal.say(f"  tell git that a worktree is at {path} (git worktree repair)")
-    terminal.say(f"  write the new place into {terminal.counted(len(found['claims']), 'claim')} and the home's record")
-    for line in found["left"]:
+    terminal.say(f"  write the new place into {terminal.counted(len(repair.claims), 'claim')} and the home's record")
+    for line in repair.left:
         terminal.say(f"  leave alone {line}")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         terminal.say("nothing was done: `fleet home repair --yes` does it")
@@ -97,8 +99,8 @@ def new(reason: str, **given: Any) -> None:
     Examples:
       fleet home new-database --reason "the disk is lost, and there is no backup"
     """
-    done = new_database(reason, actor=given["as"])
-    terminal.say_json(done) if given["json"] else terminal.say(f"{done['home']} has a new, empty database")
+    made = new_database(reason, actor=given["as"])
+    terminal.say_json(made) if given["json"] else terminal.say(f"{made.home} has a new, empty database")
 
 
 COMMANDS = {"home": home}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,18 +11,21 @@ from fleet.model.tasks.steps import STATUSES
 from fleet.surfaces.cli.options import ProjectName, anywhere, json_option
 from fleet.surfaces.cli.ui import terminal
 
+if TYPE_CHECKING:
+    from fleet.model.results.projects import ProjectView
+
 _PATH = click.argument("path", type=click.Path(file_okay=False), default=".")
 _NAME = click.option("--name", metavar="NAME", help="the project's name (default: that of the directory)")
 
 
 def _register(path: str, given: dict[str, Any]) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.projects.register(path, given["name"], key=given["key"])
+        registered = fleet.projects.register(path, given["name"], key=given["key"])
     if given["json"]:
-        terminal.say_json(done)
+        terminal.say_json(registered)
         return
-    already = "" if done["new"] else " (it was already)"
-    terminal.say(f"project {done['name']} is {done['path']}{already}")
+    already = "" if registered.new else " (it was already)"
+    terminal.say(f"project {registered.name} is {registered.path}{already}")
 
 
 @click.command("init")
@@ -76,21 +79,20 @@ def list_(**given: Any) -> None:
       fleet project list --json
     """
     with Fleet.open() as fleet:
-        found = fleet.projects.list()
+        projects = fleet.projects.list()
     if given["json"]:
-        terminal.say_json(found)
-    elif not found:
+        terminal.say_json(projects)
+    elif not projects:
         terminal.say("no projects yet: `fleet init` in a repository registers it")
     else:
-        rows = [(p["name"], str(p["ready"]), *_counts(p), p["path"]) for p in found]
+        rows = [(each.name, str(each.ready), *_counts(each), each.path) for each in projects]
         for line in terminal.table(("NAME", "READY", "OPEN", "WORKING", "DONE", "TROUBLE", "PATH"), rows):
             terminal.say(line)
 
 
-def _counts(found: dict[str, Any]) -> tuple[str, ...]:
-    count = found["tasks"]
-    trouble = count["failed"] + count["blocked"]
-    return tuple(str(n) for n in (count["open"], count["in_progress"], count["done"], trouble))
+def _counts(project: ProjectView) -> tuple[str, ...]:
+    count = project.tasks
+    return tuple(str(n) for n in (count.open, count.in_progress, count.done, count.failed + count.blocked))
 
 
 @project.command("show")
@@ -104,15 +106,14 @@ def show(name: str, **given: Any) -> None:
       fleet project show web
     """
     with Fleet.open() as fleet:
-        found = fleet.projects.show(name)
+        shown = fleet.projects.show(name)
     if given["json"]:
-        terminal.say_json(found)
+        terminal.say_json(shown)
         return
-    terminal.say(f"{terminal.paint(found['name'], 'bold')}  {found['path']}")
-    for status in STATUSES:
-        terminal.say(f"  {status:<12} {found['tasks'][status]}")
-    for count in ("ready", "archived"):
-        terminal.say(f"  {count:<12} {found[count]}")
+    terminal.say(f"{terminal.paint(shown.name, 'bold')}  {shown.path}")
+    counts = [(status, getattr(shown.tasks, status)) for status in STATUSES]
+    for what, count in (*counts, ("ready", shown.ready), ("archived", shown.archived)):
+        terminal.say(f"  {what:<12} {count}")
 
 
 @project.command("remove")
@@ -128,11 +129,11 @@ def remove(name: str, **given: Any) -> None:
       fleet project remove web --with-tasks
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.projects.remove(name, with_tasks=given["with_tasks"], key=given["key"])
+        removed = fleet.projects.remove(name, with_tasks=given["with_tasks"], key=given["key"])
     if given["json"]:
-        terminal.say_json(done)
+        terminal.say_json(removed)
         return
-    kept = f"; its {done['tasks']} task(s) are kept in {done['kept']}" if done["kept"] else ""
+    kept = f"; its {removed.tasks} task(s) are kept in {removed.kept}" if removed.kept else ""
     terminal.say(f"project {name} is forgotten{kept}")
 
 

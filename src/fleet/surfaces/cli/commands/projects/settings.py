@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fleet.api.fleet import Fleet
 from fleet.errors.given import NoProject
-from fleet.model.settings.table import SettingValue
+from fleet.model.results.projects import Setting
 from fleet.model.text import secrets
 from fleet.surfaces.cli.options import reading
 from fleet.surfaces.cli.ui import terminal
+
+if TYPE_CHECKING:
+    from fleet.model.settings.table import SettingValue
 
 _LISTED = 3
 
@@ -43,11 +46,11 @@ def show(**given: Any) -> None:
             project = fleet.project_here(given["project"])
         except NoProject:
             project = None
-        found = [_without_password(each) for each in fleet.settings.read(project).values()]
+        settings = [_setting(each) for each in fleet.settings.read(project).values()]
     if given["json"]:
-        terminal.say_json([value.as_document() for value in found])
+        terminal.say_json(settings)
         return
-    rows = [(each.name, _shown(each.value), _source(each), each.help) for each in found]
+    rows = [(each.name, _shown(each.value), _source(each), each.help) for each in settings]
     for line in terminal.table(("SETTING", "VALUE", "FROM", "WHAT IT IS"), rows):
         terminal.say(line)
 
@@ -58,14 +61,16 @@ def _shown(value: object) -> str:
     return "—" if value is None else str(value)
 
 
-def _source(each: SettingValue) -> str:
-    return f"{each.source} (not trusted: {json.dumps(each.written)})" if each.untrusted else each.source
+def _source(each: Setting) -> str:
+    return each.source if each.trusted else f"{each.source} (not trusted: {json.dumps(each.written)})"
 
 
-def _without_password(value: SettingValue) -> SettingValue:
-    if value.name != "store" or value.value == "sqlite":
-        return value
-    return SettingValue(name=value.name, value=secrets.address(value.value), source=value.source, help=value.help)
+def _setting(given: SettingValue) -> Setting:
+    """A setting as it is shown: the address of a database without its password."""
+    value, written, trusted = given.value, given.written, not given.untrusted
+    if given.name == "store" and value != "sqlite":
+        value = written = secrets.address(value)
+    return Setting(name=given.name, value=value, source=given.source, help=given.help, trusted=trusted, written=written)
 
 
 COMMANDS = {"config": config}

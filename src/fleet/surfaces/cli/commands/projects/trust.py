@@ -16,6 +16,9 @@ from fleet.surfaces.cli.ui import terminal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fleet.model.results.projects import TrustChange
+    from fleet.verbs.projects.trust import Untrusted
+
 
 @click.command("trust")
 @click.option("-y", "--yes", is_flag=True, help="trust it without asking; for scripts and CI")
@@ -34,18 +37,15 @@ def trust(**given: Any) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         waiting = fleet.settings.untrusted(project)
-        if waiting["changes"] and not given["json"]:
+        if waiting.changes and not given["json"]:
             _show(waiting)
-        if waiting["changes"] and not given["yes"] and not _asked(as_json=given["json"]):
-            raise NotTrusted(project=project, settings=", ".join(each["name"] for each in waiting["changes"]))
-        done = fleet.settings.trust(project, waiting["values"]) | {
-            "changes": waiting["changes"],
-            "file": waiting["file"],
-        }
+        if waiting.changes and not given["yes"] and not _is_confirmed(as_json=given["json"]):
+            raise NotTrusted(project=project, settings=", ".join(each.name for each in waiting.changes))
+        trusted = fleet.settings.trust(project, waiting.values).replaced(changes=waiting.changes)
     if given["json"]:
-        terminal.say_json(done)
-    elif waiting["changes"]:
-        terminal.say(f"{project}: trusted ({done['hash']})")
+        terminal.say_json(trusted)
+    elif waiting.changes:
+        terminal.say(f"{project}: trusted ({trusted.hash})")
     else:
         terminal.say(f"{project}: nothing waits to be trusted")
 
@@ -55,34 +55,34 @@ def offer_trust(fleet: Fleet, project: str, *, as_json: bool = False) -> None:
     if as_json or not _is_person():
         return
     waiting = fleet.settings.untrusted(project)
-    if waiting["changes"]:
+    if waiting.changes:
         _show(waiting)
-        if _asked(as_json=False):
-            fleet.settings.trust(project, waiting["values"])
+        if _is_confirmed(as_json=False):
+            fleet.settings.trust(project, waiting.values)
 
 
 def _is_person() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _asked(*, as_json: bool) -> bool:
+def _is_confirmed(*, as_json: bool) -> bool:
     return not as_json and _is_person() and click.confirm("Trust this?", default=False)
 
 
-def _show(waiting: dict[str, Any]) -> None:
-    terminal.say(f"{waiting['file']} says what nobody has trusted yet:")
-    for each in waiting["changes"]:
+def _show(waiting: Untrusted) -> None:
+    terminal.say(f"{waiting.file} says what nobody has trusted yet:")
+    for each in waiting.changes:
         for line, colour in _lines(each):
             terminal.say(f"  {terminal.paint(line, colour)}")
 
 
-def _lines(change: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _lines(change: TrustChange) -> Iterator[tuple[str, str]]:
     """A diff of one setting. Values are escaped: what is shown is what would be run."""
-    name, note = change["name"], "  # a command that fleet runs" if change["runs"] else ""
-    if change["was"] is not None:
-        yield f"- {name} = {json.dumps(change['was'])}", "red"
-    if change["now"] is not None:
-        yield f"+ {name} = {json.dumps(change['now'])}{note}", "green"
+    note = "  # a command that fleet runs" if change.runs else ""
+    if change.was is not None:
+        yield f"- {change.name} = {json.dumps(change.was)}", "red"
+    if change.now is not None:
+        yield f"+ {change.name} = {json.dumps(change.now)}{note}", "green"
 
 
 COMMANDS = {"trust": trust}

@@ -11,12 +11,14 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput
 from fleet.errors.refused import NotTrusted
+from fleet.model.results.projects import Chosen
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
+    from fleet.model.results.projects import Begun
 
 _AUTONOMY = {
     "ask": "nothing: they ask before each step",
@@ -29,6 +31,7 @@ _REVIEW = {
     "agent": "another agent looks at it",
     "none": "nobody: what passes verify is merged",
 }
+_CHOICES = ("engine", "autonomy", "review")
 # Not for work: fleet's own loop, and the one that tests use.
 _NOT_OFFERED = frozenset({"fleet", "job", "scripted", "shell"})
 
@@ -54,35 +57,31 @@ def up(path: str, **given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         registered = fleet.projects.ensure(path, given["name"])
-        project = registered["name"]
+        project = registered.name
         offer_trust(fleet, project, as_json=given["json"])
-        wanted = _wanted(fleet, project, given)
-        resumed = _resumed(fleet, project, given)
-        done = {"project": project, "path": registered["path"], "new": registered["new"], "settings": wanted}
-        done |= fleet.projects.begin(project, wanted) | resumed
-    terminal.say_json(done) if given["json"] else _told(done)
+        chosen = _chosen(fleet, project, given)
+        resumed, left = _resume(fleet, project, given)
+        begun = fleet.projects.begin(project, chosen).replaced(new=registered.new, resumed=resumed, left=left)
+    terminal.say_json(begun) if given["json"] else _say_begun(begun)
 
 
-def _wanted(fleet: Fleet, project: str, given: dict[str, Any]) -> dict[str, str]:
+def _chosen(fleet: Fleet, project: str, given: dict[str, Any]) -> Chosen:
     """Engine, autonomy and review: as said now, as fleet.toml says, or as the person answers. Never by default."""
     known = fleet.settings.read(project)
-    said = {name: given[name] or known[name].value for name in ("engine", "autonomy", "review")}
-    missing = [name for name, value in said.items() if not value]
+    chosen = Chosen(**{name: given[name] or known[name].value for name in _CHOICES})
+    missing = [name for name in _CHOICES if not getattr(chosen, name)]
     if (waiting := [name for name in missing if known[name].untrusted]) and not _is_person(given):
         raise NotTrusted(project=project, settings=", ".join(waiting))
     if missing and not _is_person(given):
         words = ", ".join(f"--{name}" for name in missing)
         raise BadInput(what=f"{project}: say {words}; fleet.toml does not, and it is not chosen for you")
-    if not said["engine"]:
-        said["engine"] = _choose("Which engine do agents run on?", _offered(fleet.engines.all()))
-    if not said["autonomy"]:
-        can = fleet.engines.show(said["engine"]).autonomy or _AUTONOMY
-        said["autonomy"] = _choose(
-            "What may agents do without asking you?", {name: text for name, text in _AUTONOMY.items() if name in can}
-        )
-    if not said["review"]:
-        said["review"] = _choose("Who looks at work before it is merged?", _REVIEW)
-    return said
+    chosen.engine = chosen.engine or _choose("Which engine do agents run on?", _offered(fleet.engines.all()))
+    if not chosen.autonomy:
+        can = fleet.engines.show(chosen.engine).autonomy or _AUTONOMY
+        offered = {name: text for name, text in _AUTONOMY.items() if name in can}
+        chosen.autonomy = _choose("What may agents do without asking you?", offered)
+    chosen.review = chosen.review or _choose("Who looks at work before it is merged?", _REVIEW)
+    return chosen
 
 
 def _is_person(given: dict[str, Any]) -> bool:
@@ -103,34 +102,32 @@ def _choose(question: str, choices: dict[str, str]) -> str:
     return str(click.prompt("  your choice", type=click.Choice(list(choices)), show_choices=False))
 
 
-def _resumed(fleet: Fleet, project: str, given: dict[str, Any]) -> dict[str, Any]:
-    """What was interrupted, brought back if the person wants that."""
-    left = [each for each in fleet.dispatches.resumable(project) if each["interrupted"]]
+def _resume(fleet: Fleet, project: str, given: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Resume what was interrupted, if the person wants that. Returns the ids of those that go on, and of the others."""
+    left = [each for each in fleet.dispatches.resumable(project) if each.interrupted]
     asked = left and not given["yes"] and _is_person(given)
     for each in left if asked else ():
-        terminal.say(f"  interrupted: {each['task'] or 'the coordinator'} ({each['id']}, {each['engine']})")
+        terminal.say(f"  interrupted: {each.task or 'the coordinator'} ({each.id}, {each.engine})")
     if left and (given["yes"] or (asked and click.confirm("Resume them?", default=True))):
-        done = fleet.dispatches.resume_all(project)
-        return {"resumed": [each["id"] for each in done["resumed"]], "left": [each["id"] for each in done["waiting"]]}
-    return {"resumed": [], "left": [each["id"] for each in left]}
+        resumed = fleet.dispatches.resume_all(project)
+        return [each.id for each in resumed.resumed], [each.id for each in resumed.waiting]
+    return [], [each.id for each in left]
 
 
-def _told(done: dict[str, Any]) -> None:
-    project = done["project"]
-    changed = done["new"] or done["written"] or done["started"] or done["resumed"]
-    terminal.say(f"project {project} is {done['path']}{'' if done['new'] else ' (it was already)'}")
-    how = ", ".join(f"{name} {value}" for name, value in done["settings"].items())
-    terminal.say(f"  {how}{'; written into fleet.toml' if done['written'] else ' (as fleet.toml says)'}")
-    back = done["coordinator"] in done["resumed"]
-    now = "is started" if done["started"] else "is resumed" if back else "is there already"
-    terminal.say(f"  coordinator {done['coordinator']} {now}")
-    if agents := [ident for ident in done["resumed"] if ident != done["coordinator"]]:
+def _say_begun(begun: Begun) -> None:
+    terminal.say(f"project {begun.project} is {begun.path}{'' if begun.new else ' (it was already)'}")
+    how = ", ".join(f"{name} {getattr(begun.settings, name)}" for name in _CHOICES)
+    terminal.say(f"  {how}{'; written into fleet.toml' if begun.written else ' (as fleet.toml says)'}")
+    back = begun.coordinator in begun.resumed
+    now = "is started" if begun.started else "is resumed" if back else "is there already"
+    terminal.say(f"  coordinator {begun.coordinator} {now}")
+    if agents := [ident for ident in begun.resumed if ident != begun.coordinator]:
         terminal.say(f"  {terminal.counted(len(agents), 'agent')} resumed: {', '.join(agents)}")
-    if done["left"]:
-        terminal.say(f"  interrupted, and not resumed: {', '.join(done['left'])} — `fleet resume --list` shows why")
-    for each in done["warnings"]:
+    if begun.left:
+        terminal.say(f"  interrupted, and not resumed: {', '.join(begun.left)} — `fleet resume --list` shows why")
+    for each in begun.warnings:
         terminal.say(terminal.paint(f"  warning: {each}", "yellow"))
-    if not changed:
+    if not (begun.new or begun.written or begun.started or begun.resumed):
         terminal.say("nothing was changed")
     terminal.say('next: fleet add "What is to be done"   then: fleet status, fleet review')
 
