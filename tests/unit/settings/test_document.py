@@ -22,7 +22,7 @@ def example(setting) -> str:
     """Some text that the setting accepts."""
     for texts in EXAMPLES.values():
         for text in texts:
-            if setting.accepts(tomllib.loads(f"x = {text}")["x"]):
+            if setting.kind.accepts(tomllib.loads(f"x = {text}")["x"]):
                 return text
     raise AssertionError(setting.name)
 
@@ -31,13 +31,13 @@ def example(setting) -> str:
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_setting_is_typed_has_help_and_a_default_that_it_accepts(setting):
     assert setting.help
-    assert setting.expects
-    assert setting.default is None or setting.accepts(setting.default)
+    assert setting.kind.expects
+    assert setting.default is None or setting.kind.accepts(setting.default)
     assert setting.file in {HOME_FILE, PROJECT_FILE}
-    assert not setting.accepts(object())
-    assert not setting.accepts([]) or isinstance(setting.default, list)
-    assert not setting.accepts([1])
-    assert not setting.accepts(True)  # noqa: FBT003
+    assert not setting.kind.accepts(object())
+    assert not setting.kind.accepts([]) or isinstance(setting.default, list)
+    assert not setting.kind.accepts([1])
+    assert not setting.kind.accepts(True)  # noqa: FBT003
 
 
 @pytest.mark.req("CONF-1")
@@ -90,6 +90,26 @@ def test_a_mistake_is_told_with_its_line(text, line):
     with pytest.raises(BadSetting) as refused:
         read("fleet.toml", text, PROJECT_FILE)
     assert refused.value.facts["line"] == line
+
+
+@pytest.mark.req("CONF-1")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[task]\npriority = 2", "config.toml:2: unknown setting 'task.priority' in this file"),
+        (
+            "store = 'mysql://ada:secret@there/db'",
+            "config.toml:1: store is 'mysql://…@there/db', but should be 'sqlite' or",
+        ),
+        ("a" + ".a" * 150 + " = 1", "config.toml:1: it is nested too deep"),
+    ],
+    ids=["of the other file", "a password", "nested"],
+)
+def test_a_mistake_is_told_in_words(text, told):
+    with pytest.raises(BadSetting) as refused:
+        read("config.toml", text, HOME_FILE)
+    assert str(refused.value).startswith(told)
+    assert ("fleet.toml" in refused.value.facts["advice"]) == ("task" in text)
 
 
 @pytest.mark.req("CONF-1")
