@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fleet.engines.program_files import place, value_at
-from fleet.model.text.documents.kinds import SAID, SOME_WORDS, Key
+from fleet.model.text.documents.kinds import SOME_WORDS, Key, Kind
 from fleet.model.text.documents.tables import Table
 
 _LONGEST_LINE = 1_000_000
@@ -34,7 +34,7 @@ class Kept:
 TABLE = Table(
     "[kept]",
     {
-        "files": Key(SAID, required=True),
+        "files": Key(Kind("a text", lambda value: isinstance(value, str) and value != ""), required=True),
         **dict.fromkeys(("id", "directory", "begun"), Key(SOME_WORDS, required=True)),
     },
 )

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.model.agents.dialect import FIELDS, MEANINGS, REMEDIES
 from fleet.model.agents.hook_events import STATES
-from fleet.model.text.documents.kinds import ANYTHING, FLAG, TEXT, WORDS, Key, Kind, choice
-from fleet.model.text.documents.tables import Table, TableOf
+from fleet.model.text.documents.kinds import ANYTHING, FLAG, TEXT, Key, Kind, choice
+from fleet.model.text.documents.tables import ListOf, Table, TableOf
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -71,7 +71,9 @@ class Hooks:
 TABLE = Table(
     "[hooks]",
     {
-        **dict.fromkeys(("words", "each", "at", "later", "wakes", "own_status"), Key(WORDS)),
+        **dict.fromkeys(
+            ("words", "each", "at", "later", "wakes", "own_status"), Key(ListOf(ANYTHING, expects="a list of words"))
+        ),
         **dict.fromkeys(("matcher", "asking", "install"), Key(TEXT)),
         **dict.fromkeys(("wait", "unit"), Key(Kind("a whole number", lambda value: type(value) is int))),
         **dict.fromkeys(("env", "also"), Key(TableOf(ANYTHING))),

@@ -136,7 +136,7 @@ _BEFORE = Table(
     "[[before]]",
     {
         **dict.fromkeys(("file", "equals", "why", "advice"), Key(ANYTHING, required=True)),
-        "path": Key(Kind("a list of words", lambda value: isinstance(value, list)), required=True),
+        "path": Key(ListOf(ANYTHING, expects="a list of words"), required=True),
     },
     is_open=True,
 )

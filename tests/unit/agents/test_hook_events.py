@@ -222,6 +222,7 @@ GOOD = 'summary = "m"\nprogram = "m"\nstart = ["{program}", "{hooks}"]\n'
         ('[hooks.errors]\nlimit = "wait"', 5, "limit is 'wait', but should be '"),
         ('[hooks.fields]\nword = "x"', 5, "unknown key 'word' in fields"),
         ('[status_file]\nfile = "x"', 4, "lacks 'pid'"),
+        ('[status_file]\nstates = "x"', 5, "states is 'x', but should be a table"),
         ('[status_file]\nfiles = "x"', 5, "unknown key 'files' in .status_file"),
     ],
 )

@@ -146,3 +146,11 @@ def test_what_is_disposable_is_a_list_of_names_and_never_everything(text):
 def test_a_size_has_a_number_and_a_unit(text):
     with pytest.raises(BadSetting, match=r"trash\.limit"):
         read("config.toml", f"[trash]\nlimit = {text}", HOME_FILE)
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"), [("0s", True), ("10s", True), ("0m", False), ("-1s", False), ("", False)]
+)
+def test_a_task_may_rest_for_no_time_after_a_failed_start(text, accepted):
+    (setting,) = [each for each in SETTINGS if each.name == "spawn_cooldown"]
+    assert setting.kind.accepts(text) == accepted
