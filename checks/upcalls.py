@@ -31,7 +31,7 @@ RANKS = {
 }
 # Callables that a class below `api` may be given and keep, and why.
 GIVEN = {
-    "model.settings.table.Setting.accepts": "of its own layer",
+    "model.text.documents.kinds.Kind.accepts": "of its own layer",
     "resources.kind.Order.meanwhile": "what to do while git writes a worktree; ends with the order",
     "store.transaction.Change.work": "the work of a transaction; ends with it",
     "verbs.jobs.items.inputs.Hands.obey": "of its own layer",

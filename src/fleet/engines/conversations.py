@@ -12,16 +12,11 @@ import os
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
 
 from fleet.engines.program_files import place, value_at
+from fleet.model.text.documents.kinds import SOME_WORDS, Key, Kind
+from fleet.model.text.documents.tables import Table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fleet.errors.given import BadSetting
-
-_WAYS = ("id", "directory", "begun")
 _LONGEST_LINE = 1_000_000
 _NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 
@@ -36,19 +31,13 @@ class Kept:
     begun: tuple[str, ...]
 
 
-def read(given: dict[str, Any], fault: Callable[[str, str], BadSetting]) -> Kept:
-    """The table, each value checked."""
-    for key, value in given.items():
-        if key not in {"files", *_WAYS}:
-            raise fault(key, f"[kept] has no {key!r}")
-        if key == "files" and not isinstance(value, str):
-            raise fault(key, "files is not a text")
-        if key != "files" and not (isinstance(value, list) and all(isinstance(word, str) for word in value)):
-            raise fault(key, f"{key} should be a list of words")
-    missing = [key for key in ("files", *_WAYS) if not given.get(key)]
-    if missing:
-        raise fault(missing[0], f"[kept] lacks {missing[0]!r}")
-    return Kept(files=given["files"], **{key: tuple(given[key]) for key in _WAYS})
+TABLE = Table(
+    "[kept]",
+    {
+        "files": Key(Kind("a text", lambda value: isinstance(value, str) and value != ""), required=True),
+        **dict.fromkeys(("id", "directory", "begun"), Key(SOME_WORDS, required=True)),
+    },
+)
 
 
 def the_one(kept: Kept, directory: str, *, since: int, until: int) -> str | None:

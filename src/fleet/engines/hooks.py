@@ -29,12 +29,11 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.model.agents.dialect import FIELDS, MEANINGS, REMEDIES
 from fleet.model.agents.hook_events import STATES
+from fleet.model.text.documents.kinds import ANYTHING, FLAG, TEXT, Key, Kind, choice
+from fleet.model.text.documents.tables import ListOf, Table, TableOf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fleet.engines.reader import Engine
-    from fleet.errors.given import BadSetting
 
 # The mark of what `fleet hooks install` wrote: a comment that the shell leaves out.
 MARK = "# by fleet hooks install"
@@ -69,33 +68,22 @@ class Hooks:
     notices: dict[str, str] = field(default_factory=dict)
 
 
-_KINDS: dict[str, type] = {
-    **dict.fromkeys(("words", "each", "at", "later", "wakes", "own_status"), list),
-    **dict.fromkeys(("env", "events", "also", "fields", "errors", "notices"), dict),
-    **dict.fromkeys(("matcher", "asking", "install"), str),
-    **dict.fromkeys(("wait", "unit"), int),
-    "status": bool,
-}
-_CALLED = {list: "a list of words", dict: "a table", str: "a text", int: "a whole number", bool: "true or false"}
-_MEANT = {"events": MEANINGS, "errors": REMEDIES, "notices": STATES}
-
-
-def read(given: dict[str, Any], fault: Callable[[str, str], BadSetting]) -> Hooks:
-    """The table, each value checked."""
-    for key, value in given.items():
-        if key not in _KINDS:
-            raise fault(key, f"[hooks] has no {key!r}")
-        if type(value) is not _KINDS[key]:
-            raise fault(key, f"{key} should be {_CALLED[_KINDS[key]]}")
-    for key, allowed in _MEANT.items():
-        for name, meaning in given.get(key, {}).items():
-            if meaning not in allowed:
-                raise fault(f"{key}.{name}", f"{name} means {meaning!r}, but should be one of {', '.join(allowed)}")
-    unknown = [name for name in given.get("fields", {}) if name not in FIELDS]
-    if unknown:
-        raise fault(f"fields.{unknown[0]}", f"fields has no {unknown[0]!r}, only {', '.join(FIELDS)}")
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-    return Hooks(**values)
+TABLE = Table(
+    "[hooks]",
+    {
+        **dict.fromkeys(
+            ("words", "each", "at", "later", "wakes", "own_status"), Key(ListOf(ANYTHING, expects="a list of words"))
+        ),
+        **dict.fromkeys(("matcher", "asking", "install"), Key(TEXT)),
+        **dict.fromkeys(("wait", "unit"), Key(Kind("a whole number", lambda value: type(value) is int))),
+        **dict.fromkeys(("env", "also"), Key(TableOf(ANYTHING))),
+        "status": Key(FLAG),
+        "events": Key(TableOf(choice(*MEANINGS))),
+        "errors": Key(TableOf(choice(*REMEDIES))),
+        "notices": Key(TableOf(choice(*STATES))),
+        "fields": Key(Table("fields", dict.fromkeys(FIELDS, Key(ANYTHING)))),
+    },
+)
 
 
 def hooks_of(engine: Engine) -> Hooks:

@@ -9,17 +9,14 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.model.agents.hook_events import STATES
+from fleet.model.text.documents.kinds import TEXT, Key, choice
+from fleet.model.text.documents.tables import Table, TableOf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fleet.errors.given import BadSetting
     from fleet.model.identity import Identity
-
-_TEXTS = ("file", "pid", "start", "state", "detail", "at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,20 +32,14 @@ class StatusFile:
     states: dict[str, str] = field(default_factory=dict)
 
 
-def read(given: dict[str, Any], fault: Callable[[str, str], BadSetting]) -> StatusFile:
-    """The table, each value checked."""
-    for key, value in given.items():
-        if key not in {*_TEXTS, "states"}:
-            raise fault(key, f"[status_file] has no {key!r}")
-        if key in _TEXTS and not isinstance(value, str):
-            raise fault(key, f"{key} is not a text")
-    missing = [key for key in ("file", "pid", "start", "state", "states") if key not in given]
-    if missing:
-        raise fault(missing[0], f"[status_file] lacks {missing[0]!r}")
-    for name, meaning in given["states"].items():
-        if meaning not in STATES:
-            raise fault(f"states.{name}", f"{name} means {meaning!r}, but should be one of {', '.join(STATES)}")
-    return StatusFile(**given)
+TABLE = Table(
+    "[status_file]",
+    {
+        **dict.fromkeys(("file", "pid", "start", "state"), Key(TEXT, required=True)),
+        **dict.fromkeys(("detail", "at"), Key(TEXT)),
+        "states": Key(TableOf(choice(*STATES)), required=True),
+    },
+)
 
 
 def state_of(table: StatusFile, who: Identity) -> tuple[str, str, int | None]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors.families import Contested
 from fleet.model.identity import Identity
+from fleet.world.files.locks import FileLock
 from fleet.world.home import paths
-from fleet.world.process.programs import EffectLock
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim, Look
@@ -65,9 +65,9 @@ class JobProcess:
         end_processes(claim, world)
 
 
-def lock_of(job: str, world: World) -> EffectLock:
+def lock_of(job: str, world: World) -> FileLock:
     """The lock itself. While it is held, the runner or something that it started lives."""
-    return EffectLock(f"{world.home}/{paths.job_lock(job)}")
+    return FileLock(f"{world.home}/{paths.job_lock(job)}")
 
 
 def runner_of(claim: Claim) -> Identity | None:

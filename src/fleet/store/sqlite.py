@@ -24,7 +24,7 @@ from fleet.errors.store import (
 from fleet.fast import sqlite
 from fleet.model import VERSION
 from fleet.store.transaction import Rows, Store, Tx
-from fleet.world.files.locks import FileLock, noted_in
+from fleet.world.files.locks import WriterLock, noted_in
 from fleet.world.home import paths
 
 TYPE_CHECKING = False
@@ -121,7 +121,7 @@ class SqliteStore(Store):
         self.path = f"{home}/{paths.DATABASE}"
         self._home = home
         self._wait = wait
-        self._lock: FileLock | None = None
+        self._lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
         self._file = (0, 0)
         # The disk is full: the database is held alone for each look, and not at all in between.
         self._is_full = False
@@ -156,9 +156,7 @@ class SqliteStore(Store):
     def close(self) -> None:
         """Let go of the database and its lock."""
         self._db.close()
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        self._lock.give()
 
     def _opened(self) -> sqlite.Connection:
         if not os.path.lexists(self.path):
@@ -199,14 +197,7 @@ class SqliteStore(Store):
         return StoreForeign(path=self.path)
 
     def _begin(self, by: Caller) -> Tx:
-        if self._lock is None:
-            self._lock = self._open_lock()
-        try:
-            taken = self._lock.take(self._wait)
-        except OSError as error:  # its file was removed, and cannot be made anew
-            raise HomeUnusable(path=self._home, why=f"{paths.WRITERS_LOCK}: {error.strerror}".lower()) from None
-        if not taken:
-            raise StoreBusy(holder=self._lock.holder(), seconds=self._wait)
+        queue(self._lock, self._wait)
         try:
             if self._is_full:
                 self._db = self._reopened()
@@ -217,7 +208,7 @@ class SqliteStore(Store):
             self._lock.note(*self._file, *_file_at(self._log()))
         except BaseException as error:
             self._undo()
-            self._lock.give()
+            self._lock.unlock()
             known = self._translated(error, "begin")
             if known is error:
                 raise
@@ -260,12 +251,6 @@ class SqliteStore(Store):
         """Where SQLite keeps the log: beside the file itself, also when the path is a link to it."""
         return f"{os.path.realpath(self.path) if os.path.islink(self.path) else self.path}{_LOG}"
 
-    def _open_lock(self) -> FileLock:
-        try:
-            return FileLock(f"{self._home}/{paths.WRITERS_LOCK}")
-        except OSError as error:
-            raise HomeUnusable(path=self._home, why=f"{paths.WRITERS_LOCK}: {error.strerror}".lower()) from None
-
     def _commit(self) -> None:
         self._refuse_replaced()
         self._db.execute("COMMIT")
@@ -278,8 +263,7 @@ class SqliteStore(Store):
             pass  # it was rolled back by the error itself
 
     def _end(self) -> None:
-        if self._lock is not None:
-            self._lock.give()
+        self._lock.unlock()
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
         if not isinstance(error, sqlite.Error):
@@ -305,6 +289,17 @@ def _file_at(path: str) -> tuple[int, int]:
     except FileNotFoundError:
         return _NO_FILE
     return found.st_dev, found.st_ino
+
+
+def queue(lock: WriterLock, wait: float) -> None:
+    """Wait for the turn to write. StoreBusy names the holder; HomeUnusable says why the lock cannot be made."""
+    try:
+        lock.take(wait)
+    except BlockingIOError:
+        raise StoreBusy(holder=lock.holder(), seconds=wait) from None
+    except OSError as error:
+        home, name = os.path.split(lock.path)
+        raise HomeUnusable(path=home, why=f"{name}: {error.strerror}".lower()) from None
 
 
 def patiently(act: Callable[[], T], wait: float) -> T:

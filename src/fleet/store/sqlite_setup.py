@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet.errors.contested import StoreBusy
-from fleet.errors.store import HomeUnusable, StoreNewer, StoreUnreadable, WriteFailed
+from fleet.errors.store import StoreNewer, StoreUnreadable, WriteFailed
 from fleet.fast import sqlite
 from fleet.model import VERSION
 from fleet.store.migrations import MIGRATIONS, Migration
-from fleet.store.sqlite import BUSY, MARK, connected, patiently
+from fleet.store.sqlite import BUSY, MARK, connected, patiently, queue
 from fleet.world.clock import Clock
 from fleet.world.files.files import move_into_place
-from fleet.world.files.locks import FileLock
+from fleet.world.files.locks import WriterLock
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -27,18 +27,14 @@ _A_MOMENT = 0.1
 
 def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
     """Make the database if it is missing, migrate it if it is old. One does it, the others wait."""
+    lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
+    queue(lock, wait)
     try:
-        lock = FileLock(f"{home}/{paths.WRITERS_LOCK}")
-    except OSError as error:
-        raise HomeUnusable(path=home, why=f"{paths.WRITERS_LOCK}: {error.strerror}".lower()) from None
-    try:
-        if not lock.take(wait):
-            raise StoreBusy(holder=lock.holder(), seconds=wait)
         funnel.through("make or migrate database", lambda: _make_or_migrate(home, wait, migrations))
     except (sqlite.Error, OSError) as error:
         raise _translated(home, error) from error
     finally:
-        lock.close()
+        lock.give()
 
 
 def _make_or_migrate(home: str, wait: float, migrations: tuple[Migration, ...]) -> None:
@@ -120,12 +116,14 @@ def sweep(home: str, funnel: Funnel) -> None:
     """The same, unless somebody is at it."""
     if not any(Path(home, paths.BACKUPS).glob("*.db.making*")):
         return
-    lock = FileLock(f"{home}/{paths.WRITERS_LOCK}")
+    lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
     try:
-        if lock.take(_A_MOMENT):
-            funnel.through("discard unfinished backups", lambda: discard_unfinished(home))
+        lock.take(_A_MOMENT)
+        funnel.through("discard unfinished backups", lambda: discard_unfinished(home))
+    except BlockingIOError:
+        return
     finally:
-        lock.close()
+        lock.give()
 
 
 def _translated(home: str, error: Exception) -> FleetError:

@@ -19,9 +19,9 @@ from fleet.model.branches import INTEGRATION, head_ref, task_ref
 from fleet.model.results.engines import Trial
 from fleet.testing.scene import make_repository
 from fleet.testing.stub_model import SPEAKERS, StubModel
+from fleet.world.files.locks import FileLock
 from fleet.world.home import paths
 from fleet.world.process import ps
-from fleet.world.process.programs import EffectLock
 from fleet.world.world import fleet_program
 
 if TYPE_CHECKING:
@@ -87,9 +87,9 @@ def _wait_for(fleet: Fleet, what: Callable[[], bool], else_say: str) -> None:
         fleet.clock.wait(_BETWEEN_LOOKS)
 
 
-def _dispatching(root: str) -> EffectLock:
+def _dispatching(root: str) -> FileLock:
     """Locked by the dispatch, which goes on when whoever started it is killed."""
-    return EffectLock(f"{root}/dispatch.lock")
+    return FileLock(f"{root}/dispatch.lock")
 
 
 def _ended(fleet: Fleet) -> bool:

@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.world.files.files import Files
     from fleet.world.files.gates import Gate
+    from fleet.world.files.locks import FileLock
     from fleet.world.funnel import Funnel
     from fleet.world.git.git import Git
     from fleet.world.git.proofs import GitProofs
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from fleet.world.process.cgroups import Cgroups
     from fleet.world.process.children import Children
     from fleet.world.process.processes import Processes
-    from fleet.world.process.programs import EffectLock, Programs
+    from fleet.world.process.programs import Programs
     from fleet.world.tmux import Tmux
 
 # What says who an agent is.
@@ -175,11 +176,11 @@ class World:
 
         return self.gate(f"git-{hashlib.sha256(repository.encode()).hexdigest()[:16]}")
 
-    def effect_lock(self, claim: str) -> EffectLock:
+    def effect_lock(self, claim: str) -> FileLock:
         """The lock that whoever performs a claim's effect holds, their children included."""
-        from fleet.world.process.programs import EffectLock
+        from fleet.world.files.locks import FileLock
 
-        return EffectLock(f"{self.home}/{paths.effect_lock(claim)}")
+        return FileLock(f"{self.home}/{paths.effect_lock(claim)}")
 
     def forget_effect_lock(self, claim: str) -> None:
         """The claim is history; nobody will look at its lock again."""

@@ -3,7 +3,7 @@
 import pytest
 
 from fleet.errors.families import Contested
-from fleet.world.process.programs import EffectLock
+from fleet.world.files.locks import A_MOMENT, FileLock
 
 
 def test_a_pipe_whose_reader_has_gone_ends_a_writer_of_the_agents_as_everywhere(scene):
@@ -14,14 +14,14 @@ def test_a_pipe_whose_reader_has_gone_ends_a_writer_of_the_agents_as_everywhere(
 
 
 def test_an_effect_that_somebody_else_is_at_is_contested(scene, monkeypatch):
-    take, first = EffectLock.take, iter([True])
+    take, first = FileLock.take, iter([True])
 
-    def taken(lock: EffectLock) -> int:
-        if next(first, False):
+    def taken(lock: FileLock, seconds: float | None = A_MOMENT) -> int:
+        if "/effects/" in lock.path and next(first, False):
             raise BlockingIOError
-        return take(lock)
+        return take(lock, seconds)
 
-    monkeypatch.setattr(EffectLock, "take", taken)
+    monkeypatch.setattr(FileLock, "take", taken)
     with scene.fleet() as fleet:
         with pytest.raises(Contested, match=r"worktree .*: somebody is at it already"):
             scene.dispatch(fleet, "t", "sleep", "1000")

@@ -15,7 +15,7 @@ from fleet.model.jobs import placeholders
 from fleet.model.jobs.items import item_id, signature
 from fleet.model.jobs.keys import schema
 from fleet.model.jobs.workflow import Retry, faults, read
-from fleet.model.jobs.yaml_tree import parse
+from fleet.model.text.documents.yaml_tree import parse
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "reference" / "job.schema.json"
 GOOD = """\
@@ -56,14 +56,14 @@ def test_a_document_is_read_with_its_defaults():
 
 # What is changed in the good document, where the fault is then, and what it says.
 WRONG = [
-    ("name: modernise", "name: [x]", "1:7", "expected a name"),
+    ("name: modernise", "name: [x]", "1:7", "but should be a name"),
     ("name: modernise", "nam: modernise", "1:1", "did you mean 'name'"),
     ("max_parallel: 5", "max_paralel: 5", "7:3", "did you mean 'max_parallel'"),
     ("max_parallel: 5", "max_parallel: 0", "7:17", "a whole number from 1 to 1000"),
-    ("max_parallel: 5", "max_parallel: '5'", "7:17", "found '5'"),
-    ("timeout: 30m", "timeout: soon", "12:16", "a time like 30s"),
+    ("max_parallel: 5", "max_parallel: '5'", "7:17", "is '5'"),
+    ("timeout: 30m", "timeout: soon", "12:16", "a duration like 30s"),
     ("backoff: 10s", "backof: 10s", "14:24", "did you mean 'backoff'"),
-    ("on_failure: dlq", "on_failure: explode", "15:15", "dlq, skip or stop"),
+    ("on_failure: dlq", "on_failure: explode", "15:15", "'dlq', 'skip' or 'stop'"),
     ("commit_required: true", "commit_required: maybe", "11:24", "true or false"),
     ('    - shell: "pytest -q {item.path}"', "    - name: empty", "13:7", "exactly one of agent, shell"),
     ("  input: {file: items.json,", "  input: {file: items.json, glob: x,", "6:10", "found file and glob"),
@@ -74,6 +74,8 @@ WRONG = [
     ("    name: listed", "    name: listed\n    name: again", "5:5", "is there twice"),
     ("  steps:", "  steps: []\n  step:", "9:10", "a list with something in it"),
     ("map:", "maps:", "5:1", "did you mean 'map'"),
+    ("name: modernise", "name: modernise\nenv: {a-b: x}", "2:7", "'a-b' is not a name of a variable"),
+    ("name: modernise", "name: modernise\nenv: {A: 1}", "2:10", "A is 1, but should be a text"),
     ("name: modernise", "name: modernise\n\tx: 1", "2:1", "this is no YAML"),
     ("name: modernise", "name: !!python/object:os.system x", "1:7", "is not used here"),
 ]
@@ -86,7 +88,7 @@ WRONG = [
 def test_a_fault_points_at_its_line_and_says_what_was_expected(old, new, place, words):
     assert old in GOOD
     text = GOOD.replace(old, new, 1)
-    said = [f"{fault.line}:{fault.column} {fault.why}" for fault in faults(text)]
+    said = [f"{fault.line}:{fault.column} {fault.why} — {fault.advice}" for fault in faults(text)]
     assert any(each.startswith(f"{place} ") and words in each for each in said), said
     with pytest.raises(BadWorkflow, match=r"job.yml:\d+:\d+: "):
         read(text, "job.yml")

@@ -56,10 +56,8 @@ FUNNEL = frozenset(("Funnel.through", "Funnel.commit"))
 # Functions whose effects pass no funnel, by file and qualified name; a class stands for all its methods. Each with the reason.
 EXEMPT = {
     "gates.py:Gate": "a lock file: the kernel frees it with its holder, and its text is for people",
-    "locks.py:FileLock": "a lock file: the store's queue of writers",
-    "programs.py:EffectLock": "a lock file: whoever performs an effect holds it around the funnel",
-    "pid_namespaces.py:Rooms.enter": "a lock file: says that this process uses the home",
-    "pid_namespaces.py:Rooms.is_used": "a lock file: opened to see whether it is locked",
+    "locks.py:FileLock": "a lock file: whoever performs an effect holds it around the funnel",
+    "locks.py:WriterLock": "a lock file: the store's queue of writers",
     "pid_namespaces.py:_listener": "a question: connects to learn who listens, and sends nothing",
     "review.py:_ask_comments": "the person's own editor, at the terminal",
     "review.py:_page": "the person's own pager, at the terminal",

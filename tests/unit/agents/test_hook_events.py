@@ -217,14 +217,15 @@ GOOD = 'summary = "m"\nprogram = "m"\nstart = ["{program}", "{hooks}"]\n'
 @pytest.mark.parametrize(
     ("table", "line", "why"),
     [
-        ('[hooks]\nwords = "x"', 5, "words should be a list"),
-        ('[hooks]\nword = ["x"]', 5, "has no 'word'"),
-        ('[hooks.events]\nStop = "over"', 5, "Stop means 'over'"),
-        ('[hooks]\nwait = "1h"', 5, "wait should be a whole number"),
-        ('[hooks.errors]\nlimit = "wait"', 5, "limit means 'wait'"),
-        ('[hooks.fields]\nword = "x"', 5, "fields has no 'word'"),
+        ('[hooks]\nwords = "x"', 5, "words is 'x', but should be a list"),
+        ('[hooks]\nword = ["x"]', 5, "unknown key 'word' in .hooks"),
+        ('[hooks.events]\nStop = "over"', 5, "Stop is 'over', but should be '"),
+        ('[hooks]\nwait = "1h"', 5, "wait is '1h', but should be a whole number"),
+        ('[hooks.errors]\nlimit = "wait"', 5, "limit is 'wait', but should be '"),
+        ('[hooks.fields]\nword = "x"', 5, "unknown key 'word' in fields"),
         ('[status_file]\nfile = "x"', 4, "lacks 'pid'"),
-        ('[status_file]\nfiles = "x"', 5, "has no 'files'"),
+        ('[status_file]\nstates = "x"', 5, "states is 'x', but should be a table"),
+        ('[status_file]\nfiles = "x"', 5, "unknown key 'files' in .status_file"),
     ],
 )
 def test_a_mistake_in_the_tables_is_named_with_its_line(tmp_path, table, line, why):

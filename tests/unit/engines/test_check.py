@@ -243,10 +243,15 @@ def test_what_would_stop_it_here_is_said_beside_the_proof(home, check, tmp_path)
 @pytest.mark.parametrize(
     ("old", "new", "line", "why"),
     [
-        ('"script"', '"greek"', 6, "dialect should be one of messages, responses, contents, script, command"),
-        ("dialect", "tongue", 6, "[check] has no 'tongue'"),
-        ('dialect = "script"', 'dialect = "script"\nenv = {A = 1}', 7, "env should be a table of texts"),
-        ("[check]", "[[check]]", 5, "check should be a table"),
+        (
+            '"script"',
+            '"greek"',
+            6,
+            "dialect is 'greek', but should be 'messages', 'responses', 'contents', 'script' or 'command'",
+        ),
+        ("dialect", "tongue", 6, "unknown key 'tongue' in [check]"),
+        ('dialect = "script"', 'dialect = "script"\nenv = {A = 1}', 7, "A is 1, but should be a text"),
+        ("[check]", "[[check]]", 5, "check is [{'dialect': 'script'}], but should be a table with dialect, env, files"),
     ],
 )
 def test_a_broken_check_is_named_with_its_line(home, old, new, line, why):

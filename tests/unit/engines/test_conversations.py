@@ -133,10 +133,10 @@ def test_codex_keeps_it_where_its_variable_says(tmp_path, monkeypatch):
     ("old", "new", "line", "why"),
     [
         ('begun = ["begun"]\n', "", 4, "[kept] lacks 'begun'"),
-        ('id = ["id"]', "id = []", 6, "[kept] lacks 'id'"),
-        ('id = ["id"]', 'id = "id"', 6, "id should be a list of words"),
-        ('files = "~/talks/*.jsonl"', "files = 5", 5, "files is not a text"),
-        ('begun = ["begun"]', 'begun = ["begun"]\nended = ["x"]', 9, "[kept] has no 'ended'"),
+        ('id = ["id"]', "id = []", 6, "id is [], but should be a list of words, at least one"),
+        ('id = ["id"]', 'id = "id"', 6, "id is 'id', but should be a list of words"),
+        ('files = "~/talks/*.jsonl"', "files = 5", 5, "files is 5, but should be a text"),
+        ('begun = ["begun"]', 'begun = ["begun"]\nended = ["x"]', 9, "unknown key 'ended' in [kept]"),
     ],
 )
 def test_a_broken_table_is_named_with_its_line(tmp_path, old, new, line, why):

@@ -22,7 +22,7 @@ def example(setting) -> str:
     """Some text that the setting accepts."""
     for texts in EXAMPLES.values():
         for text in texts:
-            if setting.accepts(tomllib.loads(f"x = {text}")["x"]):
+            if setting.kind.accepts(tomllib.loads(f"x = {text}")["x"]):
                 return text
     raise AssertionError(setting.name)
 
@@ -31,13 +31,13 @@ def example(setting) -> str:
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_setting_is_typed_has_help_and_a_default_that_it_accepts(setting):
     assert setting.help
-    assert setting.expects
-    assert setting.default is None or setting.accepts(setting.default)
+    assert setting.kind.expects
+    assert setting.default is None or setting.kind.accepts(setting.default)
     assert setting.file in {HOME_FILE, PROJECT_FILE}
-    assert not setting.accepts(object())
-    assert not setting.accepts([]) or isinstance(setting.default, list)
-    assert not setting.accepts([1])
-    assert not setting.accepts(True)  # noqa: FBT003
+    assert not setting.kind.accepts(object())
+    assert not setting.kind.accepts([]) or isinstance(setting.default, list)
+    assert not setting.kind.accepts([1])
+    assert not setting.kind.accepts(True)  # noqa: FBT003
 
 
 @pytest.mark.req("CONF-1")
@@ -93,6 +93,26 @@ def test_a_mistake_is_told_with_its_line(text, line):
 
 
 @pytest.mark.req("CONF-1")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[task]\npriority = 2", "config.toml:2: unknown setting 'task.priority' in this file"),
+        (
+            "store = 'mysql://ada:secret@there/db'",
+            "config.toml:1: store is 'mysql://…@there/db', but should be 'sqlite' or",
+        ),
+        ("a" + ".a" * 150 + " = 1", "config.toml:1: it is nested too deep"),
+    ],
+    ids=["of the other file", "a password", "nested"],
+)
+def test_a_mistake_is_told_in_words(text, told):
+    with pytest.raises(BadSetting) as refused:
+        read("config.toml", text, HOME_FILE)
+    assert str(refused.value).startswith(told)
+    assert ("fleet.toml" in refused.value.facts["advice"]) == ("task" in text)
+
+
+@pytest.mark.req("CONF-1")
 @pytest.mark.parametrize("name", ["store", "store_wait", "keep_operations"])
 @given(data=st.data())
 def test_a_key_with_one_slip_of_the_finger_suggests_the_right_one(name, data):
@@ -126,3 +146,11 @@ def test_what_is_disposable_is_a_list_of_names_and_never_everything(text):
 def test_a_size_has_a_number_and_a_unit(text):
     with pytest.raises(BadSetting, match=r"trash\.limit"):
         read("config.toml", f"[trash]\nlimit = {text}", HOME_FILE)
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"), [("0s", True), ("10s", True), ("0m", False), ("-1s", False), ("", False)]
+)
+def test_a_task_may_rest_for_no_time_after_a_failed_start(text, accepted):
+    (setting,) = [each for each in SETTINGS if each.name == "spawn_cooldown"]
+    assert setting.kind.accepts(text) == accepted

@@ -7,10 +7,11 @@ import pytest
 from fleet.engines import reader
 from fleet.errors.families import FleetError
 from fleet.errors.given import BadSetting
-from fleet.model.jobs import items, yaml_tree
+from fleet.model.jobs import items
 from fleet.model.settings import document
 from fleet.model.settings.table import PROJECT_FILE
 from fleet.model.tasks.markdown_list import read_list
+from fleet.model.text.documents import yaml_tree
 
 DEEP = 30_000
 YAML = {

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-import fleet.world.files.gates as module
+import fleet.world.files.locks as module
 from fleet.errors.contested import GateHeld
 from fleet.world.clock import Clock
 from fleet.world.files.gates import Gate

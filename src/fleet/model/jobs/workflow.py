@@ -11,15 +11,15 @@ from jmespath.exceptions import JMESPathError
 from fleet.errors.given import BadWorkflow
 from fleet.model.jobs import placeholders
 from fleet.model.jobs.keys import JOB, MAP, RETRY, STEP
-from fleet.model.jobs.yaml_tree import Unreadable, parse
+from fleet.model.text.documents.nodes import Unreadable
+from fleet.model.text.documents.yaml_tree import parse
 from fleet.model.text.times import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.model.jobs.kinds import Table
-    from fleet.model.jobs.yaml_tree import Node
-    from fleet.model.results.jobs import Fault
+    from fleet.model.text.documents.nodes import Fault, Node
+    from fleet.model.text.documents.tables import Table
 
 # What a part of the document can speak of.
 _KNOWN = {
@@ -124,7 +124,7 @@ def faults(text: str) -> list[Fault]:
         root = parse(text)
     except Unreadable as error:
         return [error.fault]
-    found = list(JOB.faults(root))
+    found = list(JOB.faults(root, "the document"))
     if not found:
         found = [*_faults_of_select(root), *_faults_of_places(root), *_faults_of_names(root)]
     return sorted(found, key=lambda fault: (fault.line, fault.column))

@@ -5,23 +5,17 @@
 
 from __future__ import annotations
 
-from fleet.errors.given import BadName, BadTime
-from fleet.model import names
 from fleet.model.branches import INTEGRATION
+from fleet.model.text.documents.kinds import AUTONOMY, ENGINE, Key, Kind, choice, count, duration_like, is_number
 from fleet.model.text.sizes import size
-from fleet.model.text.times import duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 HOME_FILE = "config.toml"
 PROJECT_FILE = "fleet.toml"
 _LONGEST_WAIT = 3_600
-_PRIORITIES = range(-1_000, 1_001)
-_COUNTS = range(1, 1_001)
-_PERCENT = range(1, 101)
 
 
 # Ignored folders and files that a build, a package manager or a desktop makes again.
@@ -46,30 +40,26 @@ DISPOSABLE = (
 )
 
 
-class Setting:
+class Setting(Key):
     """One setting."""
 
-    __slots__ = ("accepts", "default", "expects", "file", "guard", "help", "name")
+    __slots__ = ("file", "guard", "name")
 
     def __init__(
         self,
         *,
         name: str,
         file: str,
+        kind: Kind,
         default: Any,  # noqa: ANN401
-        expects: str,
-        accepts: Callable[[Any], bool],
         help: str,  # noqa: A002
         guard: str = "",
     ) -> None:
+        super().__init__(kind, help, default=default)
         self.name = name
+        self.file = file
         # What a repository's file may not do before a person has trusted it: "runs" a command, or "frees" agents.
         self.guard = guard
-        self.file = file
-        self.default = default
-        self.expects = expects
-        self.accepts = accepts
-        self.help = help
 
 
 class SettingValue:
@@ -103,223 +93,157 @@ def _is_store(value: object) -> bool:
     return value == "sqlite" or (isinstance(value, str) and value.startswith(("postgresql://", "postgres://")))
 
 
-def _is_seconds(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _LONGEST_WAIT
-
-
-def _is_priority(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value in _PRIORITIES
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value in _COUNTS
-
-
-def _is_percent(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value in _PERCENT
-
-
-def _is_tokens(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-def _is_autonomy(value: object) -> bool:
-    return isinstance(value, str) and value in {"ask", "edits", "allowlist", "full"}
-
-
-def _is_review(value: object) -> bool:
-    return isinstance(value, str) and value in {"person", "agent", "none"}
-
-
-def _is_trust(value: object) -> bool:
-    return isinstance(value, str) and value in {"ask", "always"}
-
-
-def _is_merge(value: object) -> bool:
-    return isinstance(value, str) and value in {"integrate", "pr"}
-
-
-def _is_name(value: object) -> bool:
-    try:
-        return isinstance(value, str) and bool(names.engine(value))
-    except BadName:
-        return False
-
-
 def _is_line(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip()) and "\n" not in value
-
-
-def _is_rest(value: object) -> bool:
-    return value == "0s" or _is_duration(value)
-
-
-def _is_duration(value: object) -> bool:
-    try:
-        return isinstance(value, str) and duration(value) > 0
-    except BadTime:
-        return False
-
-
-def _is_size(value: object) -> bool:
-    return isinstance(value, str) and size(value) is not None
 
 
 def _is_patterns(value: object) -> bool:
     return isinstance(value, list) and all(_is_line(each) and each.strip("/") not in {"", "*", "**"} for each in value)
 
 
+_STORE = Kind("'sqlite' or 'postgresql://…'", _is_store)
+_SECONDS = Kind(
+    f"seconds, more than 0 and at most {_LONGEST_WAIT}",
+    lambda value: is_number(value) and 0 < value <= _LONGEST_WAIT,
+)
+_TOKENS = Kind("a whole number of tokens", lambda value: is_number(value) and isinstance(value, int) and value > 0)
+_SIZE = Kind('a size like "5GB"', lambda value: isinstance(value, str) and size(value) is not None)
+_DURATION = duration_like('"10s", or "0s" for none')
+_REST = Kind(_DURATION.expects, lambda value: value == "0s" or _DURATION.accepts(value))
+_COMMAND = Kind("a command on one line", _is_line)
+_PATTERNS = Kind('a list of names or patterns like ["node_modules", "*.pyc"]', _is_patterns)
 SETTINGS = (
     Setting(
         name="store",
         file=HOME_FILE,
         default="sqlite",
-        expects='"sqlite" or "postgresql://…"',
-        accepts=_is_store,
+        kind=_STORE,
         help="where everything is kept",
     ),
     Setting(
         name="store_wait",
         file=HOME_FILE,
         default=30.0,
-        expects=f"seconds, more than 0 and at most {_LONGEST_WAIT}",
-        accepts=_is_seconds,
+        kind=_SECONDS,
         help="how long to wait for the turn to write",
     ),
     Setting(
         name="keep_operations",
         file=HOME_FILE,
         default="90d",
-        expects='a duration like "90d"',
-        accepts=_is_duration,
+        kind=duration_like('"90d"'),
         help="the age at which `fleet maintenance rotate-operations` archives operations",
     ),
     Setting(
         name="limits.agents",
         file=HOME_FILE,
         default=20,
-        expects="a whole number from 1 to 1000",
-        accepts=_is_count,
+        kind=count(1, 1000),
         help="how many agents may work at once, in all",
     ),
     Setting(
         name="limits.project_agents",
         file=HOME_FILE,
         default=20,
-        expects="a whole number from 1 to 1000",
-        accepts=_is_count,
+        kind=count(1, 1000),
         help="how many agents may work at once in one project",
     ),
     Setting(
         name="limits.failed_spawns",
         file=HOME_FILE,
         default=3,
-        expects="a whole number from 1 to 1000",
-        accepts=_is_count,
+        kind=count(1, 1000),
         help="how many failed starts of one task within an hour park it",
     ),
     Setting(
         name="limits.quota_percent",
         file=HOME_FILE,
         default=90,
-        expects="a whole number from 1 to 100",
-        accepts=_is_percent,
+        kind=count(1, 100),
         help="how much of an engine's usage window may be used before no more agents are started on it",
     ),
     Setting(
         name="spawn_cooldown",
         file=HOME_FILE,
         default="10s",
-        expects='a duration like "10s", or "0s" for none',
-        accepts=_is_rest,
+        kind=_REST,
         help="how long a task rests after a failed start before it is started again",
     ),
     Setting(
         name="report_grace",
         file=HOME_FILE,
         default="90s",
-        expects='a duration like "90s"',
-        accepts=_is_duration,
+        kind=duration_like('"90s"'),
         help="how long an agent may live on after its report before it is asked to exit",
     ),
     Setting(
         name="exit_grace",
         file=HOME_FILE,
         default="10s",
-        expects='a duration like "10s"',
-        accepts=_is_duration,
+        kind=duration_like('"10s"'),
         help="how long an agent may take to exit when it is asked to",
     ),
     Setting(
         name="git_limit",
         file=HOME_FILE,
         default="10m",
-        expects='a duration like "10m"',
-        accepts=_is_duration,
+        kind=duration_like('"10m"'),
         help="how long git may take to make a worktree",
     ),
     Setting(
         name="trash.keep",
         file=HOME_FILE,
         default="7d",
-        expects='a duration like "7d"',
-        accepts=_is_duration,
+        kind=duration_like('"7d"'),
         help="how long ignored files of a removed worktree are kept in the trash",
     ),
     Setting(
         name="trash.limit",
         file=HOME_FILE,
         default="5GB",
-        expects='a size like "5GB"',
-        accepts=_is_size,
+        kind=_SIZE,
         help="how much the trash may hold; a worktree whose ignored files do not fit is kept",
     ),
     Setting(
         name="handoff.ask_percent",
         file=HOME_FILE,
         default=40,
-        expects="a whole number from 1 to 100",
-        accepts=_is_percent,
+        kind=count(1, 100),
         help="how full an agent's context is when it is asked to hand off at its next milestone",
     ),
     Setting(
         name="handoff.ask_tokens",
         file=HOME_FILE,
         default=200_000,
-        expects="a whole number of tokens",
-        accepts=_is_tokens,
+        kind=_TOKENS,
         help="the same, in tokens; whichever comes first",
     ),
     Setting(
         name="handoff.force_percent",
         file=HOME_FILE,
         default=50,
-        expects="a whole number from 1 to 100",
-        accepts=_is_percent,
+        kind=count(1, 100),
         help="how full an agent's context is when it is handed off whether it is ready or not",
     ),
     Setting(
         name="handoff.force_tokens",
         file=HOME_FILE,
         default=300_000,
-        expects="a whole number of tokens",
-        accepts=_is_tokens,
+        kind=_TOKENS,
         help="the same, in tokens; whichever comes first",
     ),
     Setting(
         name="tick_every",
         file=HOME_FILE,
         default="10s",
-        expects='a duration like "10s"',
-        accepts=_is_duration,
+        kind=duration_like('"10s"'),
         help="how often the coordinator looks when nothing changes",
     ),
     Setting(
         name="trust",
         file=HOME_FILE,
         default="ask",
-        expects='"ask" or "always"',
-        accepts=_is_trust,
+        kind=choice("ask", "always"),
         help="whether a person has to trust what a repository's fleet.toml runs or frees before it counts",
     ),
     Setting(
@@ -327,8 +251,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=None,
-        expects="an engine's name",
-        accepts=_is_name,
+        kind=ENGINE,
         help="the engine that agents run on",
     ),
     Setting(
@@ -336,8 +259,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=None,
-        expects='"ask", "edits", "allowlist" or "full"',
-        accepts=_is_autonomy,
+        kind=AUTONOMY,
         help="what agents may do without asking",
     ),
     Setting(
@@ -345,8 +267,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=None,
-        expects="a branch",
-        accepts=_is_line,
+        kind=Kind("a branch", _is_line),
         help="the branch that work lands on (default: that of the checkout)",
     ),
     Setting(
@@ -354,8 +275,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=INTEGRATION,
-        expects="a branch",
-        accepts=_is_line,
+        kind=Kind("a branch", _is_line),
         help="the branch that work is merged into, and that agents start from",
     ),
     Setting(
@@ -363,16 +283,14 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="runs",
         default=None,
-        expects="a command on one line",
-        accepts=_is_line,
+        kind=_COMMAND,
         help="the command that has to pass on merged work",
     ),
     Setting(
         name="verify_limit",
         file=PROJECT_FILE,
         default="1h",
-        expects='a duration like "1h"',
-        accepts=_is_duration,
+        kind=duration_like('"1h"'),
         help="how long the verify command may take",
     ),
     Setting(
@@ -380,8 +298,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=None,
-        expects='"person", "agent" or "none"',
-        accepts=_is_review,
+        kind=choice("person", "agent", "none"),
         help="who looks at work before it is merged",
     ),
     Setting(
@@ -389,8 +306,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default="integrate",
-        expects='"integrate" or "pr"',
-        accepts=_is_merge,
+        kind=choice("integrate", "pr"),
         help="whether work is merged into the integration branch, or by pull request",
     ),
     Setting(
@@ -398,8 +314,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="runs",
         default=None,
-        expects="a command on one line",
-        accepts=_is_line,
+        kind=_COMMAND,
         help="a program of yours that opens pull requests (default: gh, else glab)",
     ),
     Setting(
@@ -407,8 +322,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default="origin",
-        expects="the name of a remote",
-        accepts=_is_line,
+        kind=Kind("the name of a remote", _is_line),
         help="the remote that branches are pushed to for a pull request",
     ),
     Setting(
@@ -416,8 +330,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="runs",
         default=None,
-        expects="a command on one line",
-        accepts=_is_line,
+        kind=_COMMAND,
         help="run once in each new worktree, before its first agent",
     ),
     Setting(
@@ -425,8 +338,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="runs",
         default=None,
-        expects="a command on one line",
-        accepts=_is_line,
+        kind=_COMMAND,
         help="run in a worktree before it is removed; it cannot hold the removal up",
     ),
     Setting(
@@ -434,8 +346,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=list(DISPOSABLE),
-        expects='a list of names or patterns like ["node_modules", "*.pyc"]',
-        accepts=_is_patterns,
+        kind=_PATTERNS,
         help="ignored files and folders that can be made again; others are put into the trash before their worktree goes",
     ),
     Setting(
@@ -443,8 +354,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="runs",
         default=None,
-        expects="a command on one line",
-        accepts=_is_line,
+        kind=_COMMAND,
         help="the verify command of new tasks",
     ),
     Setting(
@@ -452,24 +362,21 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=None,
-        expects="an engine's name",
-        accepts=_is_name,
+        kind=ENGINE,
         help="the engine of new tasks",
     ),
     Setting(
         name="task.priority",
         file=PROJECT_FILE,
         default=0,
-        expects="a whole number from -1000 to 1000",
-        accepts=_is_priority,
+        kind=count(-1000, 1000),
         help="the priority of new tasks; higher goes first",
     ),
     Setting(
         name="task.archive_after",
         file=PROJECT_FILE,
         default="7d",
-        expects='a duration like "7d"',
-        accepts=_is_duration,
+        kind=duration_like('"7d"'),
         help="the age at which a sweep archives failed and abandoned tasks; done ones are archived when merged",
     ),
 )

@@ -1,15 +1,13 @@
 """Gates: named exclusive locks that know who holds them.
 
 Kernel locks on files that are never unlinked: freed by the kernel when the holder dies, held by no child, exclusive among the
-threads of one process too, because each has a file description of its own. After locking, path and descriptor must be the
-same inode, else the file was replaced under us and we try again. The text in the file is for people: it is emptied before
-release and decides nothing.
+threads of one process too, because each has a file description of its own. The text in the file is for people: it is emptied
+before release and decides nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from dataclasses import dataclass
@@ -19,8 +17,7 @@ from fleet.errors.contested import GateHeld
 from fleet.errors.store import WriteFailed
 from fleet.model.identity import Identity
 from fleet.model.text.times import iso
-from fleet.world.files import folders
-from fleet.world.files.locks import is_same_file
+from fleet.world.files.locks import FileLock
 from fleet.world.process import ps
 
 if TYPE_CHECKING:
@@ -30,11 +27,8 @@ if TYPE_CHECKING:
     from fleet.world.clock import Clock
     from fleet.world.host import Host
 
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-_MODE = 0o600
 _LOOK_AGAIN = 0.01
 _HOLDER_BYTES = 2_000
-_REPLACED_OFTEN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,26 +62,24 @@ class Gate:
         self._host = host
         self._subject = subject
         self._who = who
-        self._fd = -1
+        self._lock = FileLock(path)
 
     def take(self, *, wait: float = 0) -> None:
         """Hold the gate, or GateHeld after so many seconds."""
-        if self._fd >= 0:
-            raise GateHeld(gate=os.path.basename(self.path), holder=self.holder() or "this process")
+        if self._lock.fd >= 0:
+            raise self._held("this process")
         deadline = self._clock.ticks() + wait
-        for _ in range(_REPLACED_OFTEN):
-            if self._taken(deadline):
-                return
-        raise GateHeld(gate=os.path.basename(self.path), holder="someone who keeps replacing its file")
+        while not self._try():
+            if self._clock.ticks() >= deadline:
+                raise self._held("an unknown process")
+            self._clock.wait(_LOOK_AGAIN)
 
     def give(self) -> None:
         """Let go. Safe when it is not held."""
-        if self._fd < 0:
-            return
-        fd, self._fd = self._fd, -1
-        _held.discard(self)
-        os.ftruncate(fd, 0)
-        os.close(fd)
+        if self._lock.fd >= 0:
+            _held.discard(self)
+            os.ftruncate(self._lock.fd, 0)
+            self._lock.give()
 
     def holder(self) -> Holder | None:
         """Who holds it, as far as the file says."""
@@ -113,43 +105,28 @@ class Gate:
         """Let go."""
         self.give()
 
-    def _taken(self, deadline: float) -> bool:
-        """False when the file was replaced meanwhile."""
+    def _try(self) -> bool:
         try:
-            folders.make(os.path.dirname(self.path))
-            fd = os.open(self.path, _FLAGS, _MODE)
+            fd = self._lock.take(0)
+        except BlockingIOError:
+            return False
         except OSError as error:
             raise WriteFailed(path=self.path, why=str(error.strerror or error).lower()) from error
         try:
-            self._lock(fd, deadline)
-            if not is_same_file(self.path, fd):
-                os.close(fd)
-                return False
             self._write_holder(fd)
         except BaseException:
-            os.close(fd)
+            self._lock.give()
             raise
-        self._fd = fd
         _held.add(self)
         return True
 
-    def _lock(self, fd: int, deadline: float) -> None:
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if self._clock.ticks() >= deadline:
-                    holder = self.holder() or "an unknown process"
-                    raise GateHeld(gate=os.path.basename(self.path), holder=holder) from None
-                self._clock.wait(_LOOK_AGAIN)
-            else:
-                return
+    def _held(self, otherwise: str) -> GateHeld:
+        return GateHeld(gate=os.path.basename(self.path), holder=self.holder() or otherwise)
 
     def forget(self) -> None:
         """In a forked child: the gate is its parent's."""
         with contextlib.suppress(OSError):
-            os.close(self._fd)
-        self._fd = -1
+            self._lock.give()
 
     def _write_holder(self, descriptor: int) -> None:
         who = self._who

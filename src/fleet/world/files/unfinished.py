@@ -6,9 +6,10 @@ one that nobody will finish.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
+
+from fleet.world.files.locks import FileLock, is_same_file, lock_open_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def begin(path: str, *, mode: int = 0o600) -> tuple[str, int]:
         building = f"{path}.{secrets.token_hex(_BYTES)}{_END}"
         handle = os.open(building, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
         _lock(handle)
-        if _is_at(building, handle):  # else somebody took it for abandoned before it was locked
+        if is_same_file(building, handle):  # else somebody took it for abandoned before it was locked
             return building, handle
         os.close(handle)
 
@@ -37,19 +38,14 @@ def is_building(name: str) -> bool:
 
 def discard_abandoned(path: str) -> bool:
     """Remove a file that was being written, if nobody writes it any more. False: somebody does, or it cannot be told."""
+    lock = FileLock(path, create=False)
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not _is_at(path, handle):
-            return False
+        lock.take(0)
         os.unlink(path)
     except OSError:
         return False
     finally:
-        os.close(handle)
+        lock.give()
     return True
 
 
@@ -59,30 +55,12 @@ def abandoned(paths: Iterable[str]) -> list[str]:
 
 
 def _is_free(path: str) -> bool:
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
-    return True
+    return FileLock(path, shared=True).is_free() and os.path.lexists(path)
 
 
 def _lock(handle: int) -> None:
     """Where the file system has no locks, nothing is ever taken for abandoned either."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        lock_open_file(handle)
     except OSError:
         return
-
-
-def _is_at(path: str, handle: int) -> bool:
-    try:
-        there = os.lstat(path)
-    except FileNotFoundError:
-        return False
-    return os.path.samestat(there, os.fstat(handle))

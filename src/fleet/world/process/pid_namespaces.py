@@ -8,12 +8,11 @@ room before it is left; and one that shares the home with a living room sees tha
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import struct
 from functools import partial
 
-from fleet.world.files import folders
+from fleet.world.files.locks import FileLock
 from fleet.world.home import paths
 
 TYPE_CHECKING = False
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 _FIRST = "pid:[4026531836]"
 _PATIENCE = 1.0
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-_LOOKS = 50
 _HIDDEN = ("hidepid=1", "hidepid=2", "hidepid=4", "hidepid=noaccess", "hidepid=invisible", "hidepid=ptraceable")
 
 
@@ -34,26 +31,19 @@ class Rooms:
         self._folder = f"{home}/{paths.ROOMS}"
         self._boot = boot
         self._socket = socket
-        # Open as long as this process uses the home; whoever inherits it goes on holding the lock.
-        self.lease = -1
+        # Held as long as this process uses the home; whoever inherits it goes on holding it.
+        self._lock = FileLock(f"{self._folder}/{boot}", shared=True)
+
+    @property
+    def lease(self) -> int:
+        """The descriptor of the lock, for programs that are to inherit it; -1 when it is not held."""
+        return self._lock.fd
 
     def enter(self) -> None:
         """Write down that this room uses the home, and hold its lock. Without a home that can be written to it is not held."""
-        if self.lease >= 0 or not self._boot:
-            return
-        with contextlib.suppress(OSError):
-            folders.make(self._folder)
-            self.lease = self._locked()
-
-    def _locked(self) -> int:
-        for _ in range(_LOOKS):
-            fd = os.open(f"{self._folder}/{self._boot}", _FLAGS, 0o600)
-            fcntl.flock(fd, fcntl.LOCK_SH)
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.stat(f"{self._folder}/{self._boot}"), os.fstat(fd)):
-                    return fd
-            os.close(fd)  # somebody took it for a room that is gone, before it was locked
-        return -1
+        if self.lease < 0 and self._boot:
+            with contextlib.suppress(OSError):
+                self._lock.take(None)
 
     def handed_on(self) -> int:
         """The same lock for a program that this process is to become; -1 when it is not held."""
@@ -61,25 +51,11 @@ class Rooms:
 
     def leave(self) -> None:
         """Let go of the lock."""
-        if self.lease >= 0:
-            os.close(self.lease)
-            self.lease = -1
+        self._lock.give()
 
     def is_used(self, boot: str) -> bool:
         """Whether somebody who entered from a room still lives, or may."""
-        try:
-            fd = os.open(f"{self._folder}/{boot}", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:
-            return False
-        except OSError:
-            return True
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        finally:
-            os.close(fd)
-        return False
+        return not FileLock(f"{self._folder}/{boot}").is_free()
 
     def is_gone(self, boot: str) -> bool:
         """Whether nobody of another room, of this boot or another, can be alive."""

@@ -6,17 +6,14 @@ locked until git has ended too, and recovery waits for that.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import select
 import signal
 import subprocess
 from dataclasses import dataclass
-from time import monotonic, sleep
+from time import monotonic
 from typing import TYPE_CHECKING, NoReturn
 
-from fleet.world.files import folders
-from fleet.world.files.locks import is_same_file
 from fleet.world.process.captured_output import Recording, listen
 from fleet.world.process.ps import handle_of
 
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 _A_WHILE = 0.5
-_LOOKS = 50
-_BETWEEN_LOOKS = 0.005
 # What a parent agent or a git hook leaves in the environment does not hold for our children.
 _FOREIGN = frozenset(
     [
@@ -55,63 +50,6 @@ class Done:
     def ok(self) -> bool:
         """It ended, and said all is well."""
         return self.status == 0
-
-
-class EffectLock:
-    """A lock that says: somebody is still at it."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._fd = -1
-
-    def take(self) -> int:
-        """Lock it, for as long as this process or a child that inherited it lives. BlockingIOError when it is taken."""
-        folders.make(os.path.dirname(self.path))
-        for left in range(_LOOKS, -1, -1):
-            try:
-                self._fd = self._locked()
-            except BlockingIOError:
-                if not left:
-                    raise
-                sleep(_BETWEEN_LOOKS)  # somebody who only looks whether it is free holds it for no longer
-            else:
-                break
-        return self._fd
-
-    def _locked(self) -> int:
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            same = is_same_file(self.path, fd)
-        except BaseException:
-            os.close(fd)
-            raise
-        if not same:  # a sweep took it for history before it was ours
-            os.close(fd)
-            raise BlockingIOError
-        return fd
-
-    def give(self) -> None:
-        """Let go of it here."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def is_free(self) -> bool:
-        """Whether nobody is at it any more. A lock that was never made is free."""
-        try:
-            fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:
-            return True
-        except OSError:
-            return False
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        finally:
-            os.close(fd)
-        return True
 
 
 class Child(subprocess.Popen[bytes]):

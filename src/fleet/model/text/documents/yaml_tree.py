@@ -1,55 +1,17 @@
-"""YAML as a tree in which every value knows its line and column. No object is ever made from a tag."""
+"""YAML as a tree. No object is ever made from a tag."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
-from fleet.model.results.jobs import Fault
+from fleet.model.text.documents.nodes import DEEPEST, Fault, Node, Unreadable
 
 _MOST_NODES = 200_000
-_DEEPEST = 100
-_TOO_DEEP = f"it is nested more than {_DEEPEST} levels deep"
+_TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
 _PLAIN = {"str": str, "int": int, "float": float}
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-
-
-class Unreadable(Exception):
-    """The text is no YAML, or not such as a job is written in."""
-
-    def __init__(self, fault: Fault) -> None:
-        self.fault = fault
-        super().__init__(fault.why)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """One value: a scalar, a list of nodes, or nodes by their keys, each key with its place."""
-
-    value: Any
-    line: int
-    column: int
-    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    @property
-    def plain(self) -> Any:  # noqa: ANN401 - whatever YAML can say
-        """The value without its places."""
-        if isinstance(self.value, dict):
-            return {key: node.plain for key, node in self.value.items()}
-        if isinstance(self.value, list):
-            return [node.plain for node in self.value]
-        return self.value
-
-    def fault(self, why: str, advice: str = "") -> Fault:
-        """Something is wrong with this value."""
-        return Fault(line=self.line, column=self.column, why=why, advice=advice)
-
-    def fault_at(self, key: str, why: str, advice: str = "") -> Fault:
-        """Something is wrong with a key of this value."""
-        line, column = self.keys.get(key, (self.line, self.column))
-        return Fault(line=line, column=column, why=why, advice=advice)
 
 
 def parse(text: str) -> Node:
@@ -81,7 +43,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - as in PyYAML
         """One node, and what is inside it."""
-        if self._depth > _DEEPEST:
+        if self._depth > DEEPEST:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise _unreadable(mark.line + 1, mark.column + 1, _TOO_DEEP)
         self._depth += 1
@@ -102,14 +64,14 @@ class _Builder:
         self._made += 1
         if id(given) in above or self._made > _MOST_NODES:
             raise _unreadable(line, column, "an alias repeats too much")
-        if len(above) > _DEEPEST:  # by aliases within aliases
+        if len(above) > DEEPEST:  # by aliases within aliases
             raise _unreadable(line, column, _TOO_DEEP)
         inside = (*above, id(given))
         if isinstance(given, yaml.MappingNode):
             return self._mapping(given, line, column, inside)
         if isinstance(given, yaml.SequenceNode):
-            return Node(value=[self.node(each, inside) for each in given.value], line=line, column=column)
-        return Node(value=_scalar(given, line, column), line=line, column=column)
+            return Node([self.node(each, inside) for each in given.value], line, column)
+        return Node(_scalar(given, line, column), line, column)
 
     def _mapping(self, given: yaml.MappingNode, line: int, column: int, inside: tuple[int, ...]) -> Node:
         value: dict[str, Node] = {}
@@ -122,7 +84,7 @@ class _Builder:
                 raise _unreadable(*place, f"the key {key.value!r} is there twice")
             value[key.value] = self.node(below, inside)
             keys[key.value] = place
-        return Node(value=value, line=line, column=column, keys=keys)
+        return Node(value, line, column, keys)
 
 
 def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - whatever YAML can say

@@ -1,0 +1,65 @@
+"""A document as a tree in which every value knows its line and column."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+DEEPEST = 100
+
+
+class Fault:
+    """What is wrong, where, and what to write instead."""
+
+    __slots__ = ("advice", "column", "line", "why")
+
+    def __init__(self, *, line: int, column: int, why: str, advice: str) -> None:
+        self.line = line
+        self.column = column
+        self.why = why
+        self.advice = advice
+
+    def as_document(self) -> dict[str, object]:
+        """For programs."""
+        return {"line": self.line, "column": self.column, "why": self.why, "advice": self.advice}
+
+
+class Unreadable(Exception):
+    """The text cannot be read as a document."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+        super().__init__(fault.why)
+
+
+class Node:
+    """One value: a scalar, a list of nodes, or nodes by their keys, each key with its place."""
+
+    __slots__ = ("column", "keys", "line", "value")
+
+    def __init__(
+        self,
+        value: Any,  # noqa: ANN401 - whatever a document can say
+        line: int,
+        column: int = 1,
+        keys: dict[str, tuple[int, int]] | None = None,
+    ) -> None:
+        self.value = value
+        self.line = line
+        self.column = column
+        self.keys = keys or {}
+
+    @property
+    def plain(self) -> Any:  # noqa: ANN401 - whatever a document can say
+        """The value without its places."""
+        if isinstance(self.value, dict):
+            return {key: node.plain for key, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.plain for node in self.value]
+        return self.value
+
+    def fault(self, why: str, advice: str = "", *, key: str = "") -> Fault:
+        """Something is wrong with this value, or with one of its keys."""
+        line, column = self.keys.get(key, (self.line, self.column))
+        return Fault(line=line, column=column, why=why, advice=advice)
