@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.api.fleet import Fleet
-    from fleet.store.transaction import Row, Tx
+    from fleet.store.transaction import Tx
 
 ROUNDS = 60
 LARGE_ROUNDS = 7
@@ -68,7 +68,7 @@ def _ours(fleet: Fleet, slug: str) -> None:
 
 def _launched(fleet: Fleet) -> None:
     """Once the agents have begun, so that their start does not burden what is measured next."""
-    until(lambda: all(agent["process"] for agent in fleet.agents.list()))
+    until(lambda: all(agent.process for agent in fleet.agents.list()))
 
 
 def _bare(scene: Scene, other: str, number: int) -> None:
@@ -187,28 +187,29 @@ def _journals(fleet: Fleet) -> None:
     lines = [json.dumps({"slug": f"t{n}", "title": "T", "status": "failed"}).encode() for n in range(JOURNALS)]
     fleet.graph.ingest(project=PROJECT, lines=lines, name="journals")
 
-    def work(tx: Tx) -> Row:
+    def work(tx: Tx) -> None:
         for number in range(JOURNALS):
             ident, slug = f"{number:08x}", f"t{number}"
-            tx.run(q.RESERVE_ID, id=ident, at=1)
+            q.reserve_id(tx, id=ident, at=1)
             ended = dict.fromkeys(("exit_status", "reason", "report", "asked_for"))
-            blank = dict.fromkeys(("predecessor", "engine", "autonomy", "model", "command", "base", "server"))
-            who = {"id": ident, "kind": "worker", "project": PROJECT, "slug": slug, "owner": f"project/p/slug/{slug}"}
-            tx.run(
-                q.ADD_DISPATCH,
-                **who,
-                **blank,
+            q.add_dispatch(
+                tx,
+                id=ident,
+                kind="worker",
+                project=PROJECT,
+                slug=slug,
+                owner=f"project/p/slug/{slug}",
                 host=fleet.world.host.id,
                 home=fleet.world.record.id,
                 tmux_socket="s",
                 at=1,
                 spawner="",
+                **dict.fromkeys(("predecessor", "engine", "autonomy", "model", "command", "base", "server")),
             )
-            tx.run(q.END_DISPATCH, id=ident, before="pending", after="failed", at=1, **ended)
-            tx.run(q.ADD_BUNDLE, project=PROJECT, slug=slug, host="h", owner=ident)
-            tx.run(q.ADD_CLAIM, id=ident, dispatch=None, project=PROJECT, slug=slug, host=fleet.world.host.id, home=fleet.world.record.id,
+            q.end_dispatch(tx, id=ident, before="pending", after="failed", at=1, work=None, **ended)
+            q.add_bundle(tx, project=PROJECT, slug=slug, host="h", owner=ident)
+            q.add_claim(tx, id=ident, dispatch=None, project=PROJECT, slug=slug, job=None, host=fleet.world.host.id, home=fleet.world.record.id,
                    kind="worker_dir",
                    name=f"n{number}", actor="", effect_lock="", data="{}", at=1)  # fmt: skip
-        return {"n": JOURNALS}
 
     fleet.store.transact("fill", work, Caller(actor="bench", at=1, key="fill"))

@@ -284,7 +284,7 @@ def status_of(fleet: Fleet, slug: str) -> tuple[str, str | None]:
 
 def raw(fleet: Fleet, sql: str) -> None:
     """Change the store behind fleet's back: what only time would do."""
-    fleet.commit(Change("a test", lambda tx: {"changed": tx.run(Query("raw", sql, sql))}))
+    fleet.commit(Change("a test", lambda tx: {"changed": tx.write(Query("raw", sql, sql), {})}))
 
 
 def acted(findings: list[Any]) -> list[str]:

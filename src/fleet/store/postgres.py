@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from fleet.model.agents.actors import Caller
     from fleet.store.row import Query
-    from fleet.store.transaction import R, Row
+    from fleet.store.transaction import R
     from fleet.world.funnel import Funnel
 
 T = TypeVar("T")
@@ -72,13 +72,13 @@ class PostgresTx(Tx):
         """Write. Returns how many rows were changed."""
         return self._db.execute(query.postgres.encode(), _storable(values)).rowcount
 
-    def many(self, query: Query, rows: Iterable[Row]) -> None:
+    def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
         """Write many rows."""
         with self._db.cursor() as cursor:
             cursor.executemany(query.postgres.encode(), map(_storable, rows))
 
 
-def _storable(values: Row) -> Row:
+def _storable(values: dict[str, Any]) -> dict[str, Any]:
     """The values without NULs, which PostgreSQL keeps in no text."""
     return {name: value.replace("\0", "") if isinstance(value, str) else value for name, value in values.items()}
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fleet.errors.families import FleetError
     from fleet.model.agents.actors import Caller
     from fleet.store.row import Query
-    from fleet.store.transaction import R, Row
+    from fleet.store.transaction import R
     from fleet.world.funnel import Funnel
 
     T = TypeVar("T")
@@ -103,7 +103,7 @@ class SqliteTx(Tx):
         """Write. Returns how many rows were changed."""
         return self._db.execute(query.sqlite, values).rowcount
 
-    def many(self, query: Query, rows: Iterable[Row]) -> None:
+    def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
         """Write many rows."""
         self._db.executemany(query.sqlite, rows)
 

@@ -33,9 +33,8 @@ def missing(rows: Rows, project: str, slug: str) -> NoSuchProject | NoSuchTask:
 
 def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
     """Compare and set: open and ready (or overridden) becomes in progress. Says whether it did."""
-    query = q.CLAIM_TASK_ALL_THE_SAME if override else q.CLAIM_TASK
-    after = target(STEPS, "claim")
-    return tx.run(query, project=project, slug=slug, after=after, actor=tx.caller.actor, at=tx.at) == 1
+    query = q.claim_task_all_the_same if override else q.claim_task
+    return query(tx, project=project, slug=slug, after=target(STEPS, "claim"), actor=tx.caller.actor, at=tx.at) == 1
 
 
 def end(

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from fleet.store.row import Query
     from fleet.world.funnel import Funnel
 
-    # What callers of `one` and `all` still take a row for: it answers as a dict does, but cannot be changed.
-    Row = dict[str, Any]
     R = TypeVar("R", bound=row.Row)
     T = TypeVar("T")
     T_co = TypeVar("T_co", covariant=True)
@@ -65,14 +63,6 @@ class Rows:
         assert found is not None, query.name  # noqa: S101 - `make sql` sees to it
         return found
 
-    def one(self, query: Query, **values: object) -> Row | None:
-        """The first row, if there is one."""
-        return self.select_one(query, query.row, values)  # type: ignore[arg-type]
-
-    def all(self, query: Query, **values: object) -> list[Row]:
-        """All rows."""
-        return self.select_all(query, query.row, values)  # type: ignore[return-value,arg-type]
-
 
 class Tx(Rows):
     """Reading and writing: one transaction."""
@@ -105,11 +95,7 @@ class Tx(Rows):
         """Write. Returns how many rows were changed."""
         raise NotImplementedError
 
-    def run(self, query: Query, **values: object) -> int:
-        """Write. Returns how many rows were changed."""
-        return self.write(query, values)
-
-    def many(self, query: Query, rows: Iterable[Row]) -> None:
+    def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
         """Write many rows."""
         raise NotImplementedError
 

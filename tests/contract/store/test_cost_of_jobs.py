@@ -47,7 +47,7 @@ def add_items(store, first: int, last: int, *, tasks: bool = False) -> None:
 def test_more_items_without_a_task_cost_nothing(fleet, store, query, values):
     add_job(store)
     add_items(store, 0, 20, tasks=True)
-    look = lambda: store.read(lambda rows: rows.all(query, **values))  # noqa: E731
+    look = lambda: store.read(lambda rows: rows.select_all(query, query.row, values))  # noqa: E731
     look()
     before = steps_of(store, look)
     add_items(store, 20, 220)

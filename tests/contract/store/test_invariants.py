@@ -14,7 +14,7 @@ AT = 1_700_000_000_000
 def do(store, *statements: str) -> None:
     def work(tx):
         for sql in statements:
-            tx.run(Query("raw", sql, sql))
+            tx.write(Query("raw", sql, sql), {})
         return {}
 
     store.transact(" ".join(statements)[:80], work, Caller(actor="t", at=AT, key=f"k{hash(statements)}"))

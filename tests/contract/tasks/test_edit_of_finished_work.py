@@ -12,7 +12,7 @@ TASK = {"project": "p", "slug": "t"}
 
 def moved_to(store, stage: str) -> None:
     sql = f"UPDATE tasks SET stage = '{stage}' WHERE slug = 't'"
-    store.transact(f"move to {stage}", lambda tx: {"n": tx.run(Query("move", sql, sql))}, caller(stage))
+    store.transact(f"move to {stage}", lambda tx: {"n": tx.write(Query("move", sql, sql), {})}, caller(stage))
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ class Bench:
         self.fleet = fleet
 
     def do(self, *statements: str) -> None:
-        self.tx(lambda tx: [tx.run(Query("raw", sql, sql)) for sql in statements])
+        self.tx(lambda tx: [tx.write(Query("raw", sql, sql), {}) for sql in statements])
 
     def tx(self, work) -> None:
         def run(tx):

@@ -10,7 +10,7 @@ from fleet.errors.families import BadInput, Refused
 from fleet.model import names
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import Workflow, faults, read
-from fleet.model.results.jobs import JobPlan, Validation
+from fleet.model.results.jobs import Fault, JobPlan, Validation
 from fleet.model.text.secrets import HIDDEN
 from fleet.store import queries as q
 from fleet.verbs.homes.ownership import refuse_foreign
@@ -54,8 +54,8 @@ def text_of(file: str) -> str:
 
 def validate(file: str) -> Validation:
     """Everything that is wrong with a document."""
-    found = faults(text_of(file))
-    return Validation(file=file, valid=not found, faults=found)
+    wrong = [Fault.from_json(each.as_document()) for each in faults(text_of(file))]
+    return Validation(file=file, valid=not wrong, faults=wrong)
 
 
 def plan(context: Context, asked: Asked, environment: Mapping[str, str]) -> JobPlan:

@@ -70,9 +70,9 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
             description="" if whole else text,
         )
         try:
-            made = fleet.dispatches.start(replace(wanted, slug=task["slug"]))
+            made = fleet.dispatches.start(replace(wanted, slug=task.slug))
         except FleetError:
-            slug = task["slug"]
+            slug = task.slug
             terminal.warn(f"the task {project}/{slug} was added all the same; `fleet dispatch {slug}` starts it")
             raise
         _say_started(made, as_json=given["json"])
