@@ -53,7 +53,7 @@ class Launched:
     words: list[str]
     env: dict[str, str]
     cwd: str
-    # What it inherits: the lock that says that its room uses the home.
+    # What it inherits: the lock that records that its pid namespace uses the home.
     lease: int = -1
 
     def become(self, funnel: Funnel) -> NoReturn:
@@ -86,7 +86,7 @@ def launch(context: Context, ident: str) -> Launched:
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
         _set_up(context, row, repository, cwd)
-    made = replace(_words(context, row, prompt_file, cwd), lease=context.world.rooms.handed_on())
+    made = replace(_words(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if taken["candidate"] else made
 
 

@@ -39,7 +39,10 @@ _REPLACED_OFTEN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who holds a gate, as its file says. A gate of a piece of work also says which, and who exactly: host id, boot, start."""
+    """Who holds a gate, as its file says.
+
+    The gate of a piece of work also names the work, and the exact process (host id, boot, start).
+    """
 
     pid: int
     host: str
@@ -55,7 +58,7 @@ class Holder:
 
     @property
     def who(self) -> Identity:
-        """The process, for all time."""
+        """Return the identity of the process."""
         return Identity(host=self.host_id, boot=self.boot, pid=self.pid, start=self.start)
 
 
@@ -71,7 +74,7 @@ class Gate:
         self._fd = -1
 
     def take(self, *, wait: float = 0) -> None:
-        """Hold the gate, or GateHeld after so many seconds."""
+        """Lock the gate. GateHeld when somebody else still holds it after that many seconds."""
         if self._fd >= 0:
             raise GateHeld(gate=os.path.basename(self.path), holder=self.holder() or "this process")
         deadline = self._clock.ticks() + wait
@@ -81,7 +84,7 @@ class Gate:
         raise GateHeld(gate=os.path.basename(self.path), holder="someone who keeps replacing its file")
 
     def give(self) -> None:
-        """Let go. Safe when it is not held."""
+        """Unlock the gate, if it is locked."""
         if self._fd < 0:
             return
         fd, self._fd = self._fd, -1
@@ -90,7 +93,7 @@ class Gate:
         os.close(fd)
 
     def holder(self) -> Holder | None:
-        """Who holds it, as far as the file says."""
+        """Return who holds the gate, as its file says; None when the file does not say."""
         try:
             with open(self.path, "rb") as file:
                 return Holder(**json.loads(file.read(_HOLDER_BYTES)))
@@ -103,14 +106,14 @@ class Gate:
         return None if found is None else pid in found
 
     def __enter__(self) -> Self:
-        """Take it without waiting."""
+        """Lock the gate without waiting."""
         self.take()
         return self
 
     def __exit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
     ) -> None:
-        """Let go."""
+        """Unlock the gate."""
         self.give()
 
     def _taken(self, deadline: float) -> bool:
@@ -146,7 +149,7 @@ class Gate:
                 return
 
     def forget(self) -> None:
-        """In a forked child: the gate is its parent's."""
+        """Close the gate's file in a forked child, without unlocking it for the parent."""
         with contextlib.suppress(OSError):
             os.close(self._fd)
         self._fd = -1
