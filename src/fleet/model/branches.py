@@ -15,12 +15,12 @@ def task_branch(slug: str) -> str:
 
 
 def job_branch(job: str) -> str:
-    """Return the branch that a job's items begin at and are merged into."""
+    """Return the branch that a job's items start from and are merged into."""
     return f"fleet/job-{job}"
 
 
 def head_ref(branch: str) -> str:
-    """Return a branch's name in full: a tag of the same name would come first."""
+    """Return the full name of a branch: git would prefer a tag of the same short name."""
     return f"{HEADS}/{branch}"
 
 
@@ -30,7 +30,7 @@ def task_ref(slug: str) -> str:
 
 
 def branch_in(ref: str) -> str:
-    """Return the branch that a ref is; any other ref is returned as it is."""
+    """Return the branch of a full ref name; any other ref unchanged."""
     return ref.removeprefix(f"{HEADS}/")
 
 
@@ -40,7 +40,7 @@ def kept_ref(slug: str, number: int) -> str:
 
 
 def merged_ref(branch: str) -> str:
-    """Return the ref that keeps the newest recorded merge of an integration branch, and so all before it."""
+    """Return the ref that protects the recorded merges of an integration branch from git's gc."""
     return f"refs/fleet/merged/{branch}"
 
 

@@ -1,4 +1,4 @@
-"""Who a process is: host, boot, pid and start time. A pid alone is nobody."""
+"""The identity of a process: host, boot, pid and start time. A pid alone is reused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Identity:
-    """One process, for all time."""
+    """One process, distinct from every other one."""
 
     __slots__ = ("boot", "host", "pid", "start")
 
@@ -22,24 +22,24 @@ class Identity:
 
     @classmethod
     def parse(cls, text: str) -> Identity | None:
-        """What `str` made, or None for anything else."""
+        """Parse what `str` returned; None for any other text."""
         parts = text.split("/")
         if len(parts) != 4 or not parts[2].isdigit():  # noqa: PLR2004
             return None
         return cls(host=parts[0], boot=parts[1], pid=int(parts[2]), start=parts[3])
 
     def __str__(self) -> str:
-        """As the store keeps it."""
+        """Return the text that the store keeps."""
         return f"{self.host}/{self.boot}/{self.pid}/{self.start}"
 
     def __eq__(self, other: object) -> bool:
-        """The same process, not just the same number."""
+        """Compare all four parts."""
         return isinstance(other, Identity) and str(self) == str(other)
 
     def __hash__(self) -> int:
-        """By all four."""
+        """Hash all four parts."""
         return hash(str(self))
 
     def __repr__(self) -> str:
-        """For people who debug."""
+        """Return a text for debugging."""
         return f"<process {self}>"

@@ -31,7 +31,7 @@ class DispatchId(str):
     __slots__ = ()
 
     def __new__(cls, given: str, source: str = "the id") -> Self:
-        """Refuse anything else, and say where it came from."""
+        """Refuse a text that is not a dispatch id, and say where it came from."""
         if not is_dispatch_id(given):
             raise BadId(given=given, source=source)
         return super().__new__(cls, given)
@@ -48,32 +48,32 @@ def is_commit(given: str) -> bool:
 
 
 def slug(given: str) -> str:
-    """The slug of a task, if it is one."""
+    """Check the slug of a task."""
     return _name("task slug", given, SLUG_LENGTH, _SLUG)
 
 
 def project(given: str) -> str:
-    """The name of a project, if it is one."""
+    """Check the name of a project."""
     return _name("project name", given, PROJECT_LENGTH, _SLUG)
 
 
 def tag(given: str) -> str:
-    """A tag, if it is one."""
+    """Check a tag."""
     return _name("tag", given, TAG_LENGTH, _SLUG | {":"})
 
 
 def engine(given: str) -> str:
-    """An engine's name, if it is one."""
+    """Check the name of an engine."""
     return _name("engine", given, TAG_LENGTH, _SLUG)
 
 
 def key(given: str) -> str:
-    """An idempotency key, if it is one."""
+    """Check an idempotency key."""
     return _name("key", given, KEY_LENGTH, _ACTOR | {":"}, first=_ACTOR)
 
 
 def actor(given: str) -> str:
-    """The name somebody acts under; never one that looks like a dispatch."""
+    """Check the name of an actor; it must not look like a dispatch id."""
     if is_dispatch_id(given):
         raise BadName(what="actor", given=given, why="it looks like a dispatch id", advice=_advice(_ACTOR))
     return _name("actor", given, ACTOR_LENGTH, _ACTOR, first=_ACTOR - frozenset("-.@"))

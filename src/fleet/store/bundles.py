@@ -1,4 +1,4 @@
-"""Bundles in the store: one owner, one generation, handed from dispatch to dispatch."""
+"""Bundles in the store: the worktree and folder of a task, with one owner and a generation, handed from dispatch to dispatch."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What was found of a bundle's claim before the transaction: the releaser or maker is gone, and the thing is whole."""
+    """What was found of a bundle's claim before the transaction. `free`: the process that made or released it is gone."""
 
     free: bool
     look: str
 
 
 def current(rows: Rows, project: str, slug: str) -> list[Claim]:
-    """The claims of a task's bundle that are not released."""
+    """Return the claims of a task's bundle that are not released."""
     return [Claim.of(row) for row in q.claims_of_bundle(rows, project=project, slug=slug)]
 
 
 def own(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
-    """Make a dispatch the owner. A live owner is never dispossessed."""
+    """Make a dispatch the owner of a task's bundle. BundleHeld while the present owner's dispatch is unfinished."""
     bundle = q.bundle_of(tx, project=project, slug=slug)
     if bundle is None:
         q.add_bundle(tx, project=project, slug=slug, host=host, owner=dispatch)
@@ -55,7 +55,7 @@ def _refuse_live_owner(tx: Tx, owner: str, project: str, slug: str) -> None:
 
 
 def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> Claim | None:
-    """Bring one claim of the bundle under its new owner. The claim still to be acquired, or None when it is whole."""
+    """Give one claim of a bundle to its new owner. Return the claim that is still to be acquired; None when the thing is whole."""
     if existing is None:
         return _insert(tx, wanted)
     if existing.host != wanted.host or existing.home not in {None, wanted.home}:
@@ -88,7 +88,7 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
 
 
 def _replace(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
-    """The old one is gone: close its claim, and make the thing anew."""
+    """Close the claim of a thing that is gone, and write a new one."""
     if seen.look != "absent":
         raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})")
     event = "found_absent" if existing.state == "failed_alloc" else "gone"
@@ -102,7 +102,7 @@ def _insert(tx: Tx, wanted: Claim) -> Claim:
 
 
 def add_claim(tx: Tx, claim: Claim) -> None:
-    """Write an intent; whoever holds the thing is named."""
+    """Write the intent to make a thing. ThingHeld names its holder when it is claimed already."""
     made = q.add_claim(
         tx,
         id=claim.id,

@@ -1,4 +1,4 @@
-"""Which store: chosen by the home's config.toml, loaded on demand."""
+"""Which store a home uses: its config.toml says. The store's module is imported on demand."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _is_without_store(path: str) -> bool:
 
 
 def _sets_known(line: bytes, table: bytes) -> bool:
-    """Whether a line `key = value` sets a known setting, or a table inline, all of whose settings are known."""
+    """Whether a line `key = value` sets a known setting, or an inline table of known settings."""
     key, equals, value = line.partition(b"=")
     name = b".".join(filter(None, (table, _key(key))))
     inner = value.partition(b"#")[0].strip()
@@ -121,7 +121,7 @@ def _sets_known(line: bytes, table: bytes) -> bool:
 
 
 def _key(text: bytes) -> bytes:
-    """A key without the blanks and quotes of its parts. One that is quoted with an escape in it is no known key."""
+    """Return a key without the blanks and quotes of its parts. A quoted key with an escape is not known."""
     return b".".join(_unquoted(part.strip()) for part in text.split(b"."))
 
 

@@ -1,4 +1,4 @@
-"""The seat in the store: who coordinates a project, and who is to be next. Each step is a compare-and-set."""
+"""The seat in the store: who coordinates a project, and who is the candidate. Each step is a compare and set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def seat(rows: Rows, project: str) -> Seat:
-    """A project's seat; an empty one when nobody ever sat in it."""
+    """Return a project's seat; an empty one when the project never had a coordinator."""
     empty = q.Seat(project=project, holder=None, epoch=0, candidate=None, deadline=None)
     return q.seat_of(rows, project=project) or empty
 
@@ -39,7 +39,7 @@ def take(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | No
 
 
 def prove(tx: Tx, project: str, dispatch: str, given: str) -> bool:
-    """The commit of a Replace: the candidate that has the proof becomes the holder. False when it was before."""
+    """Make the candidate that presents its proof the holder: the commit of a Replace. False when it is the holder already."""
     now = seat(tx, project)
     if now.holder == dispatch:
         return False
@@ -56,15 +56,15 @@ def prove(tx: Tx, project: str, dispatch: str, given: str) -> bool:
 
 
 def withdraw(tx: Tx, project: str, candidate: str) -> bool:
-    """The opposite of the proof: the candidate goes, the holder stays. False when it is no candidate any more."""
+    """Remove the candidate; the holder stays. False when it is not the candidate any more."""
     return _may(seat(tx, project), "withdraw") and q.withdraw_candidate(tx, project=project, candidate=candidate) == 1
 
 
 def vacate(tx: Tx, project: str, holder: str) -> bool:
-    """The holder goes, and nobody follows. False when it is the holder no more."""
+    """Remove the holder; nobody follows. False when it is not the holder any more."""
     return _may(seat(tx, project), "vacate") and q.empty_seat(tx, project=project, holder=holder) == 1
 
 
 def _may(now: Seat, event: str) -> bool:
-    """Whether the table has this step from the state that the seat is in."""
+    """Whether the table of steps allows this event in the seat's present state."""
     return (state(now), event) in STEPS

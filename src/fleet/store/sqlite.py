@@ -1,8 +1,4 @@
-"""SQLite, through the C module itself (see fleet.fast): the sqlite3 package around it costs six milliseconds to import.
-
-Writers queue on a flock before BEGIN IMMEDIATE. SQLite's own busy handler starves some of fifty writers and gives up on
-others; it is left on only for programs that are not fleet, and in short slices: while it waits, nothing else is heard.
-"""
+"""SQLite, through the C module (see fleet.fast): the sqlite3 package around it costs six milliseconds to import."""
 
 from __future__ import annotations
 
@@ -66,11 +62,11 @@ class MissingDatabase(Exception):
 
 
 class OldDatabase(Exception):
-    """The database has another schema than this program."""
+    """The database has an older schema than this program."""
 
 
 class SqliteRows(Rows):
-    """A snapshot."""
+    """One snapshot."""
 
     __slots__ = ("_db",)
 
@@ -78,17 +74,17 @@ class SqliteRows(Rows):
         self._db = db
 
     def select_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R | None:
-        """The first row, if there is one."""
+        """Return the first row, or None."""
         found = self._db.execute(query.sqlite, values).fetchone()
         return None if found is None else row(*found)
 
     def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
-        """All rows."""
+        """Return all rows."""
         return [row(*found) for found in self._db.execute(query.sqlite, values)]
 
 
 class SqliteTx(Tx):
-    """A transaction."""
+    """One transaction."""
 
     __slots__ = ("_db",)
 
@@ -100,7 +96,7 @@ class SqliteTx(Tx):
     select_all = SqliteRows.select_all
 
     def write(self, query: Query, values: dict[str, Any]) -> int:
-        """Write. Returns how many rows were changed."""
+        """Run a writing statement. Return how many rows it changed."""
         return self._db.execute(query.sqlite, values).rowcount
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
@@ -111,7 +107,7 @@ class SqliteTx(Tx):
 class SqliteStore(Store):
     """The embedded store of one fleet home.
 
-    Each transaction sees to it that the path still names the file that was opened: a backup may have been moved over it.
+    Each transaction checks that the path still names the opened file: somebody may have restored a backup over it.
     """
 
     kind = "sqlite"
@@ -128,7 +124,7 @@ class SqliteStore(Store):
         self._db = self._opened()
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Look at one snapshot."""
+        """Read from one snapshot."""
         self._refuse_after_fork()
         try:
             return patiently(lambda: self._look(work), self._wait)
@@ -154,7 +150,7 @@ class SqliteStore(Store):
             db.close()
 
     def close(self) -> None:
-        """Let go of the database and its lock."""
+        """Close the database and its lock."""
         self._db.close()
         self._lock.give()
 
@@ -180,7 +176,7 @@ class SqliteStore(Store):
         raise OldDatabase
 
     def _first_look(self) -> tuple[sqlite.Connection, tuple[int, int]]:
-        """Open it; where the disk has no room for what several readers share, for one at a time."""
+        """Open the database; on a full disk in exclusive mode, which needs no shared-memory file."""
         try:
             return _looked_at(self.path)
         except sqlite.OperationalError as error:
@@ -216,28 +212,28 @@ class SqliteStore(Store):
         return SqliteTx(self._db, by)
 
     def _reopened(self) -> sqlite.Connection:
-        """Open it for writing, now that there may be room again."""
+        """Open the database again for writing, after it was opened on a full disk."""
         self._refuse_replaced()
         db, _found = patiently(lambda: _looked_at(self.path), self._wait)
         self._is_full = False
         return db
 
     def _refuse_newer(self) -> None:
-        """Somebody may have migrated the database since it was opened."""
+        """Raise when a newer fleet has migrated the database since it was opened."""
         found = self._db.execute("PRAGMA user_version").fetchone()[0]
         if found > SCHEMA:
             raise StoreNewer(path=self.path, found=found, known=SCHEMA, program=VERSION)
 
     def _refuse_replaced(self) -> None:
-        """Refuse to go on when the path names another file than the one that was opened, or none."""
+        """Raise when the path names another file than the opened one, or none."""
         now = _file_at(self.path)
         if now != self._file:
             raise StoreReplaced(path=self.path, how="replaced by another file" if now != _NO_FILE else "deleted")
 
     def _refuse_mixed(self) -> None:
-        """Refuse a database beside which lies the log of the one that was there at the last write.
+        """Raise when the write-ahead log beside the database belongs to another database file.
 
-        When both are others than at the last write, the whole home may have been restored.
+        When both differ from the last write, the whole home may have been restored.
         """
         try:
             log = os.stat(self._log())
@@ -248,7 +244,7 @@ class SqliteStore(Store):
             raise StoreMixed(path=self.path)
 
     def _log(self) -> str:
-        """Where SQLite keeps the log: beside the file itself, also when the path is a link to it."""
+        """Return the path of the write-ahead log: beside the real file, also when the path is a link."""
         return f"{os.path.realpath(self.path) if os.path.islink(self.path) else self.path}{_LOG}"
 
     def _commit(self) -> None:
@@ -283,7 +279,7 @@ class SqliteStore(Store):
 
 
 def _file_at(path: str) -> tuple[int, int]:
-    """Which file a path names: its device and inode."""
+    """Return device and inode of the file at a path."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -303,7 +299,7 @@ def queue(lock: WriterLock, wait: float) -> None:
 
 
 def patiently(act: Callable[[], T], wait: float) -> T:
-    """Do it as soon as no other program holds the database, trying for so long. Ctrl-C is heard in between."""
+    """Repeat an action while another program holds the database, for at most that long. Ctrl-C works in between."""
     until = monotonic() + wait
     while True:
         try:
@@ -326,9 +322,10 @@ def _looked_at(path: str, *, alone: bool = False) -> tuple[sqlite.Connection, tu
 
 
 def connected(path: str, *, alone: bool = False) -> sqlite.Connection:
-    """A connection that syncs what it commits. The file has to be there.
+    """Open a connection to an existing file, with synced commits.
 
-    Alone: while it is open nobody else reads or writes; the index that readers share is not made then, so a full disk will do.
+    `alone`: nobody else can read or write while it is open; no shared-memory file is needed then, so a full disk is no
+    obstacle.
     """
     name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     db = sqlite.connect(f"file:{name}?mode=rw", timeout=_SLICE, isolation_level=None, uri=True, check_same_thread=False)

@@ -45,27 +45,27 @@ else:
 
 
 class Rows:
-    """Reading: one snapshot. The functions of queries/ call the methods that take the class of the row."""
+    """One snapshot for reading. The functions of queries/ call the methods that take the class of the row."""
 
     __slots__ = ()
 
     def select_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R | None:
-        """The first row, if there is one."""
+        """Return the first row, or None."""
         raise NotImplementedError
 
     def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
-        """All rows."""
+        """Return all rows."""
         raise NotImplementedError
 
     def select_exactly_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R:
-        """The row of a query that always has one."""
+        """Return the row of a query that always has one."""
         found = self.select_one(query, row, values)
         assert found is not None, query.name  # noqa: S101 - `make sql` sees to it
         return found
 
 
 class Tx(Rows):
-    """Reading and writing: one transaction."""
+    """One transaction for reading and writing."""
 
     __slots__ = ("caller", "dispatch", "project", "seq", "slug", "what")
 
@@ -79,20 +79,20 @@ class Tx(Rows):
 
     @property
     def at(self) -> int:
-        """When it was asked for."""
+        """Return the time of the request."""
         return self.caller.at
 
     def about(self, project: str, slug: str | None = None) -> None:
-        """Say which project and task the operation is about."""
+        """Set the project and task that the operation is about."""
         self.project = project
         self.slug = slug
 
     def note(self, **what: object) -> None:
-        """Say what changed."""
+        """Add to what the operation log says about this transaction."""
         self.what.update(what)
 
     def write(self, query: Query, values: dict[str, Any]) -> int:
-        """Write. Returns how many rows were changed."""
+        """Run a writing statement. Return how many rows it changed."""
         raise NotImplementedError
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
@@ -116,12 +116,12 @@ class Change(_Returning[T]):
 
 
 def fingerprint(why: str, request: tuple[object, ...]) -> str:
-    """A short text that two different requests do not share."""
+    """Return a short text that differs between different requests."""
     return blake2s(repr((why, request)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _fence_speaker(tx: Tx) -> None:
-    """A coordinator that is no longer in its seat, or not yet, changes nothing; nor does who was proven dead and archived."""
+    """Refuse a coordinator that is not in its seat, and an agent that was proven dead and archived."""
     if tx.caller.dispatch is None:
         return
     stale = q.stale_speaker(tx, id=tx.caller.dispatch)
@@ -132,7 +132,7 @@ def _fence_speaker(tx: Tx) -> None:
 
 
 class Store:
-    """A database. Not for use across a fork, nor by two threads at once."""
+    """A database. It must not be used after a fork, nor by two threads at once."""
 
     kind = ""
 
@@ -141,9 +141,9 @@ class Store:
         self._process = getpid()
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Do the work in one transaction with one operation; repeated under the same key, answer as the first time.
+        """Do the work in one transaction with one operation; a repetition under the same key returns the first result.
 
-        What exactly was asked for is kept as a fingerprint, so that a key cannot answer for another request.
+        A fingerprint of the request makes sure that a key is not used for another request.
         """
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction(f"transaction {why!r}")
@@ -169,11 +169,11 @@ class Store:
         return result  # type: ignore[return-value]
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Look at one snapshot. Nobody waits for it."""
+        """Read from one snapshot. It blocks nobody."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         raise NotImplementedError
 
     def _done_before(self, tx: Tx, asked: str) -> tuple[bool, Any] | None:
@@ -208,7 +208,7 @@ class Store:
             raise RuntimeError(msg)
 
     def _begin(self, by: Caller) -> Tx:
-        """Wait for the turn to write, and begin."""
+        """Wait for the writers' lock, and begin."""
         raise NotImplementedError
 
     def _commit(self) -> None:
@@ -219,9 +219,9 @@ class Store:
         raise NotImplementedError
 
     def _end(self) -> None:
-        """Give the turn to the next writer."""
+        """Release the writers' lock."""
         raise NotImplementedError
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
-        """The driver's error as one of fleet's; any other as it is."""
+        """Return fleet's error for an error of the driver; any other error as it is."""
         raise NotImplementedError

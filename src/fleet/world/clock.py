@@ -19,9 +19,9 @@ class Clock:
         return int(time() * SECOND)
 
     def begun(self) -> int:
-        """When this process was started, by the same clock; now, where the kernel does not say.
+        """Return when this process started; the present time where the kernel does not say.
 
-        A process that somebody starts to tell of an event may get its turn late: its start is nearer to the event.
+        A process that is started to report an event may run late: its start is nearer to the event.
         """
         try:
             with open("/proc/self/stat", "rb") as file:
@@ -32,9 +32,9 @@ class Clock:
         return int((time() - max(age, 0.0)) * SECOND)
 
     def ticks(self) -> float:
-        """Seconds on a clock that is never set back."""
+        """Return seconds on a monotonic clock."""
         return monotonic()
 
     def wait(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep."""
         sleep(seconds)

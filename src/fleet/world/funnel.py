@@ -39,16 +39,16 @@ class Funnel:
         self.watcher = watcher
 
     def through(self, effect: str, act: Callable[[], T]) -> T:
-        """Let one effect happen."""
+        """Perform one effect."""
         self.refuse_in_transaction(effect)
         return self._watched(effect, act)
 
     def commit(self, why: str, act: Callable[[], T]) -> T:
-        """Let a transaction end: the one effect that happens inside it."""
+        """Commit a transaction: the only effect that is allowed inside one."""
         return self._watched(f"commit {why}", act)
 
     def during(self, effect: str, pid: int) -> None:
-        """Another program has begun to perform the effect."""
+        """Record that another program has begun to perform the effect."""
         if self.watcher is not None:
             self.watcher.during(effect, pid)
 
@@ -59,11 +59,11 @@ class Funnel:
             raise EffectInTransaction(effect=effect, why=why)
 
     def shut(self, why: str) -> None:
-        """A transaction was opened in this thread."""
+        """Record that this thread has opened a transaction."""
         self._open[get_ident()] = why
 
     def reopen(self) -> None:
-        """It was closed."""
+        """Record that this thread's transaction is closed."""
         self._open.pop(get_ident(), None)
 
     def _watched(self, effect: str, act: Callable[[], T]) -> T:

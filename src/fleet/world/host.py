@@ -20,17 +20,17 @@ class Host:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Return the machine's name, for people."""
         return os.uname().nodename
 
     @property
     def id(self) -> str:
-        """The host id of the home: the machine's own id when the home was made."""
+        """Return the host id of the home: the id of the machine on which the home was made."""
         return self._kept or self.machine
 
     @made_once
     def machine(self) -> str:
-        """The machine's own id, or its name where it has none. Processes are named by it."""
+        """Return the machine's own id, or its name where it has none. Identities of processes contain it."""
         for path in _ID_FILES:
             found = _first_line(path)
             if found:
@@ -39,16 +39,16 @@ class Host:
 
     @made_once
     def boot(self) -> str:
-        """Another text after each boot, and in each room of it (see rooms).
+        """Return an id of this boot and, inside a container, of its pid namespace.
 
-        Empty when that cannot be told, or when /proc is that of another room: then of no process it can be told whether it lives.
+        Empty when unknown, or when /proc belongs to another pid namespace: then nothing can be said about any process.
         """
         if sys.platform == "darwin":
             return _boot_of_macos()
-        boot, room = _first_line(_BOOT_FILE), pid_namespaces.own()
-        if room is None:
+        boot, namespace = _first_line(_BOOT_FILE), pid_namespaces.own()
+        if namespace is None:
             return ""
-        return f"{boot}.{room}" if boot and room else boot
+        return f"{boot}.{namespace}" if boot and namespace else boot
 
 
 def _first_line(path: str) -> str:

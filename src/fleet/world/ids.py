@@ -11,19 +11,19 @@ class Ids:
     __slots__ = ()
 
     def dispatch(self) -> str:
-        """Eight hexadecimal digits."""
+        """Return a new dispatch id: eight hexadecimal digits."""
         return urandom(4).hex()
 
     def key(self) -> str:
-        """A name for one request, which nobody else will ever use."""
+        """Return a new idempotency key."""
         return urandom(12).hex()
 
     def share(self) -> float:
-        """Some part of a whole, at random: from 0 to just below 1."""
+        """Return a random number from 0 to just below 1."""
         return int.from_bytes(urandom(4)) / (1 << 32)
 
     def conversation(self) -> str:
-        """A UUID, as engines name their conversations."""
+        """Return a new UUID, the form in which engines name conversations."""
         raw = bytearray(urandom(16))
         raw[6], raw[8] = raw[6] & 0x0F | 0x40, raw[8] & 0x3F | 0x80
         text = raw.hex()

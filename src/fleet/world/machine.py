@@ -37,11 +37,11 @@ class Machine:
         return (int(found[1]), int(found[2])) if found else (0, 0)
 
     def free_bytes(self, path: str) -> int:
-        """How much room there is."""
+        """Return the free space of the disk that a path is on."""
         return shutil.disk_usage(path).free
 
     def is_private(self, path: str) -> bool:
-        """Whether only its owner can look into it."""
+        """Whether only its owner can read a path."""
         return not stat.S_IMODE(os.stat(path).st_mode) & 0o077
 
     def replace_file(self, path: str, text: str) -> None:

@@ -1,10 +1,4 @@
-"""tmux: a private server for each fleet home, asked with time limits, answering in three values.
-
-A session that is not listed is absent only if the *same* server says so. An unreachable, stopped or replaced server says
-nothing. The agent's pane is stamped in the very call that creates its session; the stamp goes with the pane when a person moves
-it to another window or session. A pane is ended by its id and only while it has the stamp. Panes without one are a person's, and
-no session is ended as a whole.
-"""
+"""tmux: a private server for each fleet home, asked with time limits. Answers are yes, no or unknown."""
 
 from __future__ import annotations
 
@@ -85,7 +79,7 @@ fleet-#{@fleet_dispatch} >/dev/null 2>&1'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pane:
-    """One pane, as the server lists it, with the session that it is in now."""
+    """One pane as the server lists it, with the session that it is in now."""
 
     session: str
     session_id: str
@@ -103,7 +97,7 @@ class Pane:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What the server on the socket says; no server: it says nothing."""
+    """Everything that the server on the socket lists; nothing when there is no server."""
 
     server: Identity | None
     panes: tuple[Pane, ...] = ()
@@ -112,12 +106,12 @@ class Listing:
     home: str = ""
 
     def pane(self, session: str) -> Pane | None:
-        """The first pane that was made of those that are in a session now, whoever made it."""
+        """Return the first pane of a session, whoever made it; None when there is no such session."""
         there = (pane for pane in self.panes if pane.session == session)
         return min(there, key=lambda pane: pane.number, default=None)
 
     def pane_of(self, dispatch: str) -> Pane | None:
-        """The pane of a dispatch's agent, by its stamps, wherever a person has moved it. None: it is not there.
+        """Return the pane that is stamped with a dispatch, wherever a person has moved it; None when it is not there.
 
         In a session that an older fleet stamped as a whole it is the first pane.
         """
@@ -151,7 +145,7 @@ class Tmux:
         self._fleet = fleet
 
     def listing(self) -> Listing:
-        """Every session of the server, in one call."""
+        """List every pane of the server, in one call."""
         done = self._ask(
             "list", "display-message", "-p", "server #{pid}", ";", "list-panes", "-a", "-F", "\t".join(_COLUMNS)
         )
@@ -167,7 +161,7 @@ class Tmux:
         return Listing(server=server, panes=tuple(_pane(line) for line in lines), home=self.home_id)
 
     def ensure_server(self) -> Identity:
-        """The server's identity; started if there is none. Refuses to start a second one while the first may live."""
+        """Return the server's identity; start a server if there is none. Refuses to start a second one while the first may live."""
         found = self.listing()
         if found.server is None:
             self._start()
@@ -177,7 +171,7 @@ class Tmux:
         return found.server
 
     def recalled(self, server: Identity) -> Identity:
-        """A server that lives while its socket is gone makes it again when it is told to. A second one is never started beside it."""
+        """Make a living server whose socket is gone create its socket again. A second server is never started beside it."""
         self._processes.signal(server, signal.SIGUSR1)
         for _ in range(_LOOKS):
             if self.listing().server == server:
@@ -196,9 +190,10 @@ class Tmux:
         words: Sequence[str],
         lock: int,
     ) -> Identity | None:
-        """Make a session whose pane is stamped and runs the words, and say on which server. This never starts a server.
+        """Create a session whose pane is stamped and runs the words; return its server.
 
-        Only this pane stays when its process has ended, with the exit status; a pane that a person opens beside it does not.
+        Never starts a server. Only this pane stays with its exit status after its process has ended; a pane that a
+        person opens does not.
         """
         given = [part for name, value in env.items() for part in ("-e", f"{name}={value}")]
         set_option = [";", "set-option", "-p", "-t", f"={session}:"]
@@ -211,9 +206,10 @@ class Tmux:
         return self._processes.identify(int(done.out)) if done.out.strip().isdigit() else None
 
     def kill(self, pane: Pane) -> bool:
-        """End an agent's pane by its id, if it still is the one that was listed: ids begin anew with each server.
+        """End an agent's pane by its id, if its stamps are as listed: ids start again with each server.
 
-        A session ends with its last pane. One that an older fleet stamped is ended only while it has no other pane.
+        A session ends with its last pane. One that an older fleet stamped as a whole is ended only while it has one
+        pane.
         """
         target = f"%{pane.number}"
         own = (
@@ -225,13 +221,13 @@ class Tmux:
         return done.ok and not done.out
 
     def capture(self, pane: Pane, *, history: bool) -> str | None:
-        """What is on the screen, and before it if wanted; None when the server does not say."""
+        """Return the text on a pane's screen, with the history on request; None when the server does not say."""
         back = ["-S", "-"] if history else []
         done = self._ask("capture-pane", "capture-pane", "-p", "-J", *back, "-t", f"%{pane.number}")
         return _EPITAPH.sub("", done.out) if done.ok else None
 
     def paste(self, pane: Pane, text: str) -> bool:
-        """Type a text into a pane as one bracketed paste, then Enter. Lines of it are not submitted one by one."""
+        """Type a text into a pane as one bracketed paste, then Enter, so that its lines are not submitted one by one."""
         name = f"fleet-{secrets.token_hex(4)}"
         words = ["tmux", "-N", "-S", self.socket, "load-buffer", "-b", name, "-"]
         if not self._programs.run("tmux load-buffer", words, limit=LIMIT, given=text).ok:
@@ -247,7 +243,7 @@ class Tmux:
         return self._ask("exit-empty", "set-option", "-s", "exit-empty", "on").ok
 
     def attach_words(self, pane: Pane) -> list[str]:
-        """The command that attaches a terminal to the session in which a pane is now, with the pane selected."""
+        """Return the command that attaches a terminal to the session that a pane is in, with the pane selected."""
         return ["tmux", "-N", "-S", self.socket, "attach-session", "-t", f"={pane.session}:.%{pane.number}"]
 
     def _start(self) -> None:
@@ -260,7 +256,7 @@ class Tmux:
             raise TmuxRefused(what="start its server", why=done.err.strip() or "no answer")
 
     def _ask(self, what: str, *words: str, lock: int | None = None) -> Done:
-        """In UTF-8, whatever the locale: else tmux would not print what separates its columns."""
+        """Run tmux in UTF-8, whatever the locale: otherwise it would not print the column separator."""
         asked = ["tmux", "-u", "-N", "-S", self.socket, *words]
         return self._programs.run(f"tmux {what}", asked, limit=LIMIT, lock=lock)
 
@@ -274,7 +270,7 @@ def _both(one: str, other: str) -> str:
 
 
 def _quoted(path: str) -> str:
-    """For the shell that tmux gives a hook to, within the quotes that the hook is written in."""
+    """Quote a path for the shell that runs a tmux hook, inside the quotes of the hook itself."""
     return "".join(sign if sign.isalnum() or sign in "/._-+" else _SIGNS.get(sign, rf"\\{sign}") for sign in path)
 
 

@@ -15,7 +15,7 @@ from fleet.testing.crash.scenarios import until
 from fleet.world.funnel import Funnel
 from fleet.world.host import Host
 from fleet.world.process import pid_namespaces, ps
-from fleet.world.process.pid_namespaces import Rooms
+from fleet.world.process.pid_namespaces import PidNamespaces
 from fleet.world.process.processes import Processes
 
 
@@ -63,7 +63,7 @@ def test_whoever_holds_the_lock_of_its_room_is_not_dead_though_nobody_sees_it(sc
     """Its server is gone, and with that all that could be reached of it."""
     there = f"{Host().boot.partition('.')[0]}.pid:[7]"
     socket = f"{scene.root}/no.sock"
-    outside = Rooms(scene.home, there, socket)
+    outside = PidNamespaces(scene.home, there, socket)
     processes = Processes(Host(), Funnel(), scene.home, socket)
     who = Identity(host=processes.me().host, boot=there, pid=12345678, start="1")
     outside.enter()
@@ -91,7 +91,7 @@ def test_where_proc_is_of_another_room_nothing_is_known(scene, monkeypatch):
         patch.setattr(pid_namespaces, "_is_own_view", lambda: False)
         processes = Processes(Host(), Funnel(), scene.home, f"{scene.home}/tmux.sock")
         assert (Host().boot, processes.life(who), processes.life(processes.me())) == ("", "unknown", "unknown")
-        assert not Rooms(scene.home, Host().boot, "").sees_everyone()
+        assert not PidNamespaces(scene.home, Host().boot, "").sees_everyone()
 
 
 @pytest.mark.req("EXC-2", "EXC-7")
@@ -127,7 +127,7 @@ def test_from_a_sandbox_no_lock_of_a_git_outside_is_removed(scene, sandbox):
 LOOK = """
 from fleet.api.fleet import Fleet
 with Fleet.open('{home}') as fleet:
-    print(fleet.world.rooms.sees_everyone())
+    print(fleet.world.namespaces.sees_everyone())
     print(fleet.world.git.set_branch('{repository}', 'x', new='{commit}', old='0' * 40))
 """
 

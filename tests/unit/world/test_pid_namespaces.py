@@ -1,4 +1,4 @@
-"""Rooms: whoever was in another one is gone only when nobody of it can be seen, and nobody of it listens."""
+"""A process of another pid namespace is gone only when none of its processes is visible, and none of them listens."""
 
 import os
 import socket
@@ -41,8 +41,10 @@ def test_a_room_is_gone_when_the_one_who_listens_is_of_ours(listening):
 
 @pytest.mark.req("EXC-2", "EXC-7")
 def test_a_room_may_be_where_the_one_who_listens_is_who_cannot_be_seen(listening, monkeypatch):
-    room = pid_namespaces._room
-    monkeypatch.setattr(pid_namespaces, "_room", lambda pid: "" if pid == str(os.getpid()) else room(pid))
+    namespace_of = pid_namespaces._namespace_of
+    monkeypatch.setattr(
+        pid_namespaces, "_namespace_of", lambda pid: "" if pid == str(os.getpid()) else namespace_of(pid)
+    )
     assert not pid_namespaces.is_gone(ELSEWHERE, listening)
 
 

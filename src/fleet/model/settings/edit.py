@@ -1,4 +1,4 @@
-"""A setting written into a file of settings: one line is changed or added, everything else stays as it was, comments too."""
+"""Write a setting into the text of a settings file: one line is changed or added, everything else stays, comments too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 
 def with_value(text: str, name: str, value: str) -> str:
-    """The text with a setting of the first level in it. One that is there keeps its place, a new one goes before the tables."""
+    """Return the text with a top-level setting in it. An existing line is changed; a new one goes before the tables."""
     lines = text.splitlines(keepends=True)
     wanted = f"{name} = {json.dumps(value, ensure_ascii=False)}"
     head = _first_table(lines)
@@ -19,7 +19,7 @@ def with_value(text: str, name: str, value: str) -> str:
 
 
 def _first_table(lines: list[str]) -> int:
-    """Where the tables begin, with the comment above the first; behind the last line when there are none."""
+    """Return the line at which the tables begin, including the comment above the first; the end when there are none."""
     found = next((number for number, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
     while 0 < found < len(lines) and lines[found - 1].lstrip().startswith("#"):
         found -= 1
@@ -27,13 +27,13 @@ def _first_table(lines: list[str]) -> int:
 
 
 def _comment(line: str) -> str:
-    """The comment behind a value, if it has one."""
+    """Return the comment behind a value, or empty."""
     found = re.search(r"(?:\"[^\"]*\"|'[^']*'|[^\"'#\s]+)\s*(#.*)?$", line.partition("=")[2].rstrip("\r\n"))
     return f"  {found[1]}" if found and found[1] else ""
 
 
 def _ended(lines: list[str]) -> list[str]:
-    """Without the empty lines at the end, and with the newline that the last line may lack."""
+    """Return the lines without empty ones at the end, the last one with a newline."""
     kept = list(lines)
     while kept and not kept[-1].strip():
         kept.pop()

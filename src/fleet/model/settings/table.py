@@ -1,7 +1,4 @@
-"""Settings: which there are, what they may be, and what they are when nobody says.
-
-`config.toml` in the fleet home holds those of the operator, `fleet.toml` in a repository those of the project.
-"""
+"""The table of settings: names, kinds, defaults and meanings."""
 
 from __future__ import annotations
 
@@ -383,7 +380,7 @@ SETTINGS = (
 
 
 def merged(*given: dict[str, SettingValue]) -> dict[str, SettingValue]:
-    """Every setting, from the files that say it or by default."""
+    """Return every setting, from the files that set it or with its default."""
     values = {
         each.name: SettingValue(name=each.name, value=each.default, source="default", help=each.help)
         for each in SETTINGS

@@ -1,8 +1,4 @@
-"""Which settings of a repository count: those that a person has trusted, and those that need no trust.
-
-A repository's fleet.toml comes with its commits, and agents make commits. So what it runs, and what it frees agents to do,
-counts once a person has trusted these values; anything else in the file counts at once.
-"""
+"""Trust in a repository's settings: guarded ones apply only after a person has accepted them."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ _MAY_GO = frozenset({"worktree.setup", "worktree.teardown", "engine", "task.engi
 
 
 class Difference:
-    """A setting that waits for a person: what was trusted, what the file says; None where it is not set."""
+    """A setting that waits for a person: the accepted value and the one in the file; None where it is not set."""
 
     __slots__ = ("guard", "name", "now", "was")
 
@@ -37,12 +33,12 @@ class Difference:
 
 
 def said(values: dict[str, SettingValue]) -> dict[str, Any]:
-    """What a repository's file says of the guarded settings, without those that it does not set."""
+    """Return the guarded settings that a repository's file sets."""
     return {each.name: values[each.name].value for each in GUARDED if values[each.name].source != "default"}
 
 
 def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference]:
-    """What waits for a person, in the order of the table of settings."""
+    """Return the settings that wait for a person, in the order of the table."""
     found = ((each, trusted.get(each.name), now.get(each.name)) for each in GUARDED)
     return [
         Difference(name=each.name, was=was, now=new, guard=each.guard)
@@ -52,7 +48,7 @@ def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference
 
 
 def counted(values: dict[str, SettingValue], trusted: dict[str, Any]) -> dict[str, SettingValue]:
-    """The settings as they count: what waits for a person is as it was trusted before, or not set."""
+    """Return the settings as they apply: one that waits for a person has its accepted value, or is not set."""
     waiting = differences(said(values), trusted)
     return values | {each.name: _as_before(each, values[each.name]) for each in waiting}
 

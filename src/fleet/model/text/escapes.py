@@ -1,9 +1,4 @@
-r"""How characters that a terminal obeys, or does not show, are shown instead.
-
-What agents write reaches people's terminals: commit subjects, logs, questions, file names. An escape sequence among it could
-move the cursor, rewrite what stands there, or set the clipboard; a bidirectional override lets a command read as another.
-Such characters are never sent. They are shown: ESC as ␛, a carriage return as ␍, the others as `\u202e`, as JSON writes them.
-"""
+"""Show characters that a terminal would obey or hide."""
 
 from __future__ import annotations
 
@@ -29,7 +24,7 @@ _HIDDEN = (
 
 
 def escape(point: int) -> str:
-    r"""A character as JSON writes it: \u202e, and a pair of them beyond 16 bits."""
+    """Return the JSON escape of a character; two escapes beyond 16 bits."""
     if point < _BEYOND_16_BITS:
         return f"\\u{point:04x}"
     high, low = divmod(point - _BEYOND_16_BITS, 0x400)
@@ -45,24 +40,24 @@ _LINE = _LINES | {ord("\n"): "␤", ord("\t"): " "}
 
 
 def text(given: str) -> str:
-    """A text of any number of lines, without what a terminal would obey or hide."""
+    """Return a text of any number of lines in which control and hidden characters are escaped."""
     return given if given.isprintable() else given.translate(_LINES)
 
 
 def line(given: str) -> str:
-    """The same for what is one line: a line break in it is shown as ␤."""
+    """Return a text as one line: control and hidden characters are escaped, line breaks are shown as ␤."""
     return given if given.isprintable() else given.translate(_LINE)
 
 
 def tail(given: str, most: int, *, more: str = "") -> str:
-    """The last so many characters of a text, and how many were left out before them."""
+    """Return the last characters of a text, preceded by how many were left out."""
     if len(given) <= most:
         return given
     return f"({len(given) - most:,} characters before this left out{f': {more}' if more else ''}) …{given[-most:]}"
 
 
 def cut(given: str, most: int, *, more: str = "") -> str:
-    """The first so many characters of a text, and how many were left out; more says where they are to be seen."""
+    """Return the first characters of a text, followed by how many were left out and where to see them."""
     if len(given) <= most:
         return given
     return f"{given[:most]}… ({len(given) - most:,} more characters{f': {more}' if more else ''})"

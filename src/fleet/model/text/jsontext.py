@@ -6,10 +6,10 @@ from fleet.fast import encode, scan
 
 
 def dumps(value: object) -> str:
-    """The value as one line of JSON, DEL escaped like the other control characters: the encoder leaves that one out."""
+    """Return a value as one line of JSON. DEL is escaped too, which the encoder does not do."""
     return encode(value).replace("\x7f", "\\u007f")
 
 
 def loads(text: str) -> object:
-    """The value of a text that `dumps` made (no surrounding blanks)."""
+    """Return the value of a JSON text without surrounding blanks."""
     return scan(text)

@@ -14,9 +14,9 @@ _FORMS = "30m, 2h, 3d (from now), 18:00, 2026-11-15 or 2026-11-15T18:00Z"
 
 
 def moment(given: str, *, now: int, local: tzinfo | None = UTC, back: bool = False) -> int:
-    """A time of day, a date, an ISO time, or a duration from now (`back`: before now).
+    """Parse a time of day, a date, an ISO time, or a duration from now (`back`: before now).
 
-    What names no zone is in `local`; None is the machine's own zone, with the summer time of that very day.
+    A time without a zone is in `local`; None is the machine's zone, with the summer time of that day.
     """
     text = given.strip()
     if _DURATION.fullmatch(text):

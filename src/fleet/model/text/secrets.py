@@ -10,7 +10,7 @@ _SAFE_USERS = frozenset({"git"})
 
 
 def address(url: str) -> str:
-    """An address without user, password and options, as far as it can be told apart; when in doubt nothing but its scheme."""
+    """Return an address without user, password and options; only its scheme when it cannot be parsed."""
     scheme, found, rest = url.partition("://")
     if not found:
         return HIDDEN
@@ -22,7 +22,7 @@ def address(url: str) -> str:
 
 
 def hidden(text: str) -> str:
-    """A message without the users and passwords of the addresses in it."""
+    """Return a message without the users and passwords of the addresses in it."""
     return _USERINFO.sub(_without_user, text)
 
 

@@ -7,7 +7,7 @@ _DIGITS = 6
 
 
 def size(given: str) -> int | None:
-    """`500MB` or `5 GB` in bytes; None when it is no size."""
+    """Parse `500MB` or `5 GB` into bytes; None when it is not a size."""
     number, unit = given.strip()[:-2].strip(), given.strip()[-2:].upper()
     if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS and unit in UNITS):
         return None
@@ -15,7 +15,7 @@ def size(given: str) -> int | None:
 
 
 def shown_size(count: int) -> str:
-    """2 GB, 1.5 MB, 300 bytes"""
+    """Return a size for people: 2 GB, 1.5 MB, 300 bytes."""
     for unit, least in reversed(UNITS.items()):
         if count >= least:
             return f"{count / least:.1f}".removesuffix(".0") + f" {unit}"

@@ -1,4 +1,4 @@
-"""What people and agents write: how long it may be, and what it may not hold."""
+"""Limits on what people and agents write: length and forbidden characters."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ _LAST_C1 = 0x9F
 
 
 def title(given: str) -> str:
-    """A title: one line, not empty."""
+    """Check a title: one line, not empty."""
     return line("title", given, most=TITLE)
 
 
 def line(what: str, given: str, *, most: int = LINE) -> str:
-    """One line, not empty."""
+    """Check a text of one line that must not be empty."""
     if _BREAKS.intersection(given.strip()):
         raise BadText(what=what, why="has more than one line", advice="put the rest into --description")
     return text(what, given.strip(), most=most, advice=f"say it in {most} characters at most")
 
 
 def text(what: str, given: str, *, most: int = MESSAGE, advice: str = "") -> str:
-    """A text that is not empty."""
+    """Check a text that must not be empty."""
     if not given.strip():
         raise BadText(what=what, why="is empty", advice=f"say something, in {most} characters at most")
     return maybe(what, given, most=most, advice=advice)
 
 
 def maybe(what: str, given: str, *, most: int = DESCRIPTION, advice: str = "") -> str:
-    """A text that may be empty."""
+    """Check a text that may be empty."""
     if len(given) > most:
         otherwise = "put it into a file and register that with `fleet artifact PATH`"
         raise BadText(what=what, why=f"has {len(given)} characters, {most} at most", advice=advice or otherwise)

@@ -19,22 +19,22 @@ LAST = 253_402_300_799_999
 
 
 def iso(at: int) -> str:
-    """2026-11-15T03:04:05.678Z"""
+    """Return a time as 2026-11-15T03:04:05.678Z."""
     return strftime("%Y-%m-%dT%H:%M:%S", gmtime(at // SECOND)) + f".{at % SECOND:03d}Z"
 
 
 def iso_or_none(at: int | None) -> str | None:
-    """The same, for a time that may be missing."""
+    """Return a time as 2026-11-15T03:04:05.678Z, or None."""
     return None if at is None else iso(at)
 
 
 def utc(told: str) -> str:
-    """The same as people write it: 2026-11-15 03:04:05 UTC"""
+    """Return an ISO time as people write it: 2026-11-15 03:04:05 UTC."""
     return f"{told[:10]} {told[11:19]} UTC"
 
 
 def age(milliseconds: int) -> str:
-    """How long, in the two words people need: 12s, 5m, 3h, 2d."""
+    """Return a duration in one unit: 12s, 5m, 3h, 2d."""
     for size, letter in ((DAY, "d"), (HOUR, "h"), (MINUTE, "m")):
         if milliseconds >= size:
             return f"{milliseconds // size}{letter}"
@@ -42,7 +42,7 @@ def age(milliseconds: int) -> str:
 
 
 def duration(given: str) -> int:
-    """`90s`, `30m`, `2h`, `3d`, `1w` in milliseconds."""
+    """Parse `90s`, `30m`, `2h`, `3d`, `1w` into milliseconds."""
     number, unit = given.strip()[:-1], given.strip()[-1:]
     if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS and unit in UNITS):
         raise BadTime(given=given, what="a time", forms=_FORMS)

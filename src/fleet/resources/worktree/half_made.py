@@ -43,7 +43,7 @@ def is_begun(claim: Claim, world: World) -> bool:
     """Whether there is anything of it; for when git, which stumbles over it, does not say."""
     place = git_dir(claim.data["repository"])
     ours = lambda lock: is_of(claim, lock, world)  # noqa: E731
-    return claim.state in UNMADE and bool(leftovers.found(place, claim.name, ours, world.rooms.sees_everyone))
+    return claim.state in UNMADE and bool(leftovers.found(place, claim.name, ours, world.namespaces.sees_everyone))
 
 
 def discard(claim: Claim, world: World) -> None:
@@ -51,5 +51,5 @@ def discard(claim: Claim, world: World) -> None:
     place = git_dir(claim.data["repository"])
     ours = lambda lock: is_of(claim, lock, world)  # noqa: E731
     world.funnel.through(
-        "discard worktree", lambda: leftovers.discard(place, claim.name, ours, world.rooms.sees_everyone)
+        "discard worktree", lambda: leftovers.discard(place, claim.name, ours, world.namespaces.sees_everyone)
     )

@@ -19,12 +19,12 @@ class Migration:
     text: str
 
     def statements(self) -> list[str]:
-        """Its statements, for SQLite."""
+        """Return its statements for SQLite."""
         plain = re.sub(r"^\s*--.*$", "", self.text, flags=re.MULTILINE)
         return [part.strip() for part in plain.split(";\n") if part.strip()]
 
     def postgres_statements(self) -> list[str]:
-        """Its statements, for PostgreSQL."""
+        """Return its statements for PostgreSQL."""
         return [_for_postgres(statement) for statement in self.statements()]
 
 

@@ -8,7 +8,7 @@ from fleet.testing.simulated.cgroups import SimulatedCgroups
 from fleet.testing.simulated.machine import SimulatedHost
 from fleet.testing.simulated.processes import SimulatedKernel
 from fleet.testing.simulated.tmux import SimulatedTmux
-from fleet.world.process.pid_namespaces import Rooms
+from fleet.world.process.pid_namespaces import PidNamespaces
 from fleet.world.process.processes import Processes
 from fleet.world.world import World
 
@@ -32,13 +32,13 @@ class SimulatedWorld(World):
         process: Process | None = None,
     ) -> None:
         super().__init__(home, funnel, record)
-        self.rooms.leave()
+        self.namespaces.leave()
         self.simulation = machine
         self.process = process or machine.table.spawn(machine.shell.pid, ["fleet"], cwd=home)
         self.clock, self.ids = machine.clock, machine.ids
         self.host = SimulatedHost(self.record.host, machine)
-        self.rooms = Rooms(home, machine.boot, self.socket)
-        self.rooms.enter()
+        self.namespaces = PidNamespaces(home, machine.boot, self.socket)
+        self.namespaces.enter()
         kernel = SimulatedKernel(machine.table, self.process.pid)
         self.processes = Processes(self.host, funnel, home, self.socket, kernel=kernel, clock=self.clock)
         self.cgroups = SimulatedCgroups(

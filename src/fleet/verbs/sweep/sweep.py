@@ -89,7 +89,7 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
     if "orphans" in phases:
         found += _archive(context, kill=kill)
     if "orphans" in phases and kill:
-        context.world.rooms.forget_gone(context.world.funnel)
+        context.world.namespaces.forget_gone(context.world.funnel)
         _stop_server(context)
     return found
 

@@ -25,7 +25,7 @@ class Files:
         self._funnel = funnel
 
     def publish(self, name: str, content: bytes) -> str:
-        """Write a file so that a reader sees the old one or the new one, whole; durable when this returns."""
+        """Write a file atomically: a reader sees the old content or the new one; durable when this returns."""
         path = f"{self.root}/{name}"
         self._funnel.through(f"publish {name}", lambda: _publish(path, content))
         return path
@@ -37,11 +37,11 @@ class Files:
             return file.read()
 
     def unlink(self, name: str) -> None:
-        """Remove a file. Safe when it is gone."""
+        """Remove a file, if it is there."""
         self._funnel.through(f"unlink {name}", lambda: _unlink(f"{self.root}/{name}"))
 
     def move(self, name: str, to: str) -> None:
-        """Give a file another name, durably. Safe when it was moved already."""
+        """Rename a file durably; do nothing when it was moved before."""
         self._funnel.through(f"move {name}", lambda: _move(f"{self.root}/{name}", f"{self.root}/{to}"))
 
     def make_folder(self, path: str) -> None:
@@ -50,12 +50,12 @@ class Files:
             self._funnel.through(f"mkdir {os.path.basename(path)}", lambda: folders.make(path))
 
     def link(self, name: str, *, to: str) -> None:
-        """Make a symbolic link, in the place of another one if there is one. For whoever holds its gate."""
+        """Create or replace a symbolic link. The caller holds the gate of that link."""
         new = f"{self.root}/{paths.unfinished_link(os.path.basename(name))}"
         self._funnel.through(f"link {name}", lambda: _replace_symlink(f"{self.root}/{name}", to, new))
 
     def abandoned(self) -> list[str]:
-        """Files that somebody who is dead was writing, by their paths; worktrees are not looked into."""
+        """Return the paths of temporary files whose writer is dead. Worktrees are not searched."""
         found = []
         for folder, inner, names in os.walk(self.root):
             inner[:] = [name for name in inner if name not in _NOT_OURS]
@@ -63,7 +63,7 @@ class Files:
         return unfinished.abandoned(found)
 
     def discard_abandoned(self, path: str) -> None:
-        """Remove one of those, if it still is one."""
+        """Remove one temporary file, if its writer is still known to be dead."""
         self._funnel.through(f"discard {os.path.basename(path)}", lambda: unfinished.discard_abandoned(path))
 
     def names(self, folder: str) -> list[str]:
@@ -75,7 +75,7 @@ class Files:
 
 
 def move_into_place(made: str, path: str) -> None:
-    """Give a finished file its name; durable when this returns."""
+    """Rename a finished file to its final path; durable when this returns."""
     handle = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -100,7 +100,7 @@ def _move(path: str, to: str) -> None:
 
 
 def _replace_symlink(path: str, to: str, new: str) -> None:
-    """Make a symlink, or replace one, by a rename. It is made in another folder first: nobody may see one that is half made."""
+    """Create or replace a symlink by a rename. It is created in another folder, so that nobody sees it half made."""
     folders.make(os.path.dirname(path))
     _discard(new)
     os.symlink(to, new)
@@ -116,7 +116,7 @@ def _publish(path: str, content: bytes) -> None:
 
 
 def _replace(path: str, content: bytes) -> None:
-    """Write it beside its path, and give it its name; nothing is left of it when that fails."""
+    """Write a temporary file beside the path and rename it; on failure remove the temporary file."""
     name, handle = unfinished.begin(path)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,8 +1,4 @@
-"""Who has a branch in hand: the checkouts and worktrees of a repository, and the operations that are in progress in them.
-
-`git worktree list` does not show all of it. During a rebase or a bisect HEAD is detached, and a main checkout whose `core.bare` is
-wrong is listed as bare. A branch that is moved then breaks what its person is doing.
-"""
+"""Which worktrees use a branch: it is checked out there, or an operation in progress will return to it."""
 
 from __future__ import annotations
 
@@ -31,7 +27,7 @@ _NAMED_IN = ("rebase-merge/head-name", "rebase-apply/head-name", "rebase-merge/u
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """A worktree that has a branch in hand. Its operation is empty when the branch is just checked out there."""
+    """A worktree that uses a branch. Its operation is empty when the branch is just checked out there."""
 
     path: str
     operation: str = ""
@@ -48,7 +44,7 @@ class Holder:
 
 
 def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
-    """Every worktree that has the branch in hand; None when git or the file system does not say."""
+    """Return every worktree that uses the branch; None when git or the file system does not say."""
     trees = git.worktrees(repository)
     if trees is None:
         return None
@@ -69,7 +65,7 @@ def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
 
 
 def branch_in_hand(git: Git, repository: str, branch: str) -> str:
-    """Why a branch must not be moved or deleted; empty when nobody has it in hand."""
+    """Return why a branch must not be moved or deleted; empty when no worktree uses it."""
     found = holders(git, repository, branch)
     if found is None:
         return f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
@@ -79,23 +75,26 @@ def branch_in_hand(git: Git, repository: str, branch: str) -> str:
 
 
 def operation_in(place: str) -> str:
-    """The operation that is in progress in a worktree, by the directory that git keeps for it; empty when there is none."""
+    """Return the git operation in progress in a worktree, for example a rebase; empty when there is none."""
     return next((said for name, said in _OPERATIONS.items() if os.path.lexists(f"{place}/{name}")), "")
 
 
 def _is_named_in(place: str, branch: str) -> bool:
-    """Whether a rebase or a bisect will come back to this branch."""
+    """Whether a rebase or bisect in progress will return to this branch."""
     named = {line.strip() for name in _NAMED_IN for line in _text(f"{place}/{name}").splitlines()}
     return bool(named & {branch, head_ref(branch)})
 
 
 def _is_called_bare(git: Git, repository: str, branch: str, *, bare: bool) -> bool:
-    """Whether core.bare is wrong and the main checkout is on this branch. A repository that is bare has no index."""
+    """Whether core.bare is set by mistake and the main checkout is on this branch.
+
+    A truly bare repository has no index.
+    """
     return bare and os.path.exists(f"{git_dir(repository)}/index") and git.head_branch(repository) == branch
 
 
 def _linked(common: str) -> list[tuple[str, str]]:
-    """The directories of linked worktrees, each with the path of its tree."""
+    """Return git's directory and the path of every linked worktree."""
     try:
         names = sorted(os.listdir(f"{common}/worktrees"))
     except FileNotFoundError:

@@ -18,7 +18,7 @@ _LIMIT = 60.0
 
 
 def main_checkout(programs: Programs, path: str) -> str:
-    """The top of the repository's main checkout, wherever in the repository (or a worktree of it) the path is."""
+    """Return the top of the main checkout of the repository that a path lies in."""
     found = _ask(programs, path, "--absolute-git-dir", "--git-common-dir", "--is-bare-repository")
     if found is None:
         raise NotARepository(path=path)
@@ -27,15 +27,15 @@ def main_checkout(programs: Programs, path: str) -> str:
 
 
 def top_of(programs: Programs, path: str) -> str | None:
-    """The top of the checkout or worktree that a path lies in; None when it lies in none."""
+    """Return the top of the checkout or worktree that a path lies in; None when it lies in none."""
     found = _ask(programs, path, "--show-toplevel")
     return os.path.realpath(found[0]) if found else None
 
 
 def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
-    """The directories outside a linked worktree that a commit in it writes to.
+    """Return the directories outside a linked worktree that a commit in it writes to.
 
-    Configuration and hooks are not among them. All branches are: git removes the directory of a few of them when it packs refs.
+    Configuration and hooks are not among them. The directory of all branches is: git rewrites it when it packs refs.
     """
     words = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
     done = git.run_in("rev-parse", path, *words)
@@ -50,7 +50,7 @@ def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
 
 
 def committer(git: Git, path: str) -> dict[str, str]:
-    """Who commits there, as variables; none when git has not been told."""
+    """Return the configured committer as environment variables; empty when git has none configured."""
     done = git.run_in("config", path, "config", "--get-regexp", r"^user\.(name|email)$")
     told = dict(line.partition(" ")[::2] for line in done.out.splitlines())
     if not (told.get("user.name") and told.get("user.email")):
@@ -75,7 +75,7 @@ def _ask(programs: Programs, path: str, *questions: str) -> list[str] | None:
 
 
 def _text(path: str) -> str:
-    """The path, unless it has bytes that are no UTF-8: what git said was read with signs in their place."""
+    """Return the path; refuse one with bytes that are not UTF-8, which were lost when git's output was decoded."""
     if "\N{REPLACEMENT CHARACTER}" in path and not os.path.lexists(path):
         advice = "give the directory another name"
         raise BadText(what=f"path {path!r}", why="is not valid UTF-8", advice=advice)

@@ -68,19 +68,19 @@ class Git:
         self._sees_everyone = sees_everyone
 
     def worktrees(self, repository: str) -> list[Worktree] | None:
-        """Every worktree git knows of; None when it does not say."""
+        """Return every worktree of a repository; None when git does not say."""
         done = self.run("worktree list", repository, "worktree", "list", "--porcelain", "-z")
         if not done.ok:
             return None
         return [_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")]
 
     def resolve(self, repository: str, name: str) -> str | None:
-        """The commit that a name stands for; None when it stands for none."""
+        """Return the commit that a name stands for; None when there is none."""
         done = self.run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return _answer(done, f"say what {name} of {repository} is")
 
     def branches(self, repository: str, *names: str) -> dict[str, str]:
-        """Those of the named branches that are there, with their commits."""
+        """Return the commits of those named branches that exist, by name."""
         known = refs.branches(git_dir(repository), names)
         if known is not None:
             return known
@@ -92,29 +92,35 @@ class Git:
         return {branch_in(ref): commit for ref, commit in pairs if ref in asked}
 
     def resolve_in(self, path: str, name: str) -> str | None:
-        """The commit that a name stands for in a worktree of fleet's."""
+        """Return the commit that a name stands for in one of fleet's worktrees; None when there is none."""
         done = self.run_in("rev-parse", path, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return done.out.strip() if done.ok else None
 
     def titles(self, repository: str, since: str, until: str, *, merges: bool = False) -> list[str]:
-        """The first lines of the commits of one and not of the other, newest first; of merges only if wanted."""
+        """Return the subjects of the commits in `until` and not in `since`, newest first; merge commits only on request."""
         which = [] if merges else ["--no-merges"]
         done = self.run("log", repository, "log", "--no-color", *which, "--format=%h %s", f"{since}..{until}")
         return [line for line in done.out.split("\n") if line]
 
     def changed_files(self, repository: str, since: str, until: str) -> list[str]:
-        """Which files one has changed since it left the other, each with how."""
+        """Return the files that `until` changed since it left `since`, each with the kind of change."""
         done = self.run("diff", repository, "diff", "--name-status", "--no-renames", f"{since}...{until}")
         return [line.replace("\t", " ", 1) for line in done.out.splitlines()]
 
     def head_branch(self, repository: str) -> str | None:
-        """The branch that the main checkout is on. Asked in full: beside a tag of its name git would call main heads/main."""
+        """Return the branch that the main checkout is on.
+
+        The full ref is asked for: beside a tag of its name git would answer heads/main.
+        """
         done = self.run("symbolic-ref", repository, "symbolic-ref", "--quiet", "HEAD")
         said = _answer(done, f"say which branch of {repository} is checked out")
         return None if said is None else branch_in(said)
 
     def why_not_made(self, repository: str, branch: str) -> str:
-        """Why git could not make a branch, in git's words: another branch's name is a folder of it, or it of others. Empty: it could."""
+        """Return, in git's words, why a branch cannot be created: its name conflicts with a folder of branches.
+
+        Empty when it can.
+        """
         parts = branch.split("/")
         taken = self.branches(repository, *("/".join(parts[:end]) for end in range(1, len(parts))))
         words = ["for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", f"{head_ref(branch)}/"]
@@ -123,17 +129,17 @@ class Git:
         return f"'{head_ref(other)}' exists; cannot create '{head_ref(branch)}'" if other else ""
 
     def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
-        """Compare and set of a branch of fleet's; an empty old means it must not exist, of zeros the same."""
+        """Move a branch by compare and set. An empty or all-zero old value means that the branch must not exist."""
         # Zeros are as many as a hash is long, which differs; git takes an empty text for them.
         words = ["update-ref", head_ref(branch), new, old.strip("0") and old]
         return self._past(lambda: self.run("update-ref", repository, *words), repository).ok
 
     def note_followed(self, repository: str, branch: str) -> None:
-        """Remember, in a ref of fleet's own, which branch the integration branch is made from."""
+        """Store, in a ref of fleet's own, which branch the integration branch is based on."""
         self.run("symbolic-ref", repository, "symbolic-ref", FOLLOWED_REF, head_ref(branch))
 
     def followed(self, repository: str) -> str:
-        """That branch; empty when nothing is remembered."""
+        """Return the branch that the integration branch is based on; empty when none is stored."""
         try:
             with open(f"{git_dir(repository)}/{FOLLOWED_REF}", encoding="utf-8") as file:
                 return branch_in(file.read().removeprefix("ref: ").strip())
@@ -141,11 +147,11 @@ class Git:
             return ""
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
-        """Make a ref that is not there yet."""
+        """Create a ref. False when it exists."""
         return self.run("update-ref", repository, "update-ref", ref, new, "").ok
 
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
-        """Delete a branch, if it still is where it was."""
+        """Delete a branch by compare and set. False when it has moved."""
         words = ["update-ref", "-d", head_ref(branch), old]
         return self._past(lambda: self.run("update-ref -d", repository, *words), repository).ok
 
@@ -154,12 +160,12 @@ class Git:
         return self.is_in(repository, commit, head_ref(branch))
 
     def commits(self, repository: str, since: str, until: str) -> list[str] | None:
-        """The commits of one and not of the other, newest first."""
+        """Return the commits in `until` and not in `since`, newest first; None when git does not say."""
         done = self.run("rev-list", repository, "rev-list", f"{since}..{until}")
         return done.out.split() if done.ok else None
 
     def diff(self, repository: str, since: str, until: str, *, stat: bool = False) -> str:
-        """What one branch has changed since it left the other; nothing when it is not there."""
+        """Return what `until` changed since it left `since`; empty when there is no such branch."""
         flags = ["--no-color", *(["--stat"] if stat else [])]
         between = f"{head_ref(since)}...{head_ref(until)}"
         done = self.run("diff", repository, "diff", *flags, between, "--")
@@ -168,44 +174,47 @@ class Git:
         return done.out
 
     def file_at(self, repository: str, commit: str, path: str) -> str | None:
-        """What a file holds at a commit; None when it is not there."""
+        """Return a file's content at a commit; None when the commit does not have the file."""
         done = self.run("show", repository, "show", f"{commit}:{path}")
         return done.out if done.ok else None
 
     def is_in(self, repository: str, commit: str, later: str) -> bool | None:
-        """Whether one commit is among the ancestors of another; None when git does not say."""
+        """Whether a commit is an ancestor of a later one; None when git does not say."""
         done = self.run("merge-base", repository, "merge-base", "--is-ancestor", commit, later)
         return {0: True, 1: False}.get(done.status if done.status is not None else -1)
 
     def add_worktree(
         self, repository: str, path: str, branch: str, *, reason: str, limit: float, lock: int, meanwhile: Meanwhile
     ) -> None:
-        """A worktree on a branch that is there. Locked from its first moment on, like each: known as ours if git is killed."""
+        """Add a worktree on an existing branch.
+
+        It is locked with fleet's reason from the start, so that it is known as ours if git is killed.
+        """
         words = [*_ADD, "--reason", reason, path, branch]
         self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
 
     def add_detached(
         self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int, meanwhile: Meanwhile
     ) -> None:
-        """A worktree on no branch, still without its files."""
+        """Add a worktree on no branch, without checking out its files."""
         words = [*_ADD, "--no-checkout", "--reason", reason, "--detach", path, commit]
         self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
 
     def add_scratch(self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int) -> None:
-        """A worktree on no branch, with its files."""
+        """Add a worktree on no branch, with its files."""
         words = [*_ADD, "--reason", reason, "--detach", path, commit]
         self._must("worktree add", repository, *words, limit=limit, lock=lock)
 
     def begin_branch(self, path: str, branch: str, *, maker: str, limit: float, lock: int) -> None:
-        """Make a new branch at the commit of a worktree, and its files. Refused when there is one of that name.
+        """Create a branch at a worktree's commit and check out its files.
 
-        The branch's reflog begins with the maker's name, so that whoever finds the branch knows who made it.
+        Raises when the branch exists. Its reflog begins with the maker's name, which later proves who made it.
         """
         words = [*_MANY, "-c", "core.logAllRefUpdates=true", "checkout", "--quiet", "-b", branch]
         self._write(path, *words, limit=limit, lock=lock, committer=maker)
 
     def switch(self, path: str, branch: str, *, limit: float, lock: int) -> None:
-        """Put a worktree that nobody has worked in yet on a branch."""
+        """Switch a worktree in which nobody has worked yet to a branch."""
         self._write(path, *_MANY, "checkout", "--quiet", branch, "--", limit=limit, lock=lock)
 
     def fill_worktree(self, path: str, *, limit: float, lock: int) -> None:
@@ -213,13 +222,13 @@ class Git:
         self._write(path, *_MANY, "reset", "--hard", "--quiet", limit=limit, lock=lock)
 
     def start_over(self, path: str, commit: str) -> None:
-        """Put a worktree of fleet's at a commit. What was there has been kept before."""
+        """Reset a worktree of fleet's to a commit. The caller has saved what was there."""
         self._write(path, "reset", "--hard", "--quiet", commit, limit=_LONG, lock=None)
 
     def _write(
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
     ) -> None:
-        """In a worktree of fleet's, past the locks that a killed git has left."""
+        """Run a writing git command in a worktree of fleet's; remove locks that a killed git has left."""
         done = self._past(lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path)
         if not done.ok:
             raise GitRefused(what=f"git {effect}", why=said(done))
@@ -228,11 +237,11 @@ class Git:
         return locks.past(run, near, self._sees_everyone, self.funnel)
 
     def status(self, path: str) -> worktree_status.Status | None:
-        """What a worktree has that its branch does not have; None when git does not say."""
+        """Return the uncommitted work of a worktree; None when git does not say."""
         return worktree_status.read(self._exactly, path, self.funnel)
 
     def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
-        """Whether a worktree has uncommitted work, files that are missing left out if wanted; None when git does not say."""
+        """Whether a worktree has uncommitted work; missing files are ignored on request. None when git does not say."""
         found = self.status(path)
         if found is None:
             return None
@@ -245,15 +254,16 @@ class Git:
         return [shown(f"{code} {name}") for code, name in lines]
 
     def place_of(self, path: str) -> tuple[str, str] | None:
-        """The top of the worktree at a path and the directory of its repository, as git says there; None when it does not."""
+        """Return the top of the worktree at a path and its repository's git directory; None when git does not say."""
         done = self._exactly("rev-parse", path, "--path-format=absolute", "--show-toplevel", "--git-common-dir")
         top, _, common = done.out.rstrip("\n").partition("\n")
         return (os.path.realpath(top), os.path.realpath(common)) if done.ok and common else None
 
     def ask_foreign(self, effect: str, path: str, /, *words: str, given: str | None = None, index: str = "") -> Done:
-        """Ask git about a repository that is not ours. git runs no hook, watcher or transport that its configuration names.
+        """Ask git about a repository that is not ours.
 
-        It would run filters: whoever compares files there has to see first that it names none.
+        No hook, watcher or transport of its configuration runs. Filters would: before comparing files, check that it
+        configures none.
         """
         first = [_ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
         place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
@@ -261,7 +271,7 @@ class Git:
         return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
 
     def repair_worktree(self, repository: str, path: str) -> str:
-        """Tell git where a worktree is that was moved. Why it is not known there afterwards; empty when it is."""
+        """Tell git the new path of a worktree that was moved. Return why that failed; empty when it worked."""
         done = self.run("worktree repair", repository, "worktree", "repair", path)
         known = self.worktrees(repository)
         if known is not None and any(os.path.realpath(each.path) == os.path.realpath(path) for each in known):
@@ -269,7 +279,7 @@ class Git:
         return said(done) or "git does not know it"
 
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
-        """Remove a clean worktree. Never forced: git itself refuses while there is uncommitted work."""
+        """Remove a clean worktree, never by force: git refuses while there is uncommitted work."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         done = self.run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
         if not done.ok:
@@ -277,7 +287,7 @@ class Git:
             raise GitRefused(what=f"remove {path}", why=said(done))
 
     def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
-        """Remove a worktree in which only git and a verify command ever wrote."""
+        """Remove a worktree in which only git and the verify command have written."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         words = ["worktree", "remove", "--force", path]
         done = self.run("worktree remove", repository, *words, limit=_LONG, lock=lock)
@@ -285,12 +295,15 @@ class Git:
             raise GitRefused(what=f"remove {path}", why=said(done))
 
     def forget(self, repository: str, path: str) -> None:
-        """Forget one worktree whose directory is gone. Others, on a disk that is not there just now, stay."""
+        """Remove git's entry of one worktree whose directory is gone.
+
+        Entries of worktrees on an unmounted disk stay.
+        """
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         self.run("worktree forget", repository, "worktree", "remove", path)
 
     def restore_missing(self, path: str) -> None:
-        """Bring back the files that a removal which did not come to its end has deleted. What is there is not touched."""
+        """Check out the files that an interrupted removal has deleted. Existing files are not touched."""
         done = self._exactly("ls-files", path, "--deleted", "-z")
         if done.ok and done.out:
             done = self._exactly("checkout-index", path, "-z", "--stdin", given=done.out)
@@ -298,7 +311,7 @@ class Git:
             raise GitRefused(what=f"restore {path}", why=said(done))
 
     def _exactly(self, effect: str, path: str, *words: str, given: str | None = None, index: str = "") -> Done:
-        """In a worktree of fleet's, with names of files that may be in no known writing; with another index if one is named."""
+        """Run git in a worktree of fleet's, keeping the bytes of file names; with another index if one is named."""
         first = self._begin(path, *([f"GIT_INDEX_FILE={index}"] if index else []))
         if first is None:
             return Done(status=None, out="", err=pointers.REMADE)
@@ -306,7 +319,10 @@ class Git:
         return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
 
     def keep_dirty(self, repository: str, path: str, slug: str) -> str:
-        """Commit everything in a worktree of fleet's to a ref of its own, then make the tree clean. Its branch is not moved."""
+        """Commit everything in a worktree of fleet's to a ref of its own, then clean the worktree.
+
+        Its branch is not moved.
+        """
         number = 1
         while self.resolve(repository, kept_ref(slug, number)) is not None:
             number += 1
@@ -325,23 +341,27 @@ class Git:
         return ref
 
     def _refuse_repositories(self, path: str) -> None:
-        """Refuse to commit a repository inside a worktree: of that a commit would have nothing but the name of a commit."""
+        """Raise when a worktree contains another repository: a commit would not contain that one's files."""
         found = self.status(path)
         if found is None or worktree_status.repositories_among(found, path):
             why = "git does not say what is in it" if found is None else "there is another repository in it"
             raise GitRefused(what=f"keep the work in {path}", why=why)
 
     def fast_forward(self, checkout: str, commit: str) -> str:
-        """Move the branch of a person's checkout, and its files, as that person asked for. Empty: done; else why git refused.
+        """Fast-forward the branch and files of a person's checkout, at that person's request.
 
-        Nothing of the person's is overwritten: no local change, staged or not, and no untracked or ignored file.
+        Return why git refused; empty when it worked. No local change, staged or not, and no untracked or ignored file
+        is overwritten.
         """
         words = ["merge", "--ff-only", "--no-overwrite-ignore", "--quiet", commit]
         done = self.run_in("merge --ff-only", checkout, *words, limit=_LONG)
         return "" if done.ok else said(done)
 
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
-        """Merge into a worktree of fleet's own. None: merged. Else the files in conflict, and nothing half-merged is left."""
+        """Merge a commit into a worktree of fleet's.
+
+        Return the files in conflict, after aborting the merge; None when it merged.
+        """
         words = ["merge", "--no-ff", "--no-edit", "--quiet", "-m", message, commit]
         done = self.run_in("merge", path, *words, limit=_LONG, lock=lock)
         if done.ok:
@@ -377,14 +397,14 @@ class Git:
         meanwhile: Meanwhile = None,
         given: str | None = None,
     ) -> Done:
-        """Run git on the repository itself, not in its checkout. `given` is its standard input."""
+        """Run git on the repository, not in its checkout. `given` is its standard input."""
         asked = ["git", *_QUIET, f"--git-dir={git_dir(repository)}", *words]
         return self._programs.run(
             f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_env(), meanwhile=meanwhile, given=given
         )
 
     def write_refs(self, repository: str, commands: str) -> Done:
-        """Change several refs together or none of them, past the locks that a killed git has left."""
+        """Change several refs in one transaction; remove locks that a killed git has left."""
         words = ["update-ref", "--stdin"]
         return self._past(lambda: self.run("update-ref", repository, *words, given=commands), repository)
 
@@ -397,7 +417,7 @@ class Git:
         lock: int | None = None,
         committer: str = "",
     ) -> Done:
-        """Run git in a worktree of fleet's. `committer` is whom its reflogs name, if that is to be somebody of fleet's."""
+        """Run git in a worktree of fleet's. `committer` is the name for the reflogs, if it is not the user's."""
         first = self._begin(path)
         if first is None:
             return Done(status=None, out="", err=pointers.REMADE)
@@ -406,14 +426,14 @@ class Git:
         return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_env(path) | named)
 
     def is_remade(self, path: str) -> bool:
-        """Whether the `.git` of a worktree of fleet's is not the one that git made there."""
+        """Whether somebody replaced the `.git` file that git made in a worktree of fleet's."""
         tree = pointers.tree_of(self._home, path)
         return bool(tree) and pointers.read(tree, self._knows) is None
 
     def _begin(self, path: str, *variables: str) -> list[str] | None:
-        """The first words of a git command in a checkout; None when it is a worktree of fleet's whose `.git` is not to be believed.
+        """Return the first words of a git command in a checkout; None when a worktree's `.git` file was tampered with.
 
-        git is told where such a tree's repository is, so that it does not read the `.git` again, which may have changed by then.
+        git is told where the repository is, so that it does not read `.git` again, which may change meanwhile.
         """
         tree = pointers.tree_of(self._home, path)
         if not tree:
@@ -431,18 +451,21 @@ class Git:
 
 
 def _env(tree: str = "") -> dict[str, str]:
-    """Ours, but that git speaks English: some of what it says decides. A tree that has lost its pointer is no part of what is around it."""
+    """Return our environment with English messages, which some decisions depend on.
+
+    Outside a repository, git must not search the parent folders.
+    """
     above = {"GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(tree))} if tree else {}
     return {**os.environ, "LANGUAGE": "en", **above}
 
 
 def shown(name: str) -> str:
-    """The name of a file for people, with a sign for each byte that is no UTF-8."""
+    """Return a file's name for people, with a replacement character for each byte that is not UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def git_dir(repository: str) -> str:
-    """Where a repository keeps what git knows of it; for a project that is itself a worktree, the one it belongs to."""
+    """Return the git directory of a repository; for a linked worktree, that of its repository."""
     own = f"{repository}/.git"
     if not os.path.lexists(own) and os.path.isdir(f"{repository}/objects"):
         return repository
@@ -454,7 +477,7 @@ def git_dir(repository: str) -> str:
 
 
 def _answer(done: Done, what: str) -> str | None:
-    """What it said; None when it said no. A git that could not even look has not said so."""
+    """Return git's output; None when git answered no. Raise when git could not answer at all."""
     if done.status not in {0, 1}:
         raise GitRefused(what=what, why=said(done))
     return done.out.strip() if done.ok else None

@@ -1,4 +1,4 @@
-"""Ignored files of a worktree: which of them are left when everything reproducible is taken away."""
+"""Ignored files of a worktree that cannot be reproduced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHUNK = 1 << 20
 
 
 class Remains:
-    """What is left of ignored files: the largest folders and files in which nothing is reproducible, and how much that is."""
+    """Ignored files that cannot be reproduced: the largest folders and files with nothing reproducible in them; their size."""
 
     def __init__(self, top: str, is_reproducible: Test) -> None:
         self.paths: list[str] = []
@@ -26,14 +26,17 @@ class Remains:
         self._is_reproducible = is_reproducible
 
     def add(self, names: Iterable[str]) -> Remains:
-        """Look at ignored files and folders. OSError when one cannot be read."""
+        """Add ignored files and folders. OSError when one cannot be read."""
         for name in names:
             paths, _spared = self._look(name.rstrip("/"))
             self.paths += paths
         return self
 
     def _look(self, name: str, *, whole: bool = False) -> tuple[list[str], bool]:
-        """What is left of a file or folder, and whether anything in it is reproducible. A repository is left as a whole."""
+        """Return what of a file or folder cannot be reproduced, and whether it contains anything reproducible.
+
+        A repository counts as a whole.
+        """
         found = os.lstat(f"{self._top}/{name}")
         if not whole and self._is_reproducible(name):
             return [], True
@@ -46,7 +49,7 @@ class Remains:
         return (left, True) if spared else ([name] if left else [], False)
 
     def _count(self, name: str, found: os.stat_result) -> tuple[list[str], bool]:
-        """A socket, pipe or device has no content that could be lost."""
+        """Count a file. A socket, pipe or device has no content that could be lost."""
         if not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
             return [], True
         self.files += 1
@@ -55,7 +58,7 @@ class Remains:
 
 
 def digest(path: str) -> str:
-    """What a file holds, or where a link leads: size and hash. Empty when it is neither, or cannot be read."""
+    """Return size and hash of a file's content or a link's target; empty when it is neither or cannot be read."""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):

@@ -1,7 +1,4 @@
-"""What a `git worktree add` leaves that was killed before it was through: an entry of the repository, a folder with nothing in it.
-
-git lists such an entry as broken or not at all, or lists nothing any more because of it; and as it is locked, never prunes it.
-"""
+"""What an interrupted `git worktree add` leaves: an entry in the repository, and a folder without files."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def is_blank(path: str) -> bool:
-    """Whether there is a folder in which nobody can have worked: nothing is in it but, perhaps, git's pointer to its entry."""
+    """Whether a path is a folder in which nobody can have worked: it is empty, or contains only the `.git` file."""
     try:
         names = os.listdir(path)
     except OSError:
@@ -31,22 +28,22 @@ def is_blank(path: str) -> bool:
 
 
 def is_filled(path: str) -> bool:
-    """Whether git has checked out the files of a worktree: its index is written when all of them are there."""
+    """Whether git has checked out all files of a worktree: git writes the index last."""
     entry = _entry_of(path)
     return bool(entry) and os.path.exists(f"{entry}/index")
 
 
 def has_no_pointer(path: str) -> bool:
-    """Whether a tree does not say which entry of its repository it belongs to: a removal may take that away first.
+    """Whether a worktree has no `.git` file: an interrupted removal may have deleted it first.
 
-    A `.git` folder or link that somebody has made there is not overwritten.
+    False for a `.git` folder or link that somebody made, so that it is not overwritten.
     """
     own = f"{path}/.git"
     return not os.path.lexists(own) or (os.path.isfile(own) and not os.path.islink(own) and os.path.getsize(own) == 0)
 
 
 def repoint(git_dir: str, path: str) -> None:
-    """Say it again, for a tree whose entry is there and names it."""
+    """Write the `.git` file of a worktree again, from git's entry of that worktree."""
     entries = [each for each in _entries(git_dir) if _text(f"{each}/gitdir") and _names(each, path)]
     if len(entries) == 1 and has_no_pointer(path):
         with open(f"{path}/.git", "w", encoding="utf-8") as file:
@@ -54,17 +51,17 @@ def repoint(git_dir: str, path: str) -> None:
 
 
 def trees(git_dir: str) -> list[str]:
-    """The paths of all worktrees that a repository has entries of."""
+    """Return the paths of all worktrees that a repository has entries of."""
     return [os.path.dirname(told) for told in (_text(f"{entry}/gitdir") for entry in _entries(git_dir)) if told]
 
 
 def has_submodules(path: str) -> bool:
-    """Whether submodules were made in a tree. Their commits are kept with the tree's entry, and would go with it."""
+    """Whether a worktree has submodules. Git keeps their commits in the worktree's entry, and deletes them with it."""
     return os.path.isdir(f"{_entry_of(path)}/modules")
 
 
 def discard(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
-    """Remove what bears our lock and was to be the worktree at this path. Only for one that nobody ever worked in."""
+    """Remove the entries with our lock for a worktree at this path in which nobody has worked."""
     entries = found(git_dir, path, ours, sees_everyone)
     pointed = _entry_of(path)
     theirs = pointed and os.path.exists(pointed) and not any(_is_same(pointed, entry) for entry in entries)
@@ -75,7 +72,7 @@ def discard(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
 
 
 def found(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> list[str]:
-    """Entries that point to this path under our lock; and such as were to be named after it and point nowhere yet."""
+    """Return the entries with our lock that point to this path, or are named after it and point nowhere yet."""
     return [entry for entry in _entries(git_dir) if _is_ours(entry, path, ours, sees_everyone)]
 
 
@@ -101,7 +98,7 @@ def _is_ours(entry: str, path: str, ours: Ours, sees_everyone: Sees) -> bool:
 
 
 def _entry_of(path: str) -> str:
-    """What git knows of the worktree at this path, as the tree itself says; empty when it does not."""
+    """Return git's entry of the worktree at this path, as its `.git` file says; empty when it does not say."""
     return _text(f"{path}/.git").removeprefix("gitdir:").strip()
 
 

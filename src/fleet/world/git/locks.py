@@ -1,4 +1,4 @@
-"""Locks of git's that are in the way. A git that was killed leaves its own behind, and every later one stumbles over it."""
+"""Lock files of git that block other commands: a killed git leaves them behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST = 4  # index, head, branch, packed branches
 
 
 def past(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> Done:
-    """Run a git; once more for each lock that was in its way and is gone."""
+    """Run a git command; repeat it after each stale lock that blocked it has been removed."""
     done = run()
     for _ in range(_MOST):
         if done.ok or not _is_freed(done.err, near, sees_everyone, funnel):
@@ -33,7 +33,7 @@ def past(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool], 
 
 
 def _around(lock: str, near: str) -> list[str]:
-    """Where a git would be that holds a lock: an index is of one tree, anything else of the repository and all its trees."""
+    """Return where the git that holds this lock would run: one worktree for an index, else every worktree of the repository."""
     if lock.endswith("/index.lock"):
         return [near]
     place = os.path.dirname(lock)
@@ -43,9 +43,10 @@ def _around(lock: str, near: str) -> list[str]:
 
 
 def _is_freed(said: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:
-    """After a moment. A lock that stays goes only if no process has it open, and no other git is at work near it.
+    """Whether the lock that git complains of is gone after a moment, or was stale and is removed now.
 
-    From a room in which not everybody can be seen who may hold it, that is not known, and it stays.
+    It is stale when no process has it open and no other git works near it. Where not all processes can be seen, it
+    stays.
     """
     found = _BLOCKED.search(said)
     if found is None:

@@ -1,4 +1,4 @@
-"""Repositories inside a worktree that are not the worktree's own, and a worktree whose own pointer to git was made anew."""
+"""Repositories inside a worktree, and worktrees whose own `.git` file was replaced."""
 
 from __future__ import annotations
 
@@ -26,16 +26,19 @@ def repositories_in(path: str) -> list[str]:
 
 
 def with_own_work(git: Git, path: str) -> list[str]:
-    """Repositories below a worktree that may have something that is nowhere else. OSError when a folder cannot be read."""
+    """Return the repositories below a worktree that may contain work which exists nowhere else.
+
+    OSError when a folder cannot be read.
+    """
     found = repositories_in(path)
     return [each for each in found if _has_repository_in(each, found) or has_own_work(git, f"{path}/{each}")]
 
 
 def has_own_work(git: Git, path: str) -> bool:
-    """Whether a nested repository may have something that is nowhere else.
+    """Whether a nested repository may contain work which exists nowhere else.
 
-    A clone has not, as long as all its commits are on its remotes and its files are certainly as it has committed them. Files that
-    it ignores are judged by where they are in the worktree. A worktree of another repository may have anything.
+    A clone does not, while all its commits are on its remotes and its files are as committed. Its ignored files are
+    judged by their place in the worktree. A worktree of another repository may contain anything.
     """
     if not os.path.isdir(f"{path}/.git") or os.path.islink(f"{path}/.git"):
         return True
@@ -43,25 +46,25 @@ def has_own_work(git: Git, path: str) -> bool:
 
 
 def _has_repository_in(name: str, found: list[str]) -> bool:
-    """Whether a repository has another one in it. git would look into that one too, by its configuration."""
+    """Whether a repository contains another one, which git would read with that one's configuration."""
     return any(each.startswith(f"{name}/") for each in found)
 
 
 def _has_own_commits(git: Git, path: str) -> bool:
-    """Whether a repository has commits that none of its remotes has; also when git does not say."""
+    """Whether a repository has commits that none of its remotes has; True when git does not say."""
     done = git.ask_foreign("rev-list", path, "--max-count=1", "--all", "--not", "--remotes")
     return not done.ok or bool(done.out.strip())
 
 
 def _has_filters(git: Git, path: str) -> bool:
-    """Whether a repository's own configuration names programs that git would run to compare files; also when git does not say."""
+    """Whether a repository configures programs that git would run to compare files; True when git does not say."""
     done = git.ask_foreign("config", path, "--show-scope", "--name-only", "--get-regexp", r"^filter\.")
     told = [line for line in done.out.splitlines() if line.startswith(("local", "worktree"))]
     return done.status not in {0, 1} or bool(told)
 
 
 def _has_edits(git: Git, path: str) -> bool:
-    """Whether files of a repository are not as it has committed them, or untracked; also when git does not say."""
+    """Whether a repository has changed or untracked files; True when git does not say."""
     found = worktree_status.read(git.ask_foreign, path, git.funnel)
     return found is None or bool(found.changed) or bool(found.hidden)
 

@@ -1,7 +1,6 @@
-"""Whether a worktree of fleet's still points to its own entry in its repository. Agents can rewrite what is in a worktree.
+"""Whether the `.git` file of a fleet worktree still points to its own entry in its repository.
 
-git reads the configuration of whatever repository a `.git` names, and runs commands that it names (filters, for one). So a
-`.git` is believed only if it names an entry of a repository that fleet knows, and that entry names the worktree in return.
+Agents can rewrite it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _LONGEST = 8_192
 
 
 class Place(NamedTuple):
-    """A worktree, git's entry of it, and the git directory that it shares with its repository."""
+    """A worktree, git's entry of it, and the git directory of its repository."""
 
     tree: str
     entry: str
@@ -43,7 +42,7 @@ def tree_of(home: str, path: str) -> str:
 
 
 def read(tree: str, knows: Knows) -> Place | None:
-    """Return where a worktree's `.git` leads; None when it is not as git and fleet made it."""
+    """Return where a worktree's `.git` file points to; None when it is not as git and fleet made it."""
     told = _line(f"{tree}/.git")
     if not told.startswith("gitdir:"):
         return None

@@ -29,7 +29,7 @@ class Joined(NamedTuple):
 
 
 class Birth(NamedTuple):
-    """The making of a branch: who made it, when (seconds), at which commit."""
+    """How a branch was created: by whom, when (seconds), at which commit."""
 
     maker: str
     at: str
@@ -37,14 +37,14 @@ class Birth(NamedTuple):
 
 
 class GitProofs:
-    """Proofs from one git."""
+    """Proofs that git gives."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
 
     # whose a branch is ------------------------------------------------------------------------------------------------
     def mark_branch(self, repository: str, branch: str, mark: str) -> None:
-        """Write a mark into the branch's own configuration. `git branch -d` deletes it together with the branch."""
+        """Write fleet's mark into the configuration of a branch. `git branch -d` deletes the mark with the branch."""
         done = self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_MARK}", mark)
         _must(done, f"mark the branch {branch}")
 
@@ -54,16 +54,19 @@ class GitProofs:
         return done.out.strip() if done.ok else ""
 
     def note_left(self, repository: str, branch: str, commit: str) -> None:
-        """Write down where a marked branch is left, when its worktree goes and it stays."""
+        """Record the commit of a marked branch whose worktree is removed while the branch stays."""
         self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_LEFT}", commit)
 
     def branch_left(self, repository: str, branch: str) -> str:
-        """Return where fleet left a branch; empty when that is not known."""
+        """Return the commit at which fleet left a branch; empty when none is recorded."""
         done = self._git.run("config --get", repository, "config", "--get", f"branch.{branch}.{_LEFT}")
         return done.out.strip() if done.ok else ""
 
     def branch_birth(self, repository: str, branch: str) -> Birth:
-        """Return how the branch began, as its reflog says; empty when it does not say so any more. git deletes it with the branch."""
+        """Return how a branch was created, from its reflog; empty when the reflog does not reach back.
+
+        git deletes the reflog with the branch.
+        """
         words = ["--walk-reflogs", "--date=unix", "--format=%gn%x00%gs%x00%gd%x00%H", head_ref(branch), "--"]
         entries = self._git.run("log", repository, "log", *words).out.splitlines()
         maker, what, at, commit = (entries or ["\0\0\0"])[-1].split("\0")
@@ -72,7 +75,7 @@ class GitProofs:
         return Birth(maker, at.rpartition("{")[2].rstrip("}"), commit)
 
     def unmark_branch(self, repository: str, branch: str) -> None:
-        """Remove the configuration of a branch that was deleted by `update-ref`, as `git branch -d` would."""
+        """Remove the configuration of a branch that was deleted by `update-ref`."""
         self._git.run("config --remove-section", repository, "config", "--remove-section", f"branch.{branch}")
 
     # what a commit contains -------------------------------------------------------------------------------------------
@@ -82,7 +85,7 @@ class GitProofs:
         return done.out.split()[1:] if done.ok else []
 
     def missing_from(self, repository: str, commits: Iterable[str], refs: Iterable[str]) -> set[str]:
-        """Return those of the commits that none of the refs contains, also when their objects are gone."""
+        """Return the commits that none of the refs contains, including those whose objects are gone."""
         wanted = list(dict.fromkeys(commits))
         asked = "".join(f"{each}\n" for each in [*wanted, *(f"^{ref}" for ref in refs)])
         known = self._git.run("cat-file", repository, "cat-file", "--batch-check", given="\n".join(wanted) + "\n")
@@ -93,37 +96,37 @@ class GitProofs:
 
     # what a worktree of fleet's shows ---------------------------------------------------------------------------------
     def hidden_files(self, path: str) -> set[str]:
-        """Return the tracked files whose changes git was told not to look at."""
+        """Return the tracked files whose changes git is configured to ignore."""
         done = self._git.run_in("ls-files", path, "ls-files", "-v", "-z")
         _must(done, f"list the files of {path}")
         entries = (entry for entry in done.out.split("\0") if entry)
         return {entry[2:] for entry in entries if entry[0].islower() or entry[0] == _SKIPPED}
 
     def changed_files(self, path: str) -> list[str]:
-        """Return the tracked files that are not as HEAD has them."""
+        """Return the tracked files that differ from HEAD."""
         words = ["status", "--porcelain", "--untracked-files=no", "--no-renames", "-z", NOT_INTO]
         done = self._git.run_in("status", path, *words)
         _must(done, f"say what changed in {path}")
         return [entry[_ENTRY_START:] for entry in done.out.split("\0") if entry]
 
     def is_detached_at(self, path: str, commit: str) -> bool:
-        """Whether a worktree is on no branch, at this commit."""
+        """Whether a worktree is on no branch and at this commit."""
         on_a_branch = self._git.run_in("symbolic-ref", path, "symbolic-ref", "--quiet", "HEAD").ok
         return not on_a_branch and self._git.resolve_in(path, "HEAD") == commit
 
     # moving and joining -----------------------------------------------------------------------------------------------
     def move_and_keep(self, repository: str, branch: str, *, new: str, old: str) -> bool:
-        """Compare and set of the integration branch; in the same step, a ref of fleet's own keeps its new tip from git's gc."""
+        """Move the integration branch by compare and set; a ref of fleet's own protects its new tip from git's gc."""
         words = f"update {head_ref(branch)} {new} {old}\nupdate {merged_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
     def create_and_keep(self, repository: str, branch: str, new: str) -> bool:
-        """Make the integration branch anew, if it is not there; keep its tip from git's gc."""
+        """Create the integration branch if it does not exist, and protect its tip from git's gc."""
         words = f"create {head_ref(branch)} {new}\nupdate {merged_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
     def keep(self, repository: str, branch: str, tip: str) -> None:
-        """Keep a commit of the integration branch from git's gc."""
+        """Protect a commit of the integration branch from git's gc."""
         self._git.write_refs(repository, f"update {merged_ref(branch)} {tip}\n")
 
     def join(self, repository: str, onto: str, other: str, message: str) -> Joined:
@@ -140,16 +143,16 @@ class GitProofs:
         return Joined(made.out.strip())
 
     def work_diff(self, repository: str, onto: str, commit: str, *, stat: bool = False) -> str:
-        """Return what a commit has changed since it left `onto`."""
+        """Return what a commit changed since it left `onto`."""
         flags = ["--no-color", *(["--stat"] if stat else [])]
         done = self._git.run("diff", repository, "diff", *flags, f"{onto}...{commit}", "--")
         _must(done, f"compare {commit[:12]} with {onto}")
         return done.out
 
     def difference(self, repository: str, onto: str, old: str, new: str, *, stat: bool = False) -> str:
-        """Return what differs between two states of one piece of work, each as it would be merged into `onto`.
+        """Return the difference between two versions of a task's work, each as it would be merged into `onto`.
 
-        So what came in from elsewhere by a rebase is not shown. Before git 2.38 the two commits are compared as they are.
+        So changes that a rebase brought in are not shown. Before git 2.38 the two commits are compared directly.
         """
         trees = [self._tree_merged(repository, onto, each) or each for each in (old, new)]
         flags = ["--no-color", *(["--stat"] if stat else [])]
@@ -158,7 +161,7 @@ class GitProofs:
         return done.out
 
     def _tree_merged(self, repository: str, onto: str, commit: str) -> str:
-        """Return the tree of a merge, with conflicts written into it; empty when this git cannot make one."""
+        """Return the tree of a merge, including conflict markers; empty when this git cannot make one."""
         done = self._git.run("merge-tree", repository, "merge-tree", "--write-tree", "--name-only", onto, commit)
         return done.out.partition("\n")[0] if done.status in {0, 1} else ""
 

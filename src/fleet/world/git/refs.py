@@ -1,4 +1,4 @@
-"""Branches and HEAD, read from a repository's files as git itself reads them. Starts no process; a hot command calls it."""
+"""Branches and HEAD, read from the repository's files without starting git, for the hot commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HEX = frozenset("0123456789abcdef")
 
 
 def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
-    """Those of the named branches that are there, with their commits; None where only git can tell."""
+    """Return the commits of those named branches that exist, by name; None where only git can tell."""
     if not os.path.isdir(f"{git_dir}/{HEADS}") or os.path.exists(f"{git_dir}/commondir"):
         return None  # its refs are kept in another way, or elsewhere
     try:
@@ -25,7 +25,7 @@ def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
 
 
 def head_commit(worktree: str) -> str | None:
-    """The commit of a linked worktree's HEAD; None when there is no worktree, or only git can tell."""
+    """Return the commit of a linked worktree's HEAD; None when there is no worktree, or only git can tell."""
     try:
         entry = _text(f"{worktree}/.git") or ""
         if not entry.startswith("gitdir:"):
@@ -53,7 +53,7 @@ def _packed(git_dir: str) -> dict[str, str]:
 
 
 def _text(path: str) -> str | None:
-    """What a file says; None when there is none of that name."""
+    """Return a file's content; None when there is no such file."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()

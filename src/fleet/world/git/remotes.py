@@ -1,4 +1,4 @@
-"""Remotes of a repository, asked and pushed to by git. What is fetched goes into refs of fleet's own."""
+"""Remotes of a repository. What is fetched goes into refs of fleet's own."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 class GitRemotes:
-    """The remotes, through one git."""
+    """The remotes, asked through git."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
 
     def address_of(self, repository: str, remote: str) -> str | None:
-        """Where a remote is."""
+        """Return the URL of a remote; None when there is no such remote."""
         done = self._git.run("remote get-url", repository, "remote", "get-url", remote)
         return done.out.strip() if done.ok else None
 
     def remote_branch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
-        """The commit that a branch has over there; empty when it is not there, None when nobody answers."""
+        """Return a branch's commit on the remote; empty when it is not there, None when the remote does not answer."""
         done = self._git.run("ls-remote", repository, "ls-remote", remote, head_ref(branch), limit=limit)
         return (done.out.split() or [""])[0] if done.ok else None
 
     def push(self, repository: str, remote: str, branch: str, *, commit: str, old: str, limit: float) -> None:
-        """Push a commit to a branch of fleet's over there, if that still is where it was (empty: not there)."""
+        """Push a commit to a branch on the remote, if that branch has not moved (`was` empty: if it does not exist)."""
         ref = head_ref(branch)
         words = ["push", "--quiet", f"--force-with-lease={ref}:{old}", remote, f"{commit}:{ref}"]
         done = self._git.run("push", repository, *words, limit=limit)
@@ -37,7 +37,7 @@ class GitRemotes:
             raise GitRefused(what="git push", why=said(done))
 
     def fetch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
-        """A branch as it is over there, kept in a ref of fleet's own; None when nobody answers."""
+        """Fetch a branch into a ref of fleet's own and return its commit; None when the remote does not answer."""
         ref = remote_ref(remote, branch)
         quietly = ["--quiet", "--no-tags", "--no-write-fetch-head", "--refmap="]
         words = ["fetch", *quietly, remote, f"+{head_ref(branch)}:{ref}"]
@@ -46,9 +46,9 @@ class GitRemotes:
         )
 
     def note_pushed(self, repository: str, remote: str, branch: str, commit: str) -> None:
-        """Remember what was brought over there."""
+        """Record which commit was pushed to a branch."""
         self._git.run("update-ref", repository, "update-ref", remote_ref(remote, branch), commit)
 
     def forget_pushed(self, repository: str, remote: str, branch: str) -> None:
-        """It is merged over there, and will not be brought there again."""
+        """Remove the record of a pushed branch: it is merged, and will not be pushed again."""
         self._git.run("update-ref -d", repository, "update-ref", "-d", remote_ref(remote, branch))

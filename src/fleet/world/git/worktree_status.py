@@ -1,4 +1,4 @@
-"""What a worktree has that its branch does not have: changes, edits hidden from git by index flags, ignored files."""
+"""The uncommitted work of a worktree: changes, edits hidden from git by index flags, ignored files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Ask(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Files of a worktree, by path below it. Folders that are ignored as a whole end with a slash."""
+    """Files of a worktree, by their paths in it. Folders that are ignored as a whole end with a slash."""
 
     # Each with the two letters of git's short status.
     changed: tuple[tuple[str, str], ...]
@@ -35,7 +35,7 @@ class Status:
 
 
 def read(ask: Ask, path: str, funnel: Funnel) -> Status | None:
-    """The state of a worktree; None when git does not say."""
+    """Return the uncommitted work of a worktree; None when git does not say."""
     done, hidden = ask("status", path, *_EVERYTHING), hidden_edits(ask, path, funnel)
     if not done.ok or hidden is None:
         return None
@@ -45,14 +45,14 @@ def read(ask: Ask, path: str, funnel: Funnel) -> Status | None:
 
 
 def repositories_among(found: Status, path: str) -> list[str]:
-    """Those of the changed entries of a worktree that are repositories of their own."""
+    """Return the changed entries of a worktree that are repositories."""
     return [name.rstrip("/") for _code, name in found.changed if os.path.lexists(f"{path}/{name.rstrip('/')}/.git")]
 
 
 def hidden_edits(ask: Ask, path: str, funnel: Funnel) -> list[str] | None:
-    """Files that differ from the index although it is flagged to say that they do not; None when git does not say.
+    """Return the edited files that index flags hide (assume-unchanged, skip-worktree); None when git does not say.
 
-    Such flags are assume-unchanged and skip-worktree. A flagged file that is absent, as in a sparse checkout, is no edit.
+    A flagged file that is absent, as in a sparse checkout, is not an edit.
     """
     done = ask("ls-files", path, "-v", "-z")
     if not done.ok:
@@ -63,7 +63,7 @@ def hidden_edits(ask: Ask, path: str, funnel: Funnel) -> list[str] | None:
 
 
 def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[str] | None:
-    """Those of the named files that differ from the index, found with a copy of the index that has no flags."""
+    """Return the named files that differ from the index, compared with a copy of the index without flags."""
     asked = ask("rev-parse", path, "--path-format=absolute", "--git-path", "index")
     if not asked.ok:
         return None
@@ -84,14 +84,14 @@ def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[st
 
 
 def clear_flags(ask: Ask, path: str, names: list[str], *, index: str = "") -> bool:
-    """Let git look at files again that it was told not to look at. Says whether it did."""
+    """Remove the index flags that hide edits of these files. Says whether that worked."""
     given = "".join(f"{name}\0" for name in names)
     flags = ("--no-assume-unchanged", "--no-skip-worktree")  # git obeys one a call
     return all(ask("update-index", path, flag, "-z", "--stdin", given=given, index=index).ok for flag in flags)
 
 
 def _entries(text: str) -> list[tuple[str, str]]:
-    """The two letters and the path of each entry of a short status. Of a rename the new path."""
+    """Return the status letters and the path of each entry of a short status; of a rename the new path."""
     parts, found = iter(text.split("\0")), []
     for part in parts:
         if part:

@@ -1,4 +1,4 @@
-"""Writing home.json and its copy: made once, by whoever is first; changed behind a gate, whole or not at all."""
+"""Write home.json and its copy: created once, changed under a gate, atomically."""
 
 from __future__ import annotations
 
@@ -31,23 +31,26 @@ _TRACES = (paths.DATABASE, paths.PROJECTS, paths.INBOX, paths.DISPATCHES, paths.
 
 
 def id_of_path(home: str) -> str:
-    """The id that a home had before homes remembered theirs; sockets with short names still use it."""
+    """Return the id that older versions derived from a home's path; short socket names still use it."""
     return hashlib.sha256(os.path.realpath(home).encode()).hexdigest()[: 2 * _ID_BYTES]
 
 
 def is_in_use(home: str) -> bool:
-    """Whether a home without a record was used by an older fleet: its stamps and git's lock reasons carry the old id."""
+    """Whether an older fleet has used a home that has no record: its stamps and lock reasons carry the old id."""
     return any(os.path.lexists(f"{home}/{name}") for name in _TRACES)
 
 
 def unsaved(home: str) -> HomeRecord:
-    """The record of a home that has none yet."""
+    """Return a new record for a home that has none."""
     machine = Host().machine
     return HomeRecord(id=id_of_path(home), host=machine, machine=machine, path=os.path.realpath(home), database="")
 
 
 def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeRecord:
-    """Write a home's record if it has none, and which database it has. Raced: one is written, and both use that one."""
+    """Write a home's record if it has none, and which database it uses.
+
+    Of two racing writers one wins; both use its record.
+    """
     found = home_record.read(home)
     if found is None:
         new = unsaved(home)
@@ -61,13 +64,13 @@ def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeR
 
 
 def keep_copy(home: str, funnel: Funnel, record: HomeRecord) -> None:
-    """Write the copy of a record if there is none. Nothing depends on it today: when it cannot be written, the next one tries."""
+    """Write the copy of the record if there is none. When that fails, a later command tries again."""
     with contextlib.suppress(OSError, WriteFailed):
         _create(home, paths.RECORD_COPY, record, funnel)
 
 
 def restore(home: str, funnel: Funnel) -> None:
-    """Write a home.json that was lost from its copy. When it cannot be written, the copy serves."""
+    """Write a lost home.json again from its copy. When that fails, the copy is used."""
     with contextlib.suppress(OSError, FleetError):
         change(home, funnel)
 
@@ -77,7 +80,10 @@ def _create(home: str, name: str, record: HomeRecord, funnel: Funnel) -> None:
 
 
 def _link_new(path: str, record: HomeRecord) -> None:
-    """Write a file unless there is one. Linked into place: unlike a rename, that never replaces what somebody else was faster to write."""
+    """Write a file unless it exists.
+
+    It is linked into place, because a rename would replace what another process has just written.
+    """
     building = f"{path}.{secrets.token_hex(4)}.new"
     try:
         folders.make(os.path.dirname(path))
@@ -96,7 +102,7 @@ def _link_new(path: str, record: HomeRecord) -> None:
 
 
 def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
-    """Change some of what the home remembers."""
+    """Change fields of the home's record."""
     with contextlib.ExitStack() as stack:
         gate = Gate(f"{home}/{paths.lock('home')}", clock=Clock(), host=Host())
         gate.take(wait=_WAIT)
@@ -110,7 +116,7 @@ def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
 
 
 def why_elsewhere(record: HomeRecord, home: str) -> Refused | None:
-    """The refusal for a home that is not where it remembers to be: moved, copied, or called by another name. None: it is there."""
+    """Return the refusal for a home that was moved, copied, or is called by another path; None when its record fits."""
     here = os.path.realpath(home)
     if record.path == here:
         return None

@@ -1,4 +1,7 @@
-"""What a home remembers of itself, in home.json. Read by every command, so with next to no imports; home_change writes it."""
+"""The record of a home, home.json.
+
+Every command reads it, so this file imports next to nothing; home_change writes it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _NAMES = ("id", "host", "machine", "path", "database")
 
 
 class HomeRecord:
-    """One home: its id, the host id it keeps, the machine it was last seen on, its real path, and which database it has."""
+    """A home's id, host id, last machine, real path, and kind of database."""
 
     __slots__ = ("database", "host", "id", "is_copy", "machine", "path")
 
@@ -26,14 +29,14 @@ class HomeRecord:
         self.is_copy = False
 
     def as_document(self) -> dict[str, str]:
-        """As the file and `fleet home show` have it."""
+        """Return the fields as the file and `fleet home show` have them."""
         return {name: getattr(self, name) for name in _NAMES}
 
 
 def read(home: str) -> HomeRecord | None:
-    """What the home remembers, from the copy when the file is missing or damaged; None when it has neither.
+    """Return a home's record, from the copy when the file is missing or damaged; None when there is neither.
 
-    A file that cannot be understood, without a copy, is an error, never a new home.
+    An unreadable file without a copy is an error: it is not taken for a new home.
     """
     try:
         found = _read(home, paths.RECORD)

@@ -16,7 +16,7 @@ _PROJECTS = f"/{paths.PROJECTS}/"
 
 
 def home_path() -> str:
-    """$FLEET_HOME, or ~/.fleet; absolute, links resolved: one home has one name."""
+    """Return $FLEET_HOME or ~/.fleet as an absolute path with links resolved, so that one home has one path."""
     told = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
     if not os.path.isabs(told) and here() is None:
         raise HomeUnusable(path=told, why="the current directory was removed")
@@ -24,7 +24,7 @@ def home_path() -> str:
 
 
 def here() -> str | None:
-    """The current directory, links resolved; None when it was removed."""
+    """Return the current directory with links resolved; None when it was removed."""
     try:
         return os.path.realpath(os.getcwd())
     except FileNotFoundError:
@@ -32,7 +32,10 @@ def here() -> str | None:
 
 
 def ready_home(path: str, funnel: Funnel, *, make: bool = True) -> str:
-    """The home, made if it is missing, private, and writable; else HomeUnusable. An agent makes none: its home was moved or is gone."""
+    """Return the path of the home, created if missing, private and writable; else raise HomeUnusable.
+
+    An agent never creates one: its home was moved or deleted.
+    """
     if not make and not os.path.lexists(path):
         raise HomeUnusable(path=path, why="it is not there")
     try:
@@ -51,7 +54,7 @@ def ready_home(path: str, funnel: Funnel, *, make: bool = True) -> str:
 
 
 def checkout_of(path: str) -> str | None:
-    """The main checkout that a linked worktree at this path belongs to; None when there is none at it."""
+    """Return the main checkout that the linked worktree at this path belongs to; None when no worktree is there."""
     try:
         with open(f"{path}/.git", encoding="utf-8", errors="replace") as pointer:
             entry = pointer.read().removeprefix("gitdir:").strip()
@@ -62,7 +65,7 @@ def checkout_of(path: str) -> str | None:
 
 
 def worktree_at(path: str) -> tuple[str, str] | None:
-    """The project and task of the fleet worktree that a path lies in, whatever home it belongs to."""
+    """Return project and task of the fleet worktree that a path lies in, of any home; None when it lies in none."""
     head, found, tail = path.partition(_PROJECTS)
     while found:
         parts = tail.split("/", 3)

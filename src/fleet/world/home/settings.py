@@ -8,7 +8,7 @@ from fleet.model.settings.table import HOME_FILE, PROJECT_FILE, SettingValue, me
 
 
 def settings_of(home: str, repository: str | None) -> dict[str, SettingValue]:
-    """Every setting as it is written: in config.toml, in a repository's fleet.toml, or by default."""
+    """Return every setting as written in config.toml, in a repository's fleet.toml, or as the default."""
     files = [(f"{home}/{HOME_FILE}", HOME_FILE)]
     if repository is not None:
         files.append((f"{repository}/{PROJECT_FILE}", PROJECT_FILE))
@@ -21,7 +21,7 @@ def settings_of(home: str, repository: str | None) -> dict[str, SettingValue]:
 
 
 def trusted_settings(home: str, project: str, repository: str) -> dict[str, SettingValue]:
-    """The same as they count: what a repository runs or frees only as far as a person has trusted it."""
+    """Return every setting as it applies: commands and permissions of a repository only where a person has trusted them."""
     from fleet.model.settings.trust import counted
     from fleet.world.home.trust import trusted_values
 

@@ -17,7 +17,7 @@ _MOST = 1_000_000
 
 
 def read_file(path: str, file: str) -> dict[str, SettingValue]:
-    """What the file says. A text that was read before is not parsed again."""
+    """Return the settings in a file. The same text is parsed only once."""
     return _parsed(path, text_of(path), file)
 
 
@@ -27,7 +27,10 @@ def _parsed(path: str, text: str, file: str) -> dict[str, SettingValue]:
 
 
 def text_of(path: str) -> str:
-    """What is written in it. Only a regular file of a moderate size is read: a repository's may be anything, and is nobody's promise."""
+    """Return the text of a settings file.
+
+    Only a regular file of moderate size is read, because a repository can contain anything.
+    """
     try:
         return _read(path).decode().replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ _LONGEST_SOCKET = 100
 
 
 def socket_of(home: str, funnel: Funnel) -> str:
-    """In the home; where that would be too long for a socket, in a private directory of the user's."""
+    """Return the socket's path: in the home or, where that is too long for a socket, in a private directory of the user."""
     path = socket_path(home)
     folder = os.path.dirname(path)
     if folder == home:
@@ -30,7 +30,7 @@ def socket_of(home: str, funnel: Funnel) -> str:
 
 
 def socket_path(home: str) -> str:
-    """The same, without making that directory."""
+    """Return the socket's path without creating its directory."""
     path = f"{home}/{paths.TMUX_SOCKET}"
     if len(path.encode()) <= _LONGEST_SOCKET:
         return path

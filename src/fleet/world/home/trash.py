@@ -1,4 +1,4 @@
-"""The trash of a home: what was put aside instead of being deleted. Files are moved by renaming, never copied."""
+"""The trash of a home: files that were moved aside instead of deleted. They are renamed, never copied."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 
 
 def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> None:
-    """Move files and folders of a tree into a folder of the trash. Safe to repeat. OSError: some may have been moved."""
+    """Move files and folders of a worktree into a folder of the trash.
+
+    Can be repeated. OSError when some could not be moved.
+    """
     for name in names:
         world.funnel.through("put aside", lambda: _move(f"{tree}/{name}", f"{world.home}/{folder}/{name}"))  # noqa: B023
     _sync(f"{world.home}/{folder}")
 
 
 def put_back(world: World, tree: str, folder: str) -> bool:
-    """Move everything back that does not stand in the way of something newer. Says whether all went back. Safe to repeat."""
+    """Move everything back unless something newer has its path. Says whether all was moved. Can be repeated."""
     path = f"{world.home}/{folder}"
     if os.path.isdir(path) and os.path.isdir(tree):
         world.funnel.through("put back", lambda: _merge_back(path, tree))
@@ -33,13 +36,13 @@ def put_back(world: World, tree: str, folder: str) -> bool:
 
 
 def is_there(world: World, folder: str) -> bool:
-    """Whether there is anything in a folder of the trash."""
+    """Whether a folder of the trash contains anything."""
     path = f"{world.home}/{folder}"
     return os.path.isdir(path) and bool(os.listdir(path))
 
 
 def count(world: World, folder: str) -> tuple[int, int]:
-    """How many files are in a folder of the trash, and how many bytes they have. What cannot be read is not counted."""
+    """Return the number of files in a folder of the trash, and their bytes. Unreadable files are not counted."""
     found = [
         os.lstat(f"{here}/{name}")
         for here, folders, files in os.walk(f"{world.home}/{folder}")
@@ -50,7 +53,10 @@ def count(world: World, folder: str) -> tuple[int, int]:
 
 
 def delete(world: World, folder: str) -> None:
-    """Delete a folder of the trash for good. Safe when it is gone; refused when it is not directly below the home's trash."""
+    """Delete a folder of the trash for good, if it is there.
+
+    Refuses a folder that is not directly in the home's trash.
+    """
     path = f"{world.home}/{folder}"
     if os.path.realpath(path) != f"{os.path.realpath(world.home)}/{paths.TRASH}/{os.path.basename(folder)}":
         raise Refused(what=f"{path} is not in the trash of this home; it is left alone")
@@ -66,7 +72,7 @@ def _move(path: str, to: str) -> None:
 
 
 def _free(path: str) -> str:
-    """The path, or one like it where nothing is."""
+    """Return the path, or a similar one that nothing occupies."""
     number, found = 2, path
     while os.path.lexists(found):
         found, number = f"{path}.{number}", number + 1

@@ -1,4 +1,4 @@
-"""What a person has trusted: one file a project in the home, with the values of the guarded settings."""
+"""Trust: the guarded settings of a repository that a person has accepted, one file a project in the home."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def trusted_values(home: str, project: str, repository: str) -> dict[str, Any]:
-    """What was trusted for this repository under this name; nothing when there is no readable file, or for another one."""
+    """Return the accepted settings of this repository; empty when none are recorded for this project and path."""
     try:
         with open(f"{home}/{paths.trust(project)}", encoding="utf-8") as file:
             import json

@@ -1,8 +1,4 @@
-"""Whether a process of an agent started this one. Linux tells by the environment of the processes above it.
-
-It guards against accidents (an engine that strips the environment of its tools), not against a process that hides: one that
-gives itself a new parent and another environment is not found.
-"""
+"""Whether an agent's process started this one, read from the environments of the parent processes (Linux)."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ _DEEPEST = 64
 
 
 def marks_above(home: str) -> list[str]:
-    """The dispatches, and jobs as `job ID`, that the processes above this one work for in this home, nearest first."""
+    """Return the dispatches (and jobs as `job ID`) of this home that the parent processes work for, nearest first."""
     found: list[str] = []
     place, pid = f"FLEET_HOME={home}".encode(), os.getppid()
     for _ in range(_DEEPEST):

@@ -1,4 +1,4 @@
-"""Recording: what a program prints, kept by its beginning and its end, however much it is. Memory and disk stay bounded."""
+"""Recording: the beginning and the end of a program's output, however much it prints. Memory and disk stay bounded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE = 0o600
 
 
 class Recording:
-    """The output of one program. With a path, the beginning is written there as it comes, and the end when it is closed."""
+    """The output of one program. With a path, the beginning is written there as it comes, and the end on closing."""
 
     def __init__(self, path: str = "", *, head: int = HEAD, tail: int = TAIL) -> None:
         self.path = path
@@ -32,7 +32,7 @@ class Recording:
         self._file = _created(path) if path else -1
 
     def take(self, chunk: bytes) -> None:
-        """What was printed next."""
+        """Add a piece of output."""
         room = max(self._head - self.size, 0)
         self._write(chunk[:room])
         self._behind += chunk[room:]
@@ -43,7 +43,7 @@ class Recording:
         self.size += len(chunk)
 
     def close(self) -> None:
-        """Write the end, behind how much was left out before it."""
+        """Write the end of the output, after a note of how much was left out."""
         left = self.size - self._head - len(self._behind)
         if left > 0:
             self._write(f"\n[fleet: {left:,} bytes left out here]\n".encode())
@@ -53,7 +53,7 @@ class Recording:
             self._file = -1
 
     def text(self, most: int) -> str:
-        """All of it if it is no longer than that; else its beginning and its end, and how much is between them."""
+        """Return the whole output if it is short enough; else its beginning and end, with the size of what is left out."""
         if self.size <= most <= _SHOWN:
             return self._first.decode("utf-8", "replace")
         half = most // 2
@@ -62,16 +62,17 @@ class Recording:
         return self._first[:half].decode("utf-8", "replace") + between + self._end[-half:].decode("utf-8", "replace")
 
     def _write(self, chunk: bytes) -> None:
-        """To the file, as far as the disk takes it: a full disk is no reason to call the program failed."""
+        """Write to the file as far as the disk allows: a full disk does not make the program fail."""
         with contextlib.suppress(OSError):
             while chunk and self._file >= 0:
                 chunk = chunk[os.write(self._file, chunk) :]
 
 
 def listen(child: subprocess.Popen[bytes], recording: Recording, *, limit: float) -> bool:
-    """Record all that a child prints until it has ended. False: it has not within so many seconds.
+    """Record a child's output until it exits.
 
-    What it left behind in the background may hold its pipe for ever; that is not waited for.
+    False when it has not exited within that many seconds. Background processes that still hold its pipe are not waited
+    for.
     """
     until = monotonic() + limit
     pipe = child.stdout.fileno() if child.stdout else -1
@@ -91,7 +92,7 @@ def listen(child: subprocess.Popen[bytes], recording: Recording, *, limit: float
 
 
 def _ends(child: subprocess.Popen[bytes], left: float) -> bool:
-    """Whether a child that prints no more ends in time."""
+    """Whether a child that has closed its output exits in time."""
     try:
         child.wait(max(left, 0))
     except subprocess.TimeoutExpired:
@@ -100,7 +101,7 @@ def _ends(child: subprocess.Popen[bytes], left: float) -> bool:
 
 
 def _created(path: str) -> int:
-    """A new private file; -1 when the disk does not take one."""
+    """Create a private file and return its descriptor; -1 when the disk refuses."""
     try:
         folders.make(os.path.dirname(path))
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)

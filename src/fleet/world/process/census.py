@@ -1,4 +1,4 @@
-"""A census: every process of this machine, read from the kernel once and asked about many times."""
+"""A census: every process of this machine, read from the kernel once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TERMINALS = frozenset({"tmux: server", "screen", "zellij", *_WINDOWS.split()})
 
 
 class Census:
-    """All processes that lived at one moment. Take it after an agent's death is proven, else a child may be missing."""
+    """All processes at one moment. Take it after an agent's death is proven: an earlier one may miss a child."""
 
     def __init__(self, *, host: str, boot: str, home: bytes, kernel: Kernel = ps) -> None:
         self._kernel = kernel
@@ -44,25 +44,28 @@ class Census:
             self._below.setdefault(entry.parent, []).append(entry.pid)
 
     def identity(self, pid: int) -> Identity:
-        """Who has a pid of the census."""
+        """Return the identity of a pid."""
         return Identity(host=self._host, boot=self._boot, pid=pid, start=self.entries[pid].start)
 
     def has(self, who: Identity) -> bool:
-        """Whether this very process was alive."""
+        """Whether this exact process was alive."""
         return who.pid in self.entries and self.identity(who.pid) == who
 
     def age(self, pid: int) -> float:
-        """For how many seconds a process has lived; endless where the kernel does not say."""
+        """Return how many seconds a process has lived; infinity where the kernel does not say."""
         return self._kernel.age(self.entries[pid].start)
 
     def environment(self, pid: int) -> frozenset[bytes]:
-        """What a process of this user was started with; empty where that cannot be read."""
+        """Return the environment that a process of this user was started with; empty where it cannot be read."""
         if pid not in self._environments:
             self._environments[pid] = self._kernel.environment(pid)
         return self._environments[pid]
 
     def mark(self, pid: int) -> str:
-        """The dispatch of this home whose mark a process carries, or empty. The hint of the dispatch's own death carries none."""
+        """Return the dispatch of this home that a process is marked with, or empty.
+
+        The hook that reports the agent's death has no mark.
+        """
         told = self.environment(pid)
         if self._home not in told:
             return ""
@@ -71,9 +74,9 @@ class Census:
         return "" if dispatch and f"{_HINT}{dispatch}" in self._kernel.command(pid) else dispatch
 
     def is_fleets(self, pid: int) -> bool:
-        """Whether a process is a fleet of this home, or what such a one runs: no dispatch's mark is on any of them.
+        """Whether a process is a fleet command of this home, or was started by one, and not by an agent.
 
-        The variables alone prove nothing: an agent can start a program without its mark.
+        Its variables alone prove nothing: an agent can start a program without its mark.
         """
         for each in (self.entries[pid], *self._ancestors(pid)):
             told = self.environment(each.pid)
@@ -84,25 +87,25 @@ class Census:
         return False
 
     def marked(self, dispatch: str) -> set[int]:
-        """Those that carry the mark of a dispatch."""
+        """Return the pids that are marked with a dispatch."""
         return {pid for pid in self.entries if pid != self._kernel.own_pid() and self.mark(pid) == dispatch}
 
     def in_session(self, leader: Identity) -> set[int]:
-        """Those in the session that a process led. None when somebody else has its pid: then its session was gone before."""
+        """Return the pids in the session that a process led; empty when its pid was reused: then the session is gone."""
         if leader.pid in self.entries and not self.has(leader):
             return set()
         since = int(leader.start) if leader.start.isdigit() else 0
         return {entry.pid for entry in self.entries.values() if entry.session == leader.pid and entry.is_since(since)}
 
     def with_descendants(self, pids: Iterable[int]) -> list[int]:
-        """They and all that descend from them, deepest first."""
+        """Return these pids and all their descendants, deepest first."""
         found = list(dict.fromkeys(pids))
         for pid in found:
             found.extend(each for each in self._below.get(pid, ()) if each not in found)
         return sorted(found, key=lambda pid: -len(self._ancestors(pid)))
 
     def _ancestors(self, pid: int) -> list[Entry]:
-        """Its parent, that one's parent, and so on."""
+        """Return the parent, the parent's parent, and so on."""
         found: list[Entry] = []
         entry = self.entries.get(pid)
         while entry is not None and (above := self.entries.get(entry.parent)) is not None and above not in found:
@@ -111,9 +114,10 @@ class Census:
         return found
 
     def working_in(self, folder: str, *, since: Identity, server: Identity | None) -> tuple[list[int], list[int]]:
-        """Processes that began since, are no person's, and work below a folder; and such as cannot be looked into.
+        """Return the processes that work below a folder and may be the agent's, and those that cannot be inspected.
 
-        To work there is to have its directory there, or a file open for writing.
+        They started after the agent and are no person's. To work there is to have the current directory there, or a
+        file open for writing.
         """
         if not since.start.isdigit():
             return [], []  # macOS tells neither
@@ -136,7 +140,7 @@ class Census:
         return found, closed
 
     def _reapers(self, server: Identity | None) -> set[int]:
-        """Who inherits the children of an agent that dies: whoever is above its tmux server, and the managers of this user."""
+        """Return who inherits the children of a dead agent: the parents of its tmux server, and the managers of this user."""
         managers = {pid for pid in self.entries if self._kernel.program(pid) == _USER_MANAGER}
         above = (
             {entry.pid for entry in self._ancestors(server.pid)} if server is not None and self.has(server) else set()
@@ -144,10 +148,10 @@ class Census:
         return {_FIRST} | managers | above
 
     def _is_a_persons(self, entry: Entry, since: int, reapers: set[int], *, are_known: bool) -> bool:
-        """Whether it descends from a login, a terminal's window, or a program that was there before the agent and is no reaper.
+        """Whether a process descends from a login, a terminal window, or an older program that is no reaper.
 
-        To have a terminal proves nothing: an agent can give one to what it starts. Once the tmux server is gone, not all reapers
-        are known: an older program may have inherited its child, unless that one is in the session of the program.
+        A terminal proves nothing: an agent can give one to its children. Once the tmux server is gone not all reapers
+        are known; then an older parent proves it only within the same session.
         """
         below = entry
         for each in (entry, *self._ancestors(entry.pid)):
@@ -162,11 +166,14 @@ class Census:
 
 
 def _is_from_outside(entry: Entry) -> bool:
-    """Whether somebody outside this container started it here (docker exec): no child of an agent's gets such a parent."""
+    """Whether somebody outside this container started the process (docker exec).
+
+    A child of an agent never has such a parent.
+    """
     return entry.parent == 0 and entry.pid != _FIRST
 
 
 def _runs_fleet(command: str) -> bool:
-    """Whether these are the words of the command `fleet`: by itself, behind its interpreter, or behind the shell of a hint."""
+    """Whether these words run the command `fleet`: directly, through its interpreter, or through the shell of a tmux hook."""
     words = command.split(" ")
     return any(os.path.basename(word) == "fleet" for word in words[:2]) or _HINT in command

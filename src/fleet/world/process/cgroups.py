@@ -45,7 +45,10 @@ class Cgroups:
         self._scopes = Scopes(programs, clock, self._places)
 
     def place_for(self, dispatch: str, server: int) -> str | None:
-        """Where the group of a dispatch is to be: in that of the tmux server, or a scope. None: there can be none."""
+        """Return the path for a dispatch's group: inside the tmux server's group, or a systemd scope.
+
+        None when none can be made.
+        """
         name = f"fleet-{self._home_id}-{dispatch}"
         parent = self._parent_near(server)
         if parent is not None:
@@ -54,14 +57,17 @@ class Cgroups:
         return f"{manager}/{SLICE}/{name}{_SCOPE}" if manager is not None else None
 
     def all_of_home(self, near: int) -> list[str]:
-        """The groups of this home's agents: beside that of a process, and the scopes."""
+        """Return the groups of this home's agents: the siblings of a process's group, and the scopes."""
         manager = self._manager()
         folders = {self._parent_near(near), f"{manager}/{SLICE}" if manager is not None else None} - {None}
         found = [path for folder in folders for path in glob.glob(f"{folder}/fleet-{self._home_id}-*")]
         return sorted(path for path in found if _OURS.fullmatch(path))
 
     def make(self, path: str) -> None:
-        """Make a group; a scope is made by systemd when the agent joins it. Where that fails there is none: it is one proof of several."""
+        """Create a group; systemd creates a scope when the agent joins it.
+
+        A failure is ignored: the group is one proof of several.
+        """
         if path.endswith(_SCOPE):
             return
 
@@ -72,7 +78,10 @@ class Cgroups:
         self._funnel.through("make cgroup", act)
 
     def join(self, path: str) -> str:
-        """Put this process into a group, if that can be done. Returns the view in which the kernel says so; empty when it is not inside."""
+        """Move this process into a group.
+
+        Return the view in which the kernel confirms it; empty when it is not inside.
+        """
         if path.endswith(_SCOPE):
             self._scopes.enter(os.path.basename(path), lambda: self._group_of("self") == path)
         else:
@@ -87,7 +96,10 @@ class Cgroups:
         self._funnel.through("join cgroup", act)
 
     def view(self) -> str:
-        """Which groups are seen here, and where. Elsewhere the path of a group may be missing, or another's. Empty when not known."""
+        """Return an id of what this process sees of the groups (namespace and mount); empty when unknown.
+
+        In another view a group's path may be missing, or be another group.
+        """
         top, mount = self._mount()
         try:
             namespace = os.readlink(f"{self._places.proc}/self/ns/cgroup")
@@ -96,7 +108,7 @@ class Cgroups:
         return f"{namespace} {top} {mount}" if mount else ""
 
     def members(self, path: str) -> list[int]:
-        """The processes in a group and in groups that were made within it."""
+        """Return the processes in a group and in its subgroups."""
         found: list[int] = []
         for folder, _folders, _files in os.walk(path):
             with contextlib.suppress(OSError), open(f"{folder}/cgroup.procs", encoding="ascii") as file:
@@ -104,7 +116,7 @@ class Cgroups:
         return [pid for pid in found if pid > 0]  # 0: somebody whom we cannot see from here
 
     def remove(self, path: str) -> None:
-        """Remove an empty group and those within it. OSError while somebody is in one of them."""
+        """Remove an empty group and its subgroups. OSError while a process is in one of them."""
 
         def act() -> None:
             for folder, _folders, _files in os.walk(path, topdown=False):
@@ -114,10 +126,10 @@ class Cgroups:
         self._funnel.through("remove cgroup", act)
 
     def outside(self, words: Sequence[str], *, must: bool = False) -> list[str]:
-        """The words that start a program outside the agent's group that this process may be in.
+        """Return the words that start a program outside the agent's group that this process may be in.
 
-        A group beside that of an agent is joined where it is fleet's; out of a scope only systemd may move, into another one.
-        Must: the program is not started when it cannot leave the group.
+        It joins a sibling group where that is fleet's; out of a scope only systemd can move it. With `must`, the
+        program does not start when it cannot leave the group.
         """
         group = self._group_of("self")
         found = _OURS.fullmatch(group) if group else None
@@ -129,7 +141,7 @@ class Cgroups:
         return ["/bin/sh", "-c", _LEAVE, f"{found['parent']}/cgroup.procs", "must" if must else "", *words]
 
     def _parent_near(self, pid: int) -> str | None:
-        """The group in which fleet may make groups: that of a process. None: it may not."""
+        """Return the folder of a process's group, if fleet may create groups in it; else None."""
         parent = self._group_of(pid)
         if parent is None:
             return None
@@ -144,29 +156,29 @@ class Cgroups:
         return not os.path.isdir(self._places.systemd) or _is_delegated(group)
 
     def _manager(self) -> str | None:
-        """The folder of the group of the user's manager, if it runs."""
+        """Return the folder of the group of the user's systemd manager, if that runs."""
         folder = self._folder(self._places.manager)
         return folder if folder is not None and os.path.isdir(folder) else None
 
     def _group_of(self, pid: int | str) -> str | None:
-        """The folder of the group that a process is in."""
+        """Return the folder of the group that a process is in; None when unknown."""
         group = self._named(pid)
         return self._folder(group) if group else None
 
     def _named(self, pid: int | str) -> str:
-        """The group that a process is in, as the kernel names it; empty when it does not."""
+        """Return the kernel's name of the group that a process is in; empty when unknown."""
         lines = _lines(f"{self._places.proc}/{pid}/cgroup")
         return next((line.removeprefix("0::") for line in lines if line.startswith("0::/")), "")
 
     def _folder(self, group: str) -> str | None:
-        """The folder of a group; None where that is not mounted."""
+        """Return the folder of a group; None where it is not mounted."""
         top, mount = self._mount()
         if not mount or not f"{group}/".startswith(f"{top.rstrip('/')}/"):
             return None
         return os.path.normpath(f"{mount}/{group[len(top.rstrip('/')) :]}")
 
     def _mount(self) -> tuple[str, str]:
-        """Which group is mounted where; empty when version 2 is not."""
+        """Return which group is mounted where; empty texts when cgroup v2 is not mounted."""
         for line in _lines(f"{self._places.proc}/self/mountinfo"):
             given, _, kind = line.partition(" - ")
             if kind.startswith("cgroup2 "):

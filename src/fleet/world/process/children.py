@@ -1,8 +1,4 @@
-"""Children: programs that run beside us for a while, their output going straight into files.
-
-Each leads a session of its own, and whatever it leaves in it is killed before it is reaped: until then the kernel gives its
-number to nobody else. They inherit a lock, so that a runner that follows a dead one can tell whether any of them still lives.
-"""
+"""Children: programs that run beside this process, with their output going into files."""
 
 from __future__ import annotations
 
@@ -28,19 +24,19 @@ _FILE = 0o600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a child ended. No status: it was not there to be started, or was killed when its time was over."""
+    """How a child ended. `status` is None when it could not be started, or was killed after its time limit."""
 
     status: int | None
     why: str = ""
 
     @property
     def ok(self) -> bool:
-        """It ended by itself, and said all is well."""
+        """Whether it exited by itself with status 0."""
         return self.status == 0
 
 
 class Child:
-    """One program at work."""
+    """A running child."""
 
     def __init__(self, process: subprocess.Popen[bytes], limit: float, funnel: Funnel) -> None:
         self._funnel = funnel
@@ -51,11 +47,11 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id. The kernel gives it to nobody else until `look` or `kill` has reaped it."""
+        """Return the pid. The kernel does not reuse it before `look` or `kill` has reaped the child."""
         return self._process.pid
 
     def look(self) -> Ended | None:
-        """How it ended; None while it lives. One whose time is over is asked to end, then killed."""
+        """Return how the child ended; None while it runs. After its time limit it is asked to exit, then killed."""
         if self._is_over():
             return self._reaped()
         now = monotonic()
@@ -67,16 +63,16 @@ class Child:
         return None
 
     def kill(self) -> None:
-        """End it now, with all it started in its session."""
+        """Kill the child and everything in its session."""
         self._signal_all(signal.SIGKILL)
         self._process.wait()
 
     def _signal_all(self, number: signal.Signals) -> None:
-        """Send a signal to its whole session."""
+        """Send a signal to the child's whole session."""
         self._funnel.through(f"{number.name} to job step", lambda: _signal_group(self._process.pid, number))
 
     def _is_over(self) -> bool:
-        """Without taking it off the kernel's list, where that can be asked."""
+        """Whether the child has exited; it is not reaped, where the system allows to ask so."""
         if not hasattr(os, "waitid"):
             return self._process.poll() is not None
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -91,7 +87,7 @@ class Child:
 
 
 class Children:
-    """Starts them."""
+    """Starts children."""
 
     def __init__(self, funnel: Funnel) -> None:
         self._funnel = funnel
@@ -108,7 +104,7 @@ class Children:
         limit: float,
         lock: int | None = None,
     ) -> Child | Ended:
-        """Start one; what it prints goes behind what is in the files already."""
+        """Start a child; its output is appended to the files."""
 
         def act() -> Child | Ended:
             with contextlib.ExitStack() as files:

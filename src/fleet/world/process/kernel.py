@@ -1,4 +1,4 @@
-"""Kernel: what processes are known by. `ps` asks the machine's own; a simulated one keeps them in a table."""
+"""What fleet asks the kernel about processes: `ps` answers for this machine, a table in the simulated world."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Kernel(Protocol):
-    """The functions of `ps`, which says what each promises."""
+    """The functions of `ps`, which documents them."""
 
     def own_pid(self) -> int: ...
     def status(self, pid: int) -> Status | None: ...

@@ -46,17 +46,17 @@ class Processes:
         self._kernel = kernel
         self._clock = clock or Clock()
         self._home = f"FLEET_HOME={home}".encode()
-        self._rooms = pid_namespaces.Rooms(home, host.boot, socket)
+        self._namespaces = pid_namespaces.PidNamespaces(home, host.boot, socket)
         self._socket = socket
         self._host = host.machine
         self._boot = host.boot
         self._funnel = funnel
         self._me: Identity | None = None
-        # Those of other boots and rooms that are proven dead: that is for ever.
+        # Processes of other boots and pid namespaces that are proven dead: that never changes.
         self._dead: set[Identity] = set()
 
     def me(self) -> Identity:
-        """The process that asks. Looked up once; a fork is another one."""
+        """Return the identity of this process. It is looked up once for each fork."""
         if self._me is None or self._me.pid != self._kernel.own_pid():
             self._me = self.identify(self._kernel.own_pid()) if self._boot else None
         if self._me is None or self._me.pid != self._kernel.own_pid():  # /proc does not show it, or shows somebody else
@@ -64,14 +64,14 @@ class Processes:
         return self._me
 
     def identify(self, pid: int) -> Identity | None:
-        """The process that has a pid now; None when nobody has it or it cannot be told."""
+        """Return the identity of the process that has a pid now; None when there is none, or it cannot be read."""
         found = self._status(pid)
         if found is None or not found.start:
             return None
         return Identity(host=self._host, boot=self._boot, pid=pid, start=found.start)
 
     def life(self, who: Identity | None) -> Life:
-        """Alive, dead or unknown."""
+        """Say whether a process is alive, dead or unknown."""
         if who is None or who.host != self._host or not who.boot or not self._boot:
             return "unknown"
         if who.boot == self._boot:
@@ -81,29 +81,30 @@ class Processes:
         return "dead" if who in self._dead else "unknown"
 
     def may_live(self, who: Identity | None) -> bool:
-        """Whether it lives; or nobody can tell, and a process that began then has its pid here."""
+        """Whether a process is alive; also when that is unknown but its pid belongs to a process with the same start."""
         found = self.life(who)
         return who is not None and (
             found == "alive" or (found == "unknown" and self._kernel.is_seen(who.pid, who.start))
         )
 
     def _is_proven_dead_elsewhere(self, who: Identity) -> bool:
-        """Whether a process of another boot or pid namespace is proven dead. False means unknown, not alive.
+        """Whether a process of another boot or pid namespace is proven dead.
 
-        Proven: nobody holds the lock of that namespace in this home, and no process that is seen from here can be it.
+        False means unknown, not alive. Proven: nobody holds the lock of that namespace in this home, and no process
+        that is visible here can be it.
         """
-        (then, _, room), (now, _, mine) = who.boot.partition("."), self._boot.partition(".")
-        if self._rooms.is_used(who.boot):
+        (then, _, namespace), (now, _, mine) = who.boot.partition("."), self._boot.partition(".")
+        if self._namespaces.is_used(who.boot):
             return False
         if then == now:
-            return pid_namespaces.is_gone(room, self._socket)
+            return pid_namespaces.is_gone(namespace, self._socket)
         if self._kernel.is_seen(who.pid, who.start):
             return False
-        # From within a room those of others are not seen.
-        return room == mine or not mine or pid_namespaces.is_gone(room, self._socket)
+        # From inside a pid namespace the processes of others are not visible.
+        return namespace == mine or not mine or pid_namespaces.is_gone(namespace, self._socket)
 
     def tree(self, root: Identity) -> list[Identity]:
-        """The process and all its descendants, deepest first."""
+        """Return the process and all its descendants, deepest first."""
         below = self._children()
         found, queue = [], [root.pid]
         for pid in queue:
@@ -112,13 +113,14 @@ class Processes:
         return [each for each in reversed(found) if each is not None]
 
     def census(self) -> Census:
-        """Every process as it is now, to be asked about many dispatches."""
+        """Return every process as it is now, for questions about many dispatches."""
         return Census(host=self._host, boot=self._boot, home=self._home, kernel=self._kernel)
 
     def families(self, roots: Iterable[Identity]) -> list[Identity]:
-        """These processes and all their descendants, deepest first, but for this one.
+        """Return these processes and all their descendants, deepest first, without this process.
 
-        Everybody is identified before it is asked who descends from whom: a pid that was given out again is not taken for another.
+        Every process is identified before its parents are read, so that a reused pid is not mistaken for another
+        process.
         """
         before, below = {who.pid: who for who in self._others()}, self._children()
         found = dict.fromkeys(root for root in roots if before.get(root.pid) == root)
@@ -136,42 +138,42 @@ class Processes:
         return below
 
     def marked(self, dispatch: str) -> list[Identity]:
-        """Processes of this user that carry this home and the dispatch's id in their environment, but for this one.
+        """Return this user's processes whose environment has this home and the dispatch's id, without this process.
 
-        The hint that tmux gives at an agent's death carries them too, for a moment, and is none of the agent's.
+        The hook that tmux runs at an agent's death has them too for a moment; it does not count.
         """
         census = self.census()
         return self._living([census.identity(pid) for pid in census.marked(dispatch)])
 
     def of_job(self, job: str) -> list[Identity]:
-        """Processes of this user that carry this home and the job's id: those that its runner started itself."""
+        """Return this user's processes whose environment has this home and the job's id: those that the job's runner started."""
         return self._carrying(f"{_RUNNER}{job}")
 
     def variable(self, who: Identity, name: str) -> str:
-        """What a process of this user has in its environment under a name; empty when that cannot be read."""
+        """Return an environment variable of a process of this user; empty when it cannot be read."""
         found = [each for each in self._kernel.environment(who.pid) if each.startswith(f"{name}=".encode())]
         return found[0].partition(b"=")[2].decode("utf-8", "replace") if found else ""
 
     def command(self, pid: int) -> str:
-        """The words of a process; empty where they cannot be read."""
+        """Return the command line of a process; empty when it cannot be read."""
         return self._kernel.command(pid)
 
     def inheriting(self, path: str) -> list[Identity]:
-        """Processes that hold the lock of a file, because they locked it or inherited it; but for this one."""
+        """Return the processes that hold the lock of a file, taken or inherited, without this process."""
         before = {who.pid: who for who in self._others()}
         return [
             before[pid] for pid in self._kernel.inheritors(path) if pid in before and self.life(before[pid]) == "alive"
         ]
 
     def of_dispatch(self, dispatch: str) -> list[Identity]:
-        """Processes of this user that carry the dispatch's id, of whatever home, but for this one."""
+        """Return this user's processes whose environment has the dispatch's id, of any home, without this process."""
         entry = f"{_MARK}{dispatch}".encode()
         return [
             who for who in self._others() if entry in self._kernel.environment(who.pid) and self.life(who) == "alive"
         ]
 
     def of_home(self, home: str) -> list[Identity]:
-        """Agents and commands of jobs, of this user, that carry another home."""
+        """Return this user's agents and job commands whose environment has another home."""
         entry, marks = f"FLEET_HOME={home}".encode(), (_MARK.encode(), _RUNNER.encode())
         found = []
         for who in self._others():
@@ -187,12 +189,12 @@ class Processes:
         ]
 
     def _others(self) -> list[Identity]:
-        """Everybody but this process; who somebody is has to be known before anything else is asked of a pid."""
+        """Return the identities of all other processes. They are read first, before anything else is asked about a pid."""
         whom = (self.identify(pid) for pid in self._kernel.parents() if pid != self._kernel.own_pid())
         return [who for who in whom if who is not None]
 
     def marks(self) -> dict[str, list[Identity]]:
-        """Every process of this user that carries this home and a dispatch's id, by id."""
+        """Return this user's processes whose environment has this home and a dispatch's id, by that id."""
         census, found = self.census(), dict[str, list[Identity]]()
         for pid in census.entries:
             dispatch = census.mark(pid) if pid != self._kernel.own_pid() else ""
@@ -201,14 +203,14 @@ class Processes:
         return found
 
     def marks_of_jobs(self) -> dict[str, list[Identity]]:
-        """Every process of this user that a runner of this home started itself, by job."""
+        """Return this user's processes that runners of this home started, by job."""
         found: dict[str, list[Identity]] = {}
         for job, who in self._bearing(_RUNNER):
             found.setdefault(job, []).append(who)
         return found
 
     def _bearing(self, name: str) -> Iterator[tuple[str, Identity]]:
-        """The value of a variable, for each process of this home that has it."""
+        """Yield the value of a variable and the process, for each process of this home that has the variable."""
         for who in self._others():
             told = self._kernel.environment(who.pid)
             for entry in told if self._home in told else ():
@@ -216,21 +218,21 @@ class Processes:
                     yield entry[len(name) :].decode("ascii", "replace"), who
 
     def _living(self, whom: list[Identity]) -> list[Identity]:
-        """Those that still are who they were: what was read of a pid since may be another's."""
+        """Return those whose pid still belongs to them: what was read about a reused pid is another process's."""
         return [who for who in whom if self.life(who) == "alive"]
 
     def signal(self, who: Identity, number: int) -> bool:
-        """Send a signal to this very process. Says whether it was there to get it."""
+        """Send a signal to this exact process. Says whether it was there."""
         name = signal.Signals(number).name
         return self._funnel.through(f"{name} to {who.pid}", lambda: self._signal(who, number))
 
     def kill_all(self, whom: Iterable[Identity]) -> None:
-        """Kill them, in this order, each one only if it is still who it was."""
+        """Kill these processes in this order, each only while its pid still belongs to it."""
         for who in whom:
             self.signal(who, signal.SIGKILL)
 
     def gone_within(self, whom: list[Identity], seconds: float) -> list[Identity]:
-        """Wait until they are dead, for at most so long. Those that are not."""
+        """Wait at most that many seconds until these processes are dead. Return those that are not."""
         until = self._clock.ticks() + seconds
         while True:
             left = [who for who in whom if self.life(who) != "dead"]

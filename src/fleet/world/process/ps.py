@@ -30,14 +30,14 @@ _KERNEL = 0x00200000  # the flag of a thread of the kernel's own
 
 
 class Status(NamedTuple):
-    """A process as it is now."""
+    """The state of a process now."""
 
     start: str
     zombie: bool
 
 
 class Entry(NamedTuple):
-    """A living process in a list of all."""
+    """A living process in the list of all."""
 
     pid: int
     parent: int
@@ -47,16 +47,19 @@ class Entry(NamedTuple):
     start: str
 
     def is_since(self, start: int) -> bool:
-        """Whether it began then or later; where the kernel's clock is not to be had, it may have."""
+        """Whether the process began at that time or later; True where the kernel's clock is unknown."""
         return not self.start.isdigit() or int(self.start) >= start
 
 
 class Unreadable(Exception):
-    """The kernel would not say."""
+    """The kernel did not answer."""
 
 
 def handle_of(pid: int) -> int | None:
-    """A handle that stays with this very process; None where the kernel gives none. ProcessLookupError when nobody has the pid."""
+    """Return a descriptor that stays with this exact process (pidfd); None where the kernel has none.
+
+    ProcessLookupError when no process has the pid.
+    """
     try:
         return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
     except OSError as error:
@@ -66,12 +69,12 @@ def handle_of(pid: int) -> int | None:
 
 
 def own_pid() -> int:
-    """The pid of the process that asks."""
+    """Return the pid of this process."""
     return os.getpid()
 
 
 def deliver(pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
-    """Send a signal to a pid whose process is the one that is meant: asked once nobody else can get the signal. Whether it was sent."""
+    """Send a signal to a pid, if `is_meant` confirms the process once its pid can no longer be reused. Says whether it was sent."""
     try:
         handle = handle_of(pid)
     except OSError:
@@ -92,14 +95,14 @@ def deliver(pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
 
 
 def age(start: str) -> float:
-    """How many seconds ago a process with this start time began; endless where the kernel does not say."""
+    """Return how many seconds ago a process with this start time began; infinity where the kernel does not say."""
     if sys.platform != "linux" or not start.isdigit():
         return float("inf")
     return clock_gettime(CLOCK_BOOTTIME) - int(start) / os.sysconf("SC_CLK_TCK")
 
 
 def status(pid: int) -> Status | None:
-    """The status of a pid, None when nobody has it."""
+    """Return the status of a pid; None when no process has it."""
     if _library is None:
         return _status_of_linux(pid)
     try:
@@ -110,17 +113,17 @@ def status(pid: int) -> Status | None:
 
 
 def parents() -> dict[int, int]:
-    """Every pid with its parent's."""
+    """Return the parent's pid of every pid."""
     return _parents_of_linux() if _library is None else dict(_library.parents())
 
 
 def everyone() -> list[Entry]:
-    """Every living process, but for the kernel's own."""
+    """Return every living process except the kernel's own."""
     return _everyone_of_linux() if _library is None else [Entry(*each) for each in _library.everyone()]
 
 
 def is_seen(pid: int, start: str) -> bool:
-    """Whether a process that began then has this pid, here or in a room within this one, or may have it."""
+    """Whether a process with this pid and start exists, or may exist, in this pid namespace or one inside it."""
     try:
         found = status(pid)
     except Unreadable:
@@ -131,7 +134,7 @@ def is_seen(pid: int, start: str) -> bool:
 
 
 def _inner_pids(pid: int) -> list[int]:
-    """The pids of a process in its own room and those around it."""
+    """Return the pids of a process in its own pid namespace and in the enclosing ones."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
             return [int(each) for line in file if line.startswith("NSpid:") for each in line.split()[1:]]
@@ -140,7 +143,7 @@ def _inner_pids(pid: int) -> list[int]:
 
 
 def environment(pid: int) -> frozenset[bytes]:
-    """What a process of this user had in its environment when it was started; nothing where it cannot be read."""
+    """Return the environment that a process of this user was started with; empty where it cannot be read."""
     if _library is not None:
         return frozenset(_library.environment(pid))
     for _ in range(_LOOKS):
@@ -156,7 +159,7 @@ def environment(pid: int) -> frozenset[bytes]:
 
 
 def _is_becoming(pid: int) -> bool:
-    """Whether a process is just becoming another program: then nothing can be read of it for a moment."""
+    """Whether a process is in the middle of an exec: then nothing about it can be read for a moment."""
     try:
         fields = _fields(pid)
     except Unreadable:
@@ -167,7 +170,7 @@ def _is_becoming(pid: int) -> bool:
 
 
 def command(pid: int) -> str:
-    """The words of a process; empty where they cannot be read."""
+    """Return the command line of a process; empty where it cannot be read."""
     if _library is not None:
         return str(_library.command(pid))
     try:
@@ -178,7 +181,7 @@ def command(pid: int) -> str:
 
 
 def program(pid: int) -> str:
-    """The short name of a process; empty where it cannot be read."""
+    """Return the short name of a process; empty where it cannot be read."""
     if _library is not None:
         return str(_library.program(pid))
     try:
@@ -189,7 +192,7 @@ def program(pid: int) -> str:
 
 
 def is_own(pid: int) -> bool:
-    """Whether a process is of this user, also where this user may not look into it."""
+    """Whether a process belongs to this user, also where this user may not inspect it."""
     if _library is not None:
         return bool(_library.is_own(pid))
     try:
@@ -200,7 +203,7 @@ def is_own(pid: int) -> bool:
 
 
 def works_in(pid: int, folder: str) -> bool | None:
-    """Whether a process has its directory below a folder, or a file open there for writing. None: this user may not look."""
+    """Whether a process has its current directory below a folder, or a file open there for writing. None: not permitted to look."""
     top = f"{os.path.realpath(folder)}/"
     place = _place(pid)
     if place is None:
@@ -227,9 +230,9 @@ def _flags(pid: int, name: str) -> int:
 
 
 def holders(path: str) -> list[int] | None:
-    """The processes that have a file open, as far as this user may look; None when that cannot be told.
+    """Return the processes that have a file open, as far as this user may look; None when unknown.
 
-    By the file itself, not by its path: in another mount namespace it has another one.
+    The file is compared, not its path, which differs between mount namespaces.
     """
     if _library is not None:
         return None
@@ -241,9 +244,9 @@ def holders(path: str) -> list[int] | None:
 
 
 def inheritors(path: str) -> list[int]:
-    """The processes that hold the lock of a file through a descriptor that they inherited or locked themselves.
+    """Return the processes that hold the lock of a file, through a descriptor that they locked or inherited.
 
-    Whoever only has the file open does not count. Empty where the kernel does not tell.
+    A process that only has the file open does not count. Empty where the kernel does not tell.
     """
     if _library is not None:
         return []
@@ -261,13 +264,13 @@ def _holds_lock(pid: int, path: str) -> bool:
 
 
 def _is_locked(pid: int, name: str) -> bool:
-    """Whether this descriptor itself has the lock: the kernel lists a lock only below the descriptors that share it."""
+    """Whether this descriptor has the lock: the kernel lists a lock only with the descriptors that share it."""
     with open(f"/proc/{pid}/fdinfo/{name}", encoding="utf-8", errors="replace") as file:
         return any(line.startswith("lock:") and " FLOCK " in line for line in file)
 
 
 def running(program: str, *near: str) -> list[int] | None:
-    """The processes of a program that work below a directory or speak of it, or may do so; None when that cannot be told."""
+    """Return a program's processes that work below a directory, name it in their arguments, or may do so; None when unknown."""
     if _library is not None:
         return None
     tops = [os.path.realpath(each) for each in near]
@@ -288,7 +291,10 @@ def _is_near(pid: int, tops: list[str]) -> bool:
 
 
 def _is_below(pid: int, tops: list[str]) -> bool:
-    """Whether a process is in one of the folders, or may be: by the folders themselves, which have other names where it is."""
+    """Whether a process is in one of the folders, or may be.
+
+    Folders are compared by identity: their paths differ between mount namespaces.
+    """
     wanted = [os.stat(top) for top in tops if os.path.isdir(top)]
     path, last = f"/proc/{pid}/cwd", None
     try:
@@ -305,7 +311,7 @@ def _is_below(pid: int, tops: list[str]) -> bool:
 
 
 def _has_same_paths(pid: int) -> bool:
-    """Whether a process calls files by the names that they have here: it is in the same mount namespace."""
+    """Whether a process is in this mount namespace, so that paths mean the same to it."""
     try:
         return os.readlink(f"/proc/{pid}/ns/mnt") == os.readlink("/proc/self/ns/mnt")
     except FileNotFoundError:
@@ -315,7 +321,7 @@ def _has_same_paths(pid: int) -> bool:
 
 
 def _place(pid: int) -> str | None:
-    """Where a process is; empty when it is gone, None when we may not know."""
+    """Return the current directory of a process; empty when the process is gone, None when not permitted to look."""
     if _library is not None:
         place: str | None = _library.place(pid)
         return place
@@ -328,7 +334,7 @@ def _place(pid: int) -> str | None:
 
 
 def _has_open(pid: int, wanted: os.stat_result) -> bool:
-    """Whether a process has a file open. One that is closed meanwhile hides no other."""
+    """Whether a process has a file open. A file that it closes meanwhile is skipped."""
     with contextlib.suppress(OSError):  # it is gone, or another user's
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):
@@ -338,7 +344,7 @@ def _has_open(pid: int, wanted: os.stat_result) -> bool:
 
 
 def _fields(pid: int) -> list[str] | None:
-    """The fields of /proc/PID/stat behind the name, which may hold blanks and brackets."""
+    """Return the fields of /proc/PID/stat after the name, which may contain blanks and brackets."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()
@@ -351,7 +357,7 @@ def _fields(pid: int) -> list[str] | None:
 
 
 def _is_missing(pid: int) -> bool:
-    """Whether nobody has the pid: /proc may hide other users' processes, or not be there at all."""
+    """Whether no process has the pid. False when unknown: /proc may hide other users' processes, or be missing."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

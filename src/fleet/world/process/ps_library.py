@@ -20,18 +20,18 @@ Found = tuple[int, int, int, bool, str]
 
 
 class Unknown(Exception):
-    """The kernel would not say."""
+    """The kernel did not answer."""
 
 
 def start_of(process: psutil.Process) -> str:
-    """When a process began, as text that is the same for everybody who asks, as long as the process lives."""
+    """Return the start time of a process as a text that stays the same while the process lives."""
     inner: Any = process._proc  # type: ignore[attr-defined]  # noqa: SLF001 - the public method follows the system's clock
     return str(round(inner.create_time(monotonic=True) * _MICROSECONDS))
 
 
 @contextlib.contextmanager
 def _refusing() -> Iterator[None]:
-    """A process that is gone raises psutil.NoSuchProcess; everything else that goes wrong proves nothing."""
+    """Turn every failure but psutil.NoSuchProcess into Unknown: it proves nothing."""
     try:
         yield
     except psutil.NoSuchProcess:  # a zombie, too: psutil derives it from this one
@@ -41,7 +41,7 @@ def _refusing() -> Iterator[None]:
 
 
 def status(pid: int) -> tuple[str, bool] | None:
-    """The start of a pid and whether it is a zombie; None when nobody has it."""
+    """Return the start of a pid and whether it is a zombie; None when no process has it."""
     try:
         with _refusing():
             process = psutil.Process(pid)
@@ -53,7 +53,7 @@ def status(pid: int) -> tuple[str, bool] | None:
 
 
 def parents() -> dict[int, int]:
-    """Every pid with its parent's."""
+    """Return the parent's pid of every pid."""
     found = {}
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
@@ -62,7 +62,7 @@ def parents() -> dict[int, int]:
 
 
 def everyone() -> list[Found]:
-    """Every living process: pid, parent, session, whether a terminal controls it, start."""
+    """Return every living process: pid, parent, session, whether it has a terminal, start."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):  # it is gone, or hidden
@@ -73,35 +73,35 @@ def everyone() -> list[Found]:
 
 
 def environment(pid: int) -> frozenset[bytes]:
-    """What a process of this user had in its environment when it was started; nothing where it cannot be read."""
+    """Return the environment that a process of this user was started with; empty where it cannot be read."""
     with contextlib.suppress(psutil.Error, OSError):
         return frozenset(os.fsencode(f"{name}={value}") for name, value in psutil.Process(pid).environ().items())
     return frozenset()
 
 
 def command(pid: int) -> str:
-    """The words of a process; empty where they cannot be read."""
+    """Return the command line of a process; empty where it cannot be read."""
     with contextlib.suppress(psutil.Error, OSError):
         return " ".join(psutil.Process(pid).cmdline()).encode(errors="replace").decode().strip()
     return ""
 
 
 def program(pid: int) -> str:
-    """The short name of a process; empty where it cannot be read."""
+    """Return the short name of a process; empty where it cannot be read."""
     with contextlib.suppress(psutil.Error, OSError):
         return psutil.Process(pid).name()
     return ""
 
 
 def is_own(pid: int) -> bool:
-    """Whether a process is of this user."""
+    """Whether a process belongs to this user."""
     with contextlib.suppress(psutil.Error, OSError):
         return bool(psutil.Process(pid).uids().real == os.getuid())
     return False
 
 
 def place(pid: int) -> str | None:
-    """Where a process is; empty when it is gone, None when we may not know."""
+    """Return the current directory of a process; empty when the process is gone, None when not permitted to look."""
     try:
         return str(psutil.Process(pid).cwd())
     except psutil.NoSuchProcess:
@@ -111,7 +111,7 @@ def place(pid: int) -> str | None:
 
 
 def open_files(pid: int) -> list[str]:
-    """The regular files that a process has open; for reading too, because macOS does not say which."""
+    """Return the regular files that a process has open, also for reading: macOS does not say which."""
     with contextlib.suppress(psutil.Error, OSError):
         return [each.path for each in psutil.Process(pid).open_files()]
     return []

@@ -1,7 +1,4 @@
-"""Scopes: transient units of the user's systemd manager, in which a process becomes a member of a control group that systemd makes.
-
-By the bus and not by `systemd-run`: the process keeps its pid, and a call that fails ends nothing.
-"""
+"""Scopes: transient units of the user's systemd manager. A process in a scope is in a control group that systemd makes."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ exec "$@"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where the system tells of processes, of systemd and of its users."""
+    """The paths where the system describes processes, systemd and its users."""
 
     proc: str = "/proc"
     systemd: str = "/run/systemd/system"
@@ -60,7 +57,10 @@ class Scopes:
         self._places = places
 
     def are_kept(self) -> bool:
-        """Whether systemd runs, and keeps the user's manager after a logout: else that ends its scopes, and agents with them."""
+        """Whether systemd runs and keeps the user's manager after a logout.
+
+        Otherwise a logout would end the scopes, and the agents with them.
+        """
         try:
             user = pwd.getpwuid(os.getuid()).pw_name
         except KeyError:
@@ -68,7 +68,7 @@ class Scopes:
         return os.path.isdir(self._places.systemd) and os.path.exists(f"{self._places.linger}/{user}")
 
     def enter(self, unit: str, is_inside: Callable[[], bool]) -> None:
-        """Let systemd make a scope and move this process into it. Waits a bounded time until it is inside; never fails."""
+        """Ask systemd to create a scope and move this process into it. Waits a bounded time until it is inside; never fails."""
         pid = str(os.getpid())
         scope = ["PIDs", "au", "1", pid, "Slice", "s", SLICE, "Delegate", "b", "true"]
         collected = ["CollectMode", "s", "inactive-or-failed"]
@@ -80,7 +80,7 @@ class Scopes:
             self._clock.wait(_LOOK_AGAIN)
 
     def outside(self, words: Sequence[str], *, group: str, unit: str, must: bool) -> list[str]:
-        """The words that start a program in a scope of its own, outside a group."""
+        """Return the words that start a program in a scope of its own, outside the agent's group."""
         own = f"{self._places.proc}/self/cgroup"
         runtime = self._places.runtime
         return ["/bin/sh", "-c", _LEAVE, group, unit, runtime, own, "must" if must else "", *words]
