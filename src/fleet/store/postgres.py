@@ -39,7 +39,7 @@ _UNWRITABLE = (psycopg.errors.DiskFull, psycopg.errors.ReadOnlySqlTransaction, p
 
 
 class PostgresRows(Rows):
-    """A snapshot."""
+    """One snapshot."""
 
     __slots__ = ("_db",)
 
@@ -47,17 +47,17 @@ class PostgresRows(Rows):
         self._db = db
 
     def select_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R | None:
-        """The first row, if there is one."""
+        """Return the first row, or None."""
         found = self._db.execute(query.postgres.encode(), _storable(values)).fetchone()
         return None if found is None else row(*found)
 
     def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
-        """All rows."""
+        """Return all rows."""
         return [row(*found) for found in self._db.execute(query.postgres.encode(), _storable(values)).fetchall()]
 
 
 class PostgresTx(Tx):
-    """A transaction."""
+    """One transaction."""
 
     __slots__ = ("_db",)
 
@@ -69,7 +69,7 @@ class PostgresTx(Tx):
     select_all = PostgresRows.select_all
 
     def write(self, query: Query, values: dict[str, Any]) -> int:
-        """Write. Returns how many rows were changed."""
+        """Run a writing statement. Return how many rows it changed."""
         return self._db.execute(query.postgres.encode(), _storable(values)).rowcount
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
@@ -79,7 +79,7 @@ class PostgresTx(Tx):
 
 
 def _storable(values: dict[str, Any]) -> dict[str, Any]:
-    """The values without NULs, which PostgreSQL keeps in no text."""
+    """Return the values without NUL characters, which PostgreSQL does not store in text."""
     return {name: value.replace("\0", "") if isinstance(value, str) else value for name, value in values.items()}
 
 
@@ -97,7 +97,7 @@ class PostgresStore(Store):
         self._db = connected(url)
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Look at one snapshot."""
+        """Read from one snapshot."""
         self._refuse_after_fork()
         try:
             self._start("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -108,11 +108,11 @@ class PostgresStore(Store):
             self._undo()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._db.close()
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """As everywhere; but when the connection broke in mid-commit, ask the server what became of it."""
+        """Run a transaction; when the connection breaks during the commit, ask the server whether it was committed."""
         try:
             return super().transact(why, work, by, *request)
         except StoreUnreachable:
@@ -122,7 +122,7 @@ class PostgresStore(Store):
             return jsontext.loads(found.result)  # type: ignore[return-value]
 
     def _outcome(self, why: str, by: Caller) -> q.OperationResult | None:
-        """What is stored under the key, once nobody can be committing it any more: whoever is has the writers' lock."""
+        """Return the result stored under the key, after taking the writers' lock, so that nobody can still be committing it."""
         try:
             return q.operation_by_key(self._begin(by), key=by.key)
         except (StoreBusy, StoreError, psycopg.Error) as error:
@@ -131,7 +131,7 @@ class PostgresStore(Store):
             self._undo()
 
     def _start(self, words: str) -> psycopg.Cursor[tuple[Any, ...]]:
-        """Begin. A connection that broke since it was used last is made anew: nothing has begun on it."""
+        """Begin a transaction. A connection that broke while idle is opened again."""
         try:
             return self._db.execute(words.encode())
         except psycopg.OperationalError:
@@ -155,7 +155,7 @@ class PostgresStore(Store):
         return PostgresTx(self._db, by)
 
     def _refuse_newer(self, said: psycopg.Cursor[tuple[Any, ...]]) -> None:
-        """Somebody may have migrated the database since it was opened."""
+        """Raise when a newer fleet has migrated the database since it was opened."""
         while said.nextset():
             pass
         found = (said.fetchone() or (0,))[0]
@@ -176,7 +176,7 @@ class PostgresStore(Store):
             pass  # the connection is gone, and the transaction with it
 
     def _end(self) -> None:
-        """The lock went with the transaction."""
+        """Do nothing: the lock ended with the transaction."""
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
         if not isinstance(error, psycopg.Error):
@@ -187,7 +187,7 @@ class PostgresStore(Store):
 
 
 def translated(error: psycopg.Error, url: str, doing: str, wait: float) -> FleetError:
-    """Psycopg's error as one of fleet's."""
+    """Return fleet's error for an error of psycopg."""
     why = _first_line(error)
     if isinstance(error, psycopg.IntegrityError):
         return InvariantBroken(doing=doing, why=why)
@@ -205,13 +205,13 @@ def _first_line(error: psycopg.Error) -> str:
 
 
 def shown(url: str) -> str:
-    """The address without its password. One that is not written well is not shown: a part of the password may be anywhere."""
+    """Return the address without its password; a placeholder for a malformed one, in which the password may be anywhere."""
     parts = _parts(url)
     return f"postgresql://{parts.get('host', 'localhost')}/{parts.get('dbname', '')}" if parts else "postgresql"
 
 
 def _parts(url: str) -> dict[str, Any]:
-    """The address taken apart; nothing when it is not written well, like one with a slash in its password."""
+    """Return the parts of an address; empty when it is malformed, for example with a slash in its password."""
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
@@ -224,14 +224,14 @@ def _parts(url: str) -> dict[str, Any]:
 
 
 def _why_not(error: psycopg.Error, url: str) -> str:
-    """What the driver says, but for an address that it cannot read: it would quote it."""
+    """Return the driver's message, but not for an address that it cannot parse: it would quote the password."""
     return (
         _first_line(error) if _parts(url) else "the driver cannot read the address; are its special characters escaped?"
     )
 
 
 def connected(url: str) -> Connection:
-    """A connection whose tables are those of the schema `fleet`."""
+    """Return a connection whose tables are in the schema `fleet`."""
     try:
         return psycopg.connect(url, autocommit=True, options="-c search_path=fleet", connect_timeout=10)
     except psycopg.Error as error:
@@ -246,7 +246,7 @@ def open_postgres(
     migrations: tuple[Migration, ...] = MIGRATIONS,
     had: StoreGone | None = None,
 ) -> Store:
-    """The store behind an address, made or migrated if need be. `had`: what to raise instead of making it."""
+    """Open the store at an address, created or migrated if needed. `had`: the error to raise instead of creating it."""
     with connected(url) as db:
         try:
             found = _version(db)
@@ -268,7 +268,7 @@ def _version(db: Connection) -> int:
 
 
 def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> None:
-    """In one transaction, after a backup, with the writers' lock; one does it, the others wait."""
+    """Migrate in one transaction, after a backup, under the writers' lock; other processes wait."""
     with db.transaction():
         db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         found, known = _version(db), migrations[-1].number
@@ -287,7 +287,7 @@ def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> Non
 
 
 def _backup(db: Connection, version: int) -> None:
-    """Copy every table into a schema of its own, with the server's own means."""
+    """Copy every table into a new schema, inside the server."""
     name = f"fleet_backup_schema{version}_{Clock().now()}"
     db.execute(f"CREATE SCHEMA {name}".encode())
     for (table,) in db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'fleet' ORDER BY 1").fetchall():

@@ -1,4 +1,4 @@
-"""Making and migrating a SQLite database."""
+"""Create and migrate a SQLite database."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _A_MOMENT = 0.1
 
 
 def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
-    """Make the database if it is missing, migrate it if it is old. One does it, the others wait."""
+    """Create the database if it is missing, migrate it if it is old. One process does it, the others wait."""
     lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
     queue(lock, wait)
     try:
@@ -50,7 +50,7 @@ def _make_or_migrate(home: str, wait: float, migrations: tuple[Migration, ...]) 
 
 
 def _make(path: str, wait: float, migrations: tuple[Migration, ...]) -> None:
-    """Build it under another name, so that a database under its own name is always whole."""
+    """Build the database under a temporary name and rename it, so that it is complete whenever it is there."""
     building = f"{path}.making"
     for left in (building, f"{building}-journal", f"{building}-wal", f"{building}-shm"):
         Path(left).unlink(missing_ok=True)
@@ -66,7 +66,7 @@ def _make(path: str, wait: float, migrations: tuple[Migration, ...]) -> None:
 
 
 def _set_aside(path: str) -> None:
-    """What a database that was moved away has left beside it would be read as the new one's: it gets another name."""
+    """Rename the log files that a moved database left behind: SQLite would read them as the new database's."""
     for left in (f"{path}-wal", f"{path}-shm", f"{path}-journal"):
         if os.path.lexists(left):
             os.rename(left, f"{left}.{Clock().now()}")
@@ -85,7 +85,7 @@ def _migrate(home: str, db: sqlite.Connection, wait: float, migrations: tuple[Mi
 
 
 def _apply(db: sqlite.Connection, wait: float, due: tuple[Migration, ...]) -> None:
-    """All in one transaction, the version included."""
+    """Apply the migrations and the new version in one transaction."""
     patiently(lambda: db.execute("BEGIN IMMEDIATE"), wait)
     for migration in due:
         for statement in migration.statements():
@@ -107,13 +107,13 @@ def _backup(home: str, db: sqlite.Connection, version: int) -> None:
 
 
 def discard_unfinished(home: str) -> None:
-    """Remove copies that somebody who was killed has left half made. For whoever holds the lock of making."""
+    """Remove half-made copies of killed processes. The caller holds the lock for making the database."""
     for left in Path(home, paths.BACKUPS).glob("*.db.making*"):
         left.unlink(missing_ok=True)
 
 
 def sweep(home: str, funnel: Funnel) -> None:
-    """The same, unless somebody is at it."""
+    """Remove half-made copies of killed processes, unless somebody is making the database."""
     if not any(Path(home, paths.BACKUPS).glob("*.db.making*")):
         return
     lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")

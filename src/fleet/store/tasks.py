@@ -1,4 +1,4 @@
-"""Tasks in the store: the steps of one task, with its dependents' counts kept in the same transaction."""
+"""Tasks in the store: the steps of one task, with the counts of its dependents updated in the same transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FREED_SHOWN = 50
 
 
 def state(rows: Rows, project: str, slug: str) -> TaskState:
-    """What the fence and the table of steps need to know, or NoSuchTask."""
+    """Return what the fence and the table of steps need of a task, or raise NoSuchTask."""
     found = q.task_state(rows, project=project, slug=slug)
     if found is None:
         raise missing(rows, project, slug)
@@ -25,14 +25,14 @@ def state(rows: Rows, project: str, slug: str) -> TaskState:
 
 
 def missing(rows: Rows, project: str, slug: str) -> NoSuchProject | NoSuchTask:
-    """Why there is no such task: the project or the slug."""
+    """Return the error for a task that is not there: no such project, or no such task."""
     if q.project_by_name(rows, name=project) is None:
         return NoSuchProject(project=project)
     return NoSuchTask(project=project, slug=slug)
 
 
 def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
-    """Compare and set: open and ready (or overridden) becomes in progress. Says whether it did."""
+    """Move a task that is open and ready (or overridden) to in_progress, by compare and set. Says whether it moved."""
     query = q.claim_task_all_the_same if override else q.claim_task
     return query(tx, project=project, slug=slug, after=target(STEPS, "claim"), actor=tx.caller.actor, at=tx.at) == 1
 
@@ -40,7 +40,7 @@ def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
 def end(
     tx: Tx, project: str, slug: str, was: TaskState, *, status: TaskStatus, reason: str | None, work: str | None = None
 ) -> list[str]:
-    """A task ends or is blocked; the slugs that became ready by it. `work` is the commit that its work is at, if that is told."""
+    """End or block a task. Return the slugs that became ready. `work` is the commit of its work, if it was reported."""
     keeps = was.assignee == tx.caller.actor or was.status != "in_progress"
     moved = q.end_task(
         tx,
@@ -60,14 +60,14 @@ def end(
 
 
 def reopen(tx: Tx, project: str, slug: str, was: TaskState) -> None:
-    """Back to open, with nobody on it."""
+    """Move a task back to open, without an assignee."""
     after = step(STEPS, was.status, "unclaim" if was.status == "in_progress" else "retry")
     q.reopen_task(tx, project=project, slug=slug, was=was.status, after=after, at=tx.at)
     tell_dependents(tx, project, slug, before=was.status, after=after)
 
 
 def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason: str | None, message: str) -> bool:
-    """Block a task that cannot be merged, at the stage that can go on with it. False when it is not as it was, or has ended."""
+    """Block a task that cannot be merged, at the stage that can continue it. False when it has moved meanwhile, or has ended."""
     if (was, "park") not in STEPS:
         return False
     stepped = change(STEPS, was, "park")
@@ -79,7 +79,7 @@ def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason
 
 
 def merge(tx: Tx, project: str, slug: str, commit: str) -> tuple[bool, list[str]]:
-    """Git says that its work is merged: it is done. Whether that is new, and the slugs that became ready by it."""
+    """Move a task to done because git has its work merged. Return whether it moved, and the slugs that became ready."""
     stepped = change(STEPS, state(tx, project, slug).status, "merge")
     if not q.merge_task(tx, project=project, slug=slug, commit=commit, **stepped, at=tx.at):
         return False, []
@@ -87,7 +87,7 @@ def merge(tx: Tx, project: str, slug: str, commit: str) -> tuple[bool, list[str]
 
 
 def tell_dependents(tx: Tx, project: str, slug: str, *, before: TaskStatus, after: TaskStatus) -> list[str]:
-    """Keep the count of open blockers of those who wait; the slugs that became ready by it."""
+    """Update the count of open blockers of the dependents. Return the slugs that became ready."""
     change = blockers_change(before, after)
     if change == 0 or not q.shift_blockers(tx, project=project, slug=slug, change=change) or change > 0:
         return []

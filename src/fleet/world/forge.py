@@ -1,9 +1,6 @@
-"""Where pull requests live: asked through gh, glab, or a program of the user's. Titles and texts are words of their own.
+"""Forges, where pull requests live: asked through gh, glab, or a program of the user's.
 
-A program of the user's is called in two forms, and answers on standard output:
-
-    COMMAND --branch BRANCH --target BRANCH --title TEXT --body TEXT     its last line is the address; the same one if called again
-    COMMAND --state ADDRESS                                              open, merged or closed
+Titles and texts are passed as arguments of their own.
 """
 
 from __future__ import annotations
@@ -52,21 +49,21 @@ class Own(_Asked):
     """A program of the user's."""
 
     def opened(self, *, branch: str, target: str, title: str, body: str) -> str | None:
-        """What it prints last."""
+        """Open a pull request; return the address that the program prints last."""
         done = self._ask("--branch", branch, "--target", target, "--title", title, "--body", body)
         return _address(done)
 
     def state(self, address: str) -> PullRequestState:
-        """What it says."""
+        """Return the state that the program prints."""
         done = self._ask("--state", address)
         return _STATES.get(done.out.strip().lower(), "unknown") if done.ok else "unknown"
 
 
 class GitHub(_Asked):
-    """gh."""
+    """The program gh."""
 
     def opened(self, *, branch: str, target: str, title: str, body: str) -> str | None:
-        """The one that is open, or a new one."""
+        """Return the address of the open pull request of a branch; open one if there is none."""
         there = self._list("pr", "list", "--head", branch, "--state", "open", "--json", "url")
         if there:
             return str(there[0]["url"])
@@ -74,16 +71,16 @@ class GitHub(_Asked):
         return _address(self._ask("pr", "create", *words))
 
     def state(self, address: str) -> PullRequestState:
-        """By its address."""
+        """Return the state of the pull request at an address."""
         found = self._list("pr", "view", address, "--json", "state")
         return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"
 
 
 class GitLab(_Asked):
-    """glab."""
+    """The program glab."""
 
     def opened(self, *, branch: str, target: str, title: str, body: str) -> str | None:
-        """The one that is open, or a new one."""
+        """Return the address of the open merge request of a branch; open one if there is none."""
         there = self._list("mr", "list", "--source-branch", branch, "--output", "json")
         if there:
             return str(there[0]["web_url"])
@@ -91,13 +88,13 @@ class GitLab(_Asked):
         return _address(self._ask("mr", "create", *words))
 
     def state(self, address: str) -> PullRequestState:
-        """By its address."""
+        """Return the state of the merge request at an address."""
         found = self._list("mr", "view", address, "--output", "json")
         return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"
 
 
 def forge(programs: Programs, repository: str, *, command: str | None, remote: str) -> Own | GitHub | GitLab | None:
-    """The user's own program; else the one that fits the remote's address and is installed; else whichever is."""
+    """Return the user's own program if one is set; else the one that fits the remote's address; else any that is installed."""
     if command:
         return Own(programs, repository, *shlex.split(command))
     found = [each for each in ("gh", "glab") if shutil.which(each)]
@@ -109,6 +106,6 @@ def forge(programs: Programs, repository: str, *, command: str | None, remote: s
 
 
 def _address(done: Done) -> str | None:
-    """The last word of the last line: programs say more than the address on a terminal, and only there."""
+    """Return the last word of the last line: on a terminal, the programs print more than the address."""
     words = done.out.split()
     return words[-1] if done.ok and words else None

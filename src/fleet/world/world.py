@@ -11,7 +11,7 @@ from fleet.world.home import home_record, paths
 from fleet.world.home.tmux_socket import socket_of
 from fleet.world.host import Host
 from fleet.world.ids import Ids
-from fleet.world.process.pid_namespaces import Rooms
+from fleet.world.process.pid_namespaces import PidNamespaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _SPEAKING = frozenset(
 
 
 class World:
-    """The outside of one fleet home."""
+    """Everything outside of one fleet home's database."""
 
     def __init__(self, home: str, funnel: Funnel, record: HomeRecord | None = None) -> None:
         self.home = home
@@ -48,8 +48,8 @@ class World:
         self.ids = Ids()
         self.host = Host(self.record.host)
         self.socket = socket_of(home, funnel)
-        self.rooms = Rooms(home, self.host.boot, self.socket)
-        self.rooms.enter()
+        self.namespaces = PidNamespaces(home, self.host.boot, self.socket)
+        self.namespaces.enter()
         self.fleet_program = fleet_program()
         # The repositories of all projects; None: any will do.
         self.repositories: frozenset[str] | None = None
@@ -63,7 +63,7 @@ class World:
 
     @made_once
     def machine(self) -> Machine:
-        """Files outside the home."""
+        """Programs, disk space, and files outside the home."""
         from fleet.world.machine import Machine
 
         return Machine(self.funnel)
@@ -73,11 +73,11 @@ class World:
         """Other programs."""
         from fleet.world.process.programs import Programs
 
-        return Programs(self.funnel, lambda: self.rooms.lease)
+        return Programs(self.funnel, lambda: self.namespaces.lease)
 
     @made_once
     def children(self) -> Children:
-        """The commands of jobs."""
+        """Commands of jobs."""
         from fleet.world.process.children import Children
 
         return Children(self.funnel)
@@ -94,7 +94,7 @@ class World:
         """The repositories."""
         from fleet.world.git.git import Git
 
-        git = Git(self.programs, self.rooms.sees_everyone, self.home)
+        git = Git(self.programs, self.namespaces.sees_everyone, self.home)
         git.repositories = self.repositories
         return git
 
@@ -136,17 +136,17 @@ class World:
         )
 
     def know_repositories(self, paths: frozenset[str]) -> None:
-        """Let git believe a worktree only when it belongs to one of these repositories."""
+        """Tell git which repositories the projects have: it trusts a worktree only when it belongs to one of them."""
         self.repositories = paths
         if "git" in self.__dict__:
             self.git.repositories = paths
 
     def close(self) -> None:
-        """Say that this process does not use the home any more."""
-        self.rooms.leave()
+        """Release the record that this process uses the home."""
+        self.namespaces.leave()
 
     def start_fleet(self, *words: str) -> None:
-        """Let another fleet do something by itself. It speaks for nobody: neither for the agent that we may be, nor with its proof."""
+        """Start another fleet command in the background, without the identity of the agent that this process may be."""
         env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
         started = self.cgroups.outside([self.fleet_program, *words])
         self.programs.leave(f"start fleet {words[0]}", started, env=env | {"FLEET_HOME": self.home}, cwd=self.home)
@@ -164,26 +164,26 @@ class World:
         return Gate(f"{self.home}/{paths.project_lock(project, name)}", clock=self.clock, host=self.host)
 
     def work_gate(self, name: str, subject: str) -> Gate:
-        """The lock of one piece of work: whoever starts or resumes it holds it. Its text says who, exactly."""
+        """Return the lock of one piece of work, which whoever starts or resumes it holds. Its file names the holder exactly."""
         from fleet.world.files.gates import Gate
 
         path, me = f"{self.home}/{paths.lock(name)}", self.processes.me()
         return Gate(path, clock=self.clock, host=self.host, subject=subject, who=me)
 
     def git_gate(self, repository: str) -> Gate:
-        """Some of git's own calls fail side by side in one repository; so they queue here."""
+        """Return the lock that serialises git commands which fail side by side in one repository."""
         import hashlib
 
         return self.gate(f"git-{hashlib.sha256(repository.encode()).hexdigest()[:16]}")
 
     def effect_lock(self, claim: str) -> FileLock:
-        """The lock that whoever performs a claim's effect holds, their children included."""
+        """Return the lock that the process which performs a claim's effect holds, together with its children."""
         from fleet.world.files.locks import FileLock
 
         return FileLock(f"{self.home}/{paths.effect_lock(claim)}")
 
     def forget_effect_lock(self, claim: str) -> None:
-        """The claim is history; nobody will look at its lock again."""
+        """Remove the lock file of a claim that is archived."""
         path = f"{self.home}/{paths.effect_lock(claim)}"
         if os.path.lexists(path):
             self.funnel.through("forget effect lock", lambda: _unlink(path))
@@ -203,7 +203,7 @@ def _unsaved(home: str) -> HomeRecord:
 
 
 def fleet_program() -> str:
-    """The absolute path of the command `fleet`, which need not be on tmux's PATH."""
+    """Return the absolute path of the command `fleet`, which may not be on tmux's PATH."""
     beside = os.path.join(os.path.dirname(sys.executable), "fleet")
     if os.access(beside, os.X_OK):
         return beside

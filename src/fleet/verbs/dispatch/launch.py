@@ -88,7 +88,7 @@ def launch(context: Context, ident: str) -> Launched:
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
         _set_up(context, row, repository, cwd)
-    made = replace(_words(context, row, prompt_file, cwd), lease=context.world.rooms.handed_on())
+    made = replace(_words(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if launched == "candidate" else made
 
 

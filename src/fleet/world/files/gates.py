@@ -33,7 +33,10 @@ _HOLDER_BYTES = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who holds a gate, as its file says. A gate of a piece of work also says which, and who exactly: host id, boot, start."""
+    """Who holds a gate, as its file says.
+
+    The gate of a piece of work also names the work, and the exact process (host id, boot, start).
+    """
 
     pid: int
     host: str
@@ -49,7 +52,7 @@ class Holder:
 
     @property
     def who(self) -> Identity:
-        """The process, for all time."""
+        """Return the identity of the process."""
         return Identity(host=self.host_id, boot=self.boot, pid=self.pid, start=self.start)
 
 
@@ -65,7 +68,7 @@ class Gate:
         self._lock = FileLock(path)
 
     def take(self, *, wait: float = 0) -> None:
-        """Hold the gate, or GateHeld after so many seconds."""
+        """Lock the gate. GateHeld when somebody else still holds it after that many seconds."""
         if self._lock.fd >= 0:
             raise self._held("this process")
         deadline = self._clock.ticks() + wait
@@ -75,14 +78,14 @@ class Gate:
             self._clock.wait(_LOOK_AGAIN)
 
     def give(self) -> None:
-        """Let go. Safe when it is not held."""
+        """Unlock the gate, if it is locked."""
         if self._lock.fd >= 0:
             _held.discard(self)
             os.ftruncate(self._lock.fd, 0)
             self._lock.give()
 
     def holder(self) -> Holder | None:
-        """Who holds it, as far as the file says."""
+        """Return who holds the gate, as its file says; None when the file does not say."""
         try:
             with open(self.path, "rb") as file:
                 return Holder(**json.loads(file.read(_HOLDER_BYTES)))
@@ -95,14 +98,14 @@ class Gate:
         return None if found is None else pid in found
 
     def __enter__(self) -> Self:
-        """Take it without waiting."""
+        """Lock the gate without waiting."""
         self.take()
         return self
 
     def __exit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
     ) -> None:
-        """Let go."""
+        """Unlock the gate."""
         self.give()
 
     def _try(self) -> bool:
@@ -124,7 +127,7 @@ class Gate:
         return GateHeld(gate=os.path.basename(self.path), holder=self.holder() or otherwise)
 
     def forget(self) -> None:
-        """In a forked child: the gate is its parent's."""
+        """Close the gate's file in a forked child, without unlocking it for the parent."""
         with contextlib.suppress(OSError):
             self._lock.give()
 

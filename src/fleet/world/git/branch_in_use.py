@@ -86,10 +86,7 @@ def _is_named_in(place: str, branch: str) -> bool:
 
 
 def _is_called_bare(git: Git, repository: str, branch: str, *, bare: bool) -> bool:
-    """Whether core.bare is set by mistake and the main checkout is on this branch.
-
-    A truly bare repository has no index.
-    """
+    """Whether core.bare is set by mistake and the main checkout is on this branch. A truly bare repository has no index."""
     return bare and os.path.exists(f"{git_dir(repository)}/index") and git.head_branch(repository) == branch
 
 

@@ -295,10 +295,7 @@ class Git:
             raise GitRefused(what=f"remove {path}", why=said(done))
 
     def forget(self, repository: str, path: str) -> None:
-        """Remove git's entry of one worktree whose directory is gone.
-
-        Entries of worktrees on an unmounted disk stay.
-        """
+        """Remove git's entry of one worktree whose directory is gone. Entries of worktrees on an unmounted disk stay."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         self.run("worktree forget", repository, "worktree", "remove", path)
 
@@ -319,10 +316,7 @@ class Git:
         return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
 
     def keep_dirty(self, repository: str, path: str, slug: str) -> str:
-        """Commit everything in a worktree of fleet's to a ref of its own, then clean the worktree.
-
-        Its branch is not moved.
-        """
+        """Commit everything in a worktree of fleet's to a ref of its own, then clean the worktree. Its branch is not moved."""
         number = 1
         while self.resolve(repository, kept_ref(slug, number)) is not None:
             number += 1

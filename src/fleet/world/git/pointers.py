@@ -1,7 +1,4 @@
-"""Whether the `.git` file of a fleet worktree still points to its own entry in its repository.
-
-Agents can rewrite it.
-"""
+"""Whether the `.git` file of a fleet worktree still points to its own entry in its repository. Agents can rewrite it."""
 
 from __future__ import annotations
 

@@ -47,10 +47,7 @@ def unsaved(home: str) -> HomeRecord:
 
 
 def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeRecord:
-    """Write a home's record if it has none, and which database it uses.
-
-    Of two racing writers one wins; both use its record.
-    """
+    """Write a home's record if it has none, and which database it uses. Of two racing writers one wins; both use its record."""
     found = home_record.read(home)
     if found is None:
         new = unsaved(home)

@@ -1,7 +1,4 @@
-"""The record of a home, home.json.
-
-Every command reads it, so this file imports next to nothing; home_change writes it.
-"""
+"""The record of a home, home.json. Every command reads it, so this file imports next to nothing; home_change writes it."""
 
 from __future__ import annotations
 

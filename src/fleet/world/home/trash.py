@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> None:
-    """Move files and folders of a worktree into a folder of the trash.
-
-    Can be repeated. OSError when some could not be moved.
-    """
+    """Move files and folders of a worktree into a folder of the trash. Can be repeated. OSError when some could not be moved."""
     for name in names:
         world.funnel.through("put aside", lambda: _move(f"{tree}/{name}", f"{world.home}/{folder}/{name}"))  # noqa: B023
     _sync(f"{world.home}/{folder}")
@@ -53,10 +50,7 @@ def count(world: World, folder: str) -> tuple[int, int]:
 
 
 def delete(world: World, folder: str) -> None:
-    """Delete a folder of the trash for good, if it is there.
-
-    Refuses a folder that is not directly in the home's trash.
-    """
+    """Delete a folder of the trash for good, if it is there. Refuses a folder that is not directly in the home's trash."""
     path = f"{world.home}/{folder}"
     if os.path.realpath(path) != f"{os.path.realpath(world.home)}/{paths.TRASH}/{os.path.basename(folder)}":
         raise Refused(what=f"{path} is not in the trash of this home; it is left alone")

@@ -166,10 +166,7 @@ class Census:
 
 
 def _is_from_outside(entry: Entry) -> bool:
-    """Whether somebody outside this container started the process (docker exec).
-
-    A child of an agent never has such a parent.
-    """
+    """Whether somebody outside this container started the process (docker exec). A child of an agent never has such a parent."""
     return entry.parent == 0 and entry.pid != _FIRST
 
 

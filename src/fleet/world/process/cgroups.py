@@ -78,10 +78,7 @@ class Cgroups:
         self._funnel.through("make cgroup", act)
 
     def join(self, path: str) -> str:
-        """Move this process into a group.
-
-        Return the view in which the kernel confirms it; empty when it is not inside.
-        """
+        """Move this process into a group. Return the view in which the kernel confirms it; empty when it is not inside."""
         if path.endswith(_SCOPE):
             self._scopes.enter(os.path.basename(path), lambda: self._group_of("self") == path)
         else:

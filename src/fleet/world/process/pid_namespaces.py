@@ -1,8 +1,8 @@
-"""Rooms: the pid namespaces of a machine. A sandbox or a container has its own, and in another one a pid means somebody else, or nobody.
+"""Pid namespaces: a sandbox or container has one of its own, and the same pid means another process in another namespace.
 
-Whoever uses a home writes its room down there, and holds a lock on that file as long as it lives: every fleet, what it runs, its
-tmux server, its agents. The kernel keeps the lock across namespaces. So a container that was restarted can prove that nobody of the
-room before it is left; and one that shares the home with a living room sees that it does.
+A process that uses a home records its namespace there, and holds a lock on that record while it lives: every fleet command, what it
+runs, its tmux server, its agents. The kernel keeps the lock across namespaces. So a restarted container can prove that no process of
+the namespace before it is left, and one that shares the home with another living namespace sees that it does.
 """
 
 from __future__ import annotations
@@ -24,48 +24,48 @@ _PATIENCE = 1.0
 _HIDDEN = ("hidepid=1", "hidepid=2", "hidepid=4", "hidepid=noaccess", "hidepid=invisible", "hidepid=ptraceable")
 
 
-class Rooms:
-    """The rooms that use one home, as seen from this one."""
+class PidNamespaces:
+    """The pid namespaces that use one home, as seen from this process."""
 
     def __init__(self, home: str, boot: str, socket: str) -> None:
-        self._folder = f"{home}/{paths.ROOMS}"
+        self._folder = f"{home}/{paths.NAMESPACES}"
         self._boot = boot
         self._socket = socket
-        # Held as long as this process uses the home; whoever inherits it goes on holding it.
+        # Held while this process uses the home; programs that inherit it go on holding it.
         self._lock = FileLock(f"{self._folder}/{boot}", shared=True)
 
     @property
     def lease(self) -> int:
-        """The descriptor of the lock, for programs that are to inherit it; -1 when it is not held."""
+        """Return the descriptor of the lock, which started programs inherit; -1 when it is not held."""
         return self._lock.fd
 
     def enter(self) -> None:
-        """Write down that this room uses the home, and hold its lock. Without a home that can be written to it is not held."""
+        """Record that this namespace uses the home, and hold its lock. In a home that cannot be written to, nothing is held."""
         if self.lease < 0 and self._boot:
             with contextlib.suppress(OSError):
                 self._lock.take(None)
 
     def handed_on(self) -> int:
-        """The same lock for a program that this process is to become; -1 when it is not held."""
+        """Return a copy of the lock's descriptor for a program that this process becomes; -1 when the lock is not held."""
         return os.dup(self.lease) if self.lease >= 0 else -1
 
     def leave(self) -> None:
-        """Let go of the lock."""
+        """Release the lock."""
         self._lock.give()
 
     def is_used(self, boot: str) -> bool:
-        """Whether somebody who entered from a room still lives, or may."""
+        """Whether a process that entered from a namespace is alive, or may be."""
         return not FileLock(f"{self._folder}/{boot}").is_free()
 
     def is_gone(self, boot: str) -> bool:
-        """Whether nobody of another room, of this boot or another, can be alive."""
+        """Whether no process of another namespace can be alive."""
         return not self.is_used(boot) and is_gone(boot.partition(".")[2], self._socket)
 
     def sees_everyone(self) -> bool:
-        """Whether all processes that may work with this home's things can be seen from here.
+        """Whether every process that may use this home is visible here.
 
-        In the machine's first room: all, if /proc hides none. In another one: if every other room that has used this home is
-        proven gone. The first one never is.
+        In the machine's first namespace: yes, if /proc hides none. In another one: only if every other namespace that
+        has used this home is proven gone, which the first one never is.
         """
         if not self._boot or not shows_everyone():
             return False
@@ -75,14 +75,14 @@ class Rooms:
         return all("." in name and self.is_gone(name) for name in others)
 
     def forget_gone(self, funnel: Funnel) -> None:
-        """Remove what is written down of rooms that are gone; from the first room, in which everybody is seen."""
+        """Remove the records of namespaces that are gone; only from the first namespace, which sees every process."""
         if self._boot and not self._boot.partition(".")[2] and shows_everyone():
             for name in self._names():
                 if name != self._boot and self._is_over(name):
-                    funnel.through("forget room", partial(_unlink, f"{self._folder}/{name}"))
+                    funnel.through("forget namespace", partial(_unlink, f"{self._folder}/{name}"))
 
     def _is_over(self, name: str) -> bool:
-        """A room of this boot may be there while nobody in it uses the home; one of another boot is not."""
+        """Whether a namespace is gone. One of this boot may exist while nobody in it uses the home; one of another boot cannot."""
         this_boot = name.partition(".")[0] == self._boot
         return self.is_gone(name) if this_boot else not self.is_used(name)
 
@@ -99,18 +99,18 @@ def _unlink(path: str) -> None:
 
 
 def own() -> str | None:
-    """The room that this process is in; empty for the machine's first one, and where there is no such thing.
+    """Return the pid namespace of this process; empty for the machine's first one, and on systems without namespaces.
 
-    None when /proc is that of another room: then no pid in it can be believed.
+    None when /proc belongs to another namespace: then none of its pids can be trusted.
     """
     if not _is_own_view():
         return None
-    found = _room("self")
+    found = _namespace_of("self")
     return "" if found == _FIRST else found
 
 
 def shows_everyone() -> bool:
-    """Whether /proc is of this room and hides no process of it."""
+    """Whether /proc belongs to this namespace and hides none of its processes."""
     if not _is_own_view():
         return False
     try:
@@ -122,26 +122,26 @@ def shows_everyone() -> bool:
 
 
 def _is_own_view() -> bool:
-    """Whether /proc calls this process what it calls itself."""
+    """Whether /proc gives this process the pid that it has here."""
     try:
         return os.readlink("/proc/self") == str(os.getpid())
     except OSError:
         return False
 
 
-def is_gone(room: str, socket: str) -> bool:
-    """Whether nobody of another room of this boot is seen, and whoever listens on the home's socket, if anybody, is one of ours.
+def is_gone(namespace: str, socket: str) -> bool:
+    """Whether no process of another namespace is visible, and nobody but us listens on the home's socket.
 
-    From within a sandbox the others cannot be seen, but their server can be reached.
+    From inside a sandbox the other processes cannot be seen, but their tmux server can be reached.
     """
-    wanted = room or _FIRST
-    if any(_room(name) == wanted for name in os.listdir("/proc") if name.isdigit()):
+    wanted = namespace or _FIRST
+    if any(_namespace_of(name) == wanted for name in os.listdir("/proc") if name.isdigit()):
         return False
     listener = _listener(socket)
-    return listener is None or (listener > 0 and _room(str(listener)) == _room("self"))
+    return listener is None or (listener > 0 and _namespace_of(str(listener)) == _namespace_of("self"))
 
 
-def _room(pid: str) -> str:
+def _namespace_of(pid: str) -> str:
     try:
         return os.readlink(f"/proc/{pid}/ns/pid")
     except OSError:
@@ -149,8 +149,8 @@ def _room(pid: str) -> str:
 
 
 def _listener(path: str) -> int | None:
-    """The process that listens on a socket, as seen from here: 0 when it cannot be seen, None when there is none."""
-    import socket  # noqa: PLC0415 - only where there are other rooms
+    """Return the pid that listens on a socket: 0 when it is not visible from here, None when nobody listens."""
+    import socket  # noqa: PLC0415 - only where there are other namespaces
 
     with socket.socket(socket.AF_UNIX) as asked:
         asked.settimeout(_PATIENCE)

@@ -40,7 +40,7 @@ _FOREIGN = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """How a program ended. None: it did not end in time and was killed, or is not there."""
+    """How a program ended. `status` is None when it is not installed, or was killed after its time limit."""
 
     status: int | None
     out: str
@@ -48,15 +48,15 @@ class Done:
 
     @property
     def ok(self) -> bool:
-        """It ended, and said all is well."""
+        """Whether it exited with status 0."""
         return self.status == 0
 
 
 class Child(subprocess.Popen[bytes]):
-    """A program that was started. Its end is told by the kernel, not looked for time and again."""
+    """A program that was started. The kernel reports its end; nothing polls."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit status, within so many seconds."""
+        """Wait at most that many seconds; return the exit status."""
         end = None if timeout is None or self.returncode is not None else handle_of(self.pid)
         if end is None or timeout is None:
             return super().wait(timeout)
@@ -75,7 +75,7 @@ class Programs:
 
     def __init__(self, funnel: Funnel, lease: Callable[[], int] = lambda: -1) -> None:
         self.funnel = funnel
-        # What programs inherit: the lock that says that this room uses the home. They may outlive us.
+        # What programs inherit: the lock that records that this pid namespace uses the home. They may outlive us.
         self._lease = lease
 
     def run(
@@ -91,9 +91,9 @@ class Programs:
         meanwhile: Callable[[], None] | None = None,
         exact: bool = False,
     ) -> Done:
-        """Run a program to its end, or for at most so many seconds; what can be done meanwhile is done while it runs.
+        """Run a program to its end, with a time limit; `meanwhile` is called while it runs.
 
-        Exact: what is no UTF-8 can be given back to a program as it came; else it is replaced by a sign for people.
+        With `exact`, bytes that are not UTF-8 survive the round trip; else they become replacement characters.
         """
         stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
 
@@ -113,7 +113,7 @@ class Programs:
         return self.funnel.through(effect, act)
 
     def _kept(self, lock: int | None) -> list[int]:
-        """Return the descriptors that a program inherits: the effect's lock, and the lease of this room."""
+        """Return the descriptors that a program inherits: the effect's lock, and the lock of this pid namespace."""
         return [each for each in (lock, self._lease()) if each is not None and each >= 0]
 
     def record(
@@ -127,9 +127,9 @@ class Programs:
         cwd: str | None = None,
         most: int = 4_000,
     ) -> Done:
-        """Run a program to its end, or for at most so many seconds, however much it prints: both outputs go into a file.
+        """Run a program to its end, with a time limit; both its outputs go into one bounded file.
 
-        The beginning and the end are kept there; `out` has so many bytes of both, and says how much is left out between them.
+        The file keeps the beginning and the end; `out` has as many bytes of both as asked for.
         """
 
         def act() -> Done:
@@ -149,7 +149,7 @@ class Programs:
         return self.funnel.through(effect, act)
 
     def leave(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> None:
-        """Start a program that goes on by itself: nobody waits for it, no terminal owns it, nothing of it stays with us."""
+        """Start a program that runs on its own: nobody waits for it, and it has no terminal."""
         nowhere = subprocess.DEVNULL
 
         def act() -> None:
@@ -166,12 +166,12 @@ class Programs:
 
 
 def become(funnel: Funnel, words: list[str]) -> NoReturn:
-    """Become another program, which gets this process's terminal."""
+    """Replace this process by another program, which gets the terminal."""
     funnel.through(f"exec {words[0]}", lambda: os.execvpe(words[0], words, cleaned(None)))  # noqa: S606 - no shell is what is wanted
 
 
 def detached() -> bool:
-    """Go on in a child that nobody waits for and no terminal owns. True in the parent, which is to end."""
+    """Fork a child without terminal and parent, and go on in it. True in the parent, which is to exit."""
     if os.fork():
         return True
     os.setsid()
@@ -200,7 +200,7 @@ def _begun(
 
 
 def _finished(child: Child, text: str | None, limit: float, *, errors: str) -> Done:
-    """How it ended. What it left behind in the background may hold its pipes for ever; that is not waited for."""
+    """Return how a program ended. Background processes that still hold its pipes are not waited for."""
     until = monotonic() + limit
     given = None if text is None else text.encode("utf-8", errors)
     while True:
@@ -220,7 +220,7 @@ def _finished(child: Child, text: str | None, limit: float, *, errors: str) -> D
 
 
 def _has_more(child: Child) -> bool:
-    """Whether there is something to be read yet, or its end: we may just not have come to it."""
+    """Whether the pipes have something to read, or their end: it may just not have been read yet."""
     waiting = select.poll()
     for pipe in (child.stdout, child.stderr):
         if pipe is not None and not pipe.closed:
@@ -236,18 +236,18 @@ def _killed(child: Child, limit: float) -> Done:
 
 
 def _close(child: Child) -> None:
-    """The pipes, not read to their end: somebody else may hold the other one."""
+    """Close the pipes without reading to their end: a background process may hold the other end."""
     for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:
             pipe.close()
 
 
 def _text(said: bytes | None, errors: str) -> str:
-    """As it was printed: a carriage return stays one."""
+    """Decode output; carriage returns stay."""
     return (said or b"").decode("utf-8", errors)
 
 
 def cleaned(env: Mapping[str, str] | None) -> dict[str, str]:
-    """An environment, ours when none is given, without what holds only for somebody else."""
+    """Return an environment (ours if none is given) without the variables that identify another agent."""
     given = os.environ if env is None else env
     return {name: value for name, value in given.items() if name not in _FOREIGN}
