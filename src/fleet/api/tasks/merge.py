@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.api.actor import Part
-from fleet.model.results.merge import Merged
 from fleet.store import queries as q
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.merge import land, merge, pull_requests, recorded, restore
 
 if TYPE_CHECKING:
-    from fleet.model.results.merge import Landing, MergesAcknowledged, MergesRestored, MergeView, PullRequestView
+    from fleet.model.results.merge import (
+        Landing,
+        Merged,
+        MergesAcknowledged,
+        MergesRestored,
+        MergeView,
+        PullRequestView,
+    )
 
 
 class Merge(Part):

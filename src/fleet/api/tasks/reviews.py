@@ -10,14 +10,13 @@ from fleet.api.tasks.tasks import Tasks
 from fleet.errors.given import BadSetting
 from fleet.model.agents.dialect import clean
 from fleet.model.branches import task_ref
-from fleet.model.results.merge import Tried
 from fleet.model.tasks.comments import with_lines
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.merge import named_commit, rehearse
 from fleet.verbs.tasks import review, show
 
 if TYPE_CHECKING:
-    from fleet.model.results.merge import Judgement, VerdictView, Waiting, Work
+    from fleet.model.results.merge import Judgement, Tried, VerdictView, Waiting, Work
     from fleet.model.results.tasks import TaskDetails
     from fleet.model.states import ReviewVerdict
     from fleet.store.transaction import Rows

@@ -24,7 +24,7 @@ _HIDDEN = (
 
 
 def escape(point: int) -> str:
-    """Return a character as JSON escapes it: \\u202e; two escapes beyond 16 bits."""
+    """Return the JSON escape of a character; two escapes beyond 16 bits."""
     if point < _BEYOND_16_BITS:
         return f"\\u{point:04x}"
     high, low = divmod(point - _BEYOND_16_BITS, 0x400)
