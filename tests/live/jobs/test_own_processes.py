@@ -164,7 +164,7 @@ def test_a_resume_ends_what_a_dead_runner_left_and_every_item_ends_once(either, 
     assert sorted((out / "log").read_text().split("\n")) == ["", "end a", "end b"]
     with either.jobs() as fleet:
         assert of_job(fleet, ident) == []
-        rows = fleet.store.read(lambda snapshot: q.open_claims(snapshot))
+        rows = fleet.store.read(q.open_claims)
         assert all(row["job"] is None for row in rows)
 
 
@@ -231,7 +231,7 @@ map:
         while ! test -s {{env.OUT}}/pids; do sleep 0.02; done
 """
     with scene.jobs() as fleet:
-        done = fleet.jobs.run(scene.asked(text, told={"OUT": str(out)}), lambda _event: None)
+        done = fleet.jobs.run(scene.asked(text, variables={"OUT": str(out)}), lambda _event: None)
         assert done["state"] == "done"
         assert of_job(fleet, done["id"]) == []
     assert [is_alive(pid) for pid in pids(out)] == [False]
@@ -295,7 +295,7 @@ def test_a_job_of_a_home_that_is_gone_is_taken_over_with_its_claims(either, out)
 
 def unjudged(fleet) -> Claim:
     """Nothing can be said of the runner any more: it is of another machine. The claim as it was."""
-    (row,) = fleet.store.read(lambda rows: q.open_claims_of_jobs(rows))
+    (row,) = fleet.store.read(q.open_claims_of_jobs)
     claim = Claim.of(row)
     runner = "/".join(["another-machine", *claim.data["runner"].split("/")[1:]])
     raw(fleet, f"UPDATE claims SET data = '{json.dumps(claim.data | {'runner': runner})}' WHERE id = '{claim.id}'")

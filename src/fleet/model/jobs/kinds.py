@@ -14,8 +14,7 @@ from fleet.model.text.times import duration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.model.jobs.yaml_tree import Node
-    from fleet.model.results.jobs import Fault
+    from fleet.model.jobs.yaml_tree import Fault, Node
 
 Schema = dict[str, Any]
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")

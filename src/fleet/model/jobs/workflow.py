@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.model.jobs.kinds import Table
-    from fleet.model.jobs.yaml_tree import Node
-    from fleet.model.results.jobs import Fault
+    from fleet.model.jobs.yaml_tree import Fault, Node
 
 # What a part of the document can speak of.
 _KNOWN = {

@@ -7,13 +7,25 @@ from typing import Any
 
 import yaml
 
-from fleet.model.results.jobs import Fault
-
 _MOST_NODES = 200_000
 _DEEPEST = 100
 _TOO_DEEP = f"it is nested more than {_DEEPEST} levels deep"
 _PLAIN = {"str": str, "int": int, "float": float}
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What is wrong, where, and what to write instead."""
+
+    line: int
+    column: int
+    why: str
+    advice: str
+
+    def as_document(self) -> dict[str, Any]:
+        """For programs."""
+        return {"line": self.line, "column": self.column, "why": self.why, "advice": self.advice}
 
 
 class Unreadable(Exception):
