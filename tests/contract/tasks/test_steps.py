@@ -294,7 +294,7 @@ def test_items(table, job, monkeypatch):
         "skip": lambda: failed("skipped"),
         "revive": lambda: dead_letters.retry(context, mine.id, (), everything=True),
         "drop": lambda: dead_letters.drop(context, mine.id, (), everything=True),
-        "reset": lambda: commit(records.again(mine, "i")),
+        "reset": lambda: commit(records.repeat_part(mine, "i")),
         "go_missing": lambda: listed([], 1),
         "come_back": lambda: table.tx(lambda tx: records.bring_back(tx, mine.id)),
     }

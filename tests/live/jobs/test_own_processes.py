@@ -231,7 +231,7 @@ map:
         while ! test -s {{env.OUT}}/pids; do sleep 0.02; done
 """
     with scene.jobs() as fleet:
-        done = fleet.jobs.run(scene.asked(text, told={"OUT": str(out)}), lambda _event: None)
+        done = fleet.jobs.run(scene.asked(text, variables={"OUT": str(out)}), lambda _event: None)
         assert done["state"] == "done"
         assert of_job(fleet, done["id"]) == []
     assert [is_alive(pid) for pid in pids(out)] == [False]

@@ -90,7 +90,7 @@ def test_a_job_that_runs_is_not_run_twice(scene, out):
     with scene.jobs() as fleet:
         with pytest.raises(ResumeInProgress):
             fleet.jobs.resume(ident, lambda _event: None)
-        again = scene.asked(COUNTED.format(isolation="none"), id=ident, told={"OUT": str(out)})
+        again = scene.asked(COUNTED.format(isolation="none"), id=ident, variables={"OUT": str(out)})
         with pytest.raises(ResumeInProgress):
             fleet.jobs.run(again, lambda _event: None)
         assert fleet.jobs.show(ident)["runs"]

@@ -58,7 +58,7 @@ map:
 reduce:
   - shell: 'cp {map.results} all.json; git add .; git commit -qm Summarise'
 """,
-        told={"LEVEL": "high"},
+        variables={"LEVEL": "high"},
     )
     assert (done["state"], done["items"]["done"], done["items"]["total"]) == ("done", 2, 2)
     branch = done["branch"]
@@ -173,7 +173,7 @@ def test_an_item_that_is_dropped_is_gone_with_its_worktree_but_not_its_work(eith
 def test_each_attempt_begins_afresh_and_what_the_last_one_left_is_kept(scene):
     shell = "test ! -e left.txt && date +%N > left.txt && git add . && git commit -qm half && test -e {env.GO} || { touch {env.GO}; exit 1; }"
     text = f"name: n\nmap:\n  input: [x]\n  steps:\n    - shell: {json.dumps(shell)}\n  retry: {{attempts: 2, backoff: 0s}}\n"
-    done, _events = scene.run(text, told={"GO": f"{scene.root}/go"})
+    done, _events = scene.run(text, variables={"GO": f"{scene.root}/go"})
     found = scene.items(done["id"])["x"]
     assert (found["state"], found["attempts"]) == ("done", 2), found
     kept = scene.git("for-each-ref", "--format=%(refname)", "refs/fleet/kept")
@@ -249,7 +249,7 @@ def test_a_step_that_takes_too_long_or_owes_a_commit_has_failed(scene):
 def test_no_value_is_ever_seen_by_a_shell(either):
     evil = "$(touch ran); `touch ran`; ' \" \\\\ \n; touch ran; # & | > ran"
     shell = 'printf %s {item.v} > plain; printf %s "{item.v}" > double; printf %s \'{item.v}\' > single; test "$(cat plain)" = "$(cat double)"; cat plain double single > {env.OUT}; test ! -e ran'
-    done, _events = either.run(in_place(f"{{v: {json.dumps(evil)}}}", shell), told={"OUT": f"{either.root}/out"})
+    done, _events = either.run(in_place(f"{{v: {json.dumps(evil)}}}", shell), variables={"OUT": f"{either.root}/out"})
     assert done["items"]["done"] == 1, either.items(done["id"])
     assert Path(either.root, "out").read_text() == evil * 3
 
@@ -267,7 +267,7 @@ def test_what_could_not_run_is_refused_before_anything_is_made(scene):
             with pytest.raises(error):
                 fleet.jobs.run(scene.asked(text), lambda _event: None)
         with pytest.raises(BadInput, match="no such variable"):
-            fleet.jobs.run(scene.asked(in_place("x", "true"), told={"A": "b"}), lambda _event: None)
+            fleet.jobs.run(scene.asked(in_place("x", "true"), variables={"A": "b"}), lambda _event: None)
         with pytest.raises(NoSuchJob):
             fleet.jobs.find("ffffffff")
         assert fleet.jobs.list() == []
@@ -319,7 +319,7 @@ def test_a_step_cannot_report_for_its_item(scene):
     """Its first word would count, and the session would be ended while later steps are at work."""
     text = "name: n\nmap:\n  input: [x]\n  steps:\n    - shell: '! fleet done'\n    - shell: 'test -z \"$FLEET_TASK\" && test \"$FLEET_ITEM\" = {env.ITEM} && echo $FLEET_JOB'\n"
     ident = item_id("x")
-    done, _events = scene.run(text, told={"ITEM": ident})
+    done, _events = scene.run(text, variables={"ITEM": ident})
     assert done["items"]["done"] == 1, scene.items(done["id"])
     with scene.jobs() as fleet:
         said = {each.step: each.text for each in fleet.jobs.logs(done["id"], ident)}
@@ -347,7 +347,7 @@ def test_items_are_not_tried_again_while_the_job_sums_up_but_when_it_is_over(eit
                 assert spoken == [], "others, tmux's hint among them, may commit meanwhile"
             return True
 
-        done = fleet.jobs.run(either.asked(text, told={"OUT": either.root}), lambda _event: None, wanted)
+        done = fleet.jobs.run(either.asked(text, variables={"OUT": either.root}), lambda _event: None, wanted)
         assert told, "it summed up"
         assert (done["state"], states(either.items(done["id"]))) == ("done", {"bad": "dead", "good": "done"})
         Path(either.root, "go").touch()

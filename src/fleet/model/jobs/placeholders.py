@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
+
+    # What placeholders stand for, by their roots: an item is whatever JSON it is.
+    Values = dict[str, Any]
 
 ROOTS = ("item", "setup", "map", "env")
 LONGEST_VARIABLE = 100_000
@@ -30,30 +34,30 @@ class Missing(Exception):
 
 def named(text: str) -> list[str]:
     """The placeholders of a text."""
-    return [found[2] for found in _PLACE.finditer(text) if found[2]]
+    return [place[2] for place in _PLACE.finditer(text) if place[2]]
 
 
-def fill(text: str, values: dict[str, Any]) -> str:
+def fill(text: str, values: Values) -> str:
     """The text with its values in it. Not for a shell."""
-    return _PLACE.sub(lambda found: found[1] or told(value_of(found[2], values)), text)
+    return _PLACE.sub(lambda place: place[1] or text_of(value_of(place[2], values)), text)
 
 
-def fill_shell(text: str, values: dict[str, Any]) -> tuple[str, dict[str, str]]:
+def fill_shell(text: str, values: Values) -> tuple[str, dict[str, str]]:
     """A command in which variables stand for the values, and those variables."""
     made: list[str] = []
     variables: dict[str, str] = {}
     names: dict[str, str] = {}
     quoting = _Quoting()
     at = 0
-    for found in _PLACE.finditer(text):
-        made.append(text[at : found.start()])
+    for place in _PLACE.finditer(text):
+        made.append(text[at : place.start()])
         quoting.read(made[-1])
-        at = found.end()
-        if found[1]:
-            made.append(found[1])
+        at = place.end()
+        if place[1]:
+            made.append(place[1])
             continue
-        variable = names.setdefault(found[2], f"FLEET_VALUE_{len(names) + 1}")
-        variables[variable] = _short(found[2], told(value_of(found[2], values)))
+        variable = names.setdefault(place[2], f"FLEET_VALUE_{len(names) + 1}")
+        variables[variable] = _short(place[2], text_of(value_of(place[2], values)))
         made.append(quoting.around(variable))
     return "".join([*made, text[at:]]), variables
 
@@ -70,7 +74,7 @@ def _short(name: str, value: str) -> str:
     return value
 
 
-def value_of(name: str, values: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever an item holds
+def value_of(name: str, values: Values) -> object:
     """What a placeholder stands for, or Missing."""
     root, *path = name.split(".")
     if root not in values:
@@ -86,7 +90,7 @@ def value_of(name: str, values: dict[str, Any]) -> Any:  # noqa: ANN401 - whatev
     return value
 
 
-def told(value: object) -> str:
+def text_of(value: object) -> str:
     """A value as a text: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -105,7 +109,7 @@ class _Quoting:
 
     @staticmethod
     def _parts(text: str) -> Iterator[str]:
-        return (found[0] for found in re.finditer(r"\\.|\$\(|.", text, re.DOTALL))
+        return (part[0] for part in re.finditer(r"\\.|\$\(|.", text, re.DOTALL))
 
     def _step(self, part: str) -> None:
         now = self._inside[-1]

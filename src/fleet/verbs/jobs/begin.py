@@ -38,7 +38,7 @@ class Asked:
     project: str
     file: str
     id: str | None = None
-    told: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
 
 
 def text_of(file: str) -> str:
@@ -94,24 +94,24 @@ def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> t
         name=workflow.name,
         source=source,
         folder=os.path.dirname(os.path.abspath(asked.file)),
-        parameters=_parameters(workflow, asked.told, environment),
+        parameters=_parameters(workflow, asked.variables, environment),
         home=context.world.record.id,
     )
     return new, workflow
 
 
-def _parameters(workflow: Workflow, told: dict[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """What {env.NAME} stands for: as told, else as the document says, else as the environment has it now."""
+def _parameters(workflow: Workflow, given: dict[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """What {env.NAME} stands for: as given with --set, else as the document says, else as the environment has it now."""
     spoken = workflow.variables()
-    strange = sorted(set(told) - set(spoken) - set(workflow.env))
+    strange = sorted(set(given) - set(spoken) - set(workflow.env))
     if strange:
         known = ", ".join(sorted({*spoken, *workflow.env})) or "none"
         raise BadInput(what=f"--set {strange[0]}: the job speaks of no such variable (of {known})")
-    found = {name: environment[name] for name in spoken if name in environment} | workflow.env | told
-    missing = [name for name in spoken if name not in found]
+    values = {name: environment[name] for name in spoken if name in environment} | workflow.env | given
+    missing = [name for name in spoken if name not in values]
     if missing:
         raise BadInput(what=f"{{env.{missing[0]}}} has no value: say --set {missing[0]}=VALUE")
-    return found
+    return values
 
 
 def parts_of(workflow: Workflow) -> list[JobPart]:
@@ -126,8 +126,8 @@ def gate_of(context: Context, ident: str) -> Gate:
     return context.world.work_gate(f"job-{ident}", ident)
 
 
-def _refuse_other_hands(context: Context, job: Job, workflow: Workflow) -> None:
-    """Items that are at work in worktrees are not looked for in one checkout, nor the other way round."""
+def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> None:
+    """Refuse to change the isolation while items are at work: they would be looked for in the wrong place."""
     was = read(job.source, f"the document of job {job.id}").map.isolation
     if was == workflow.map.isolation:
         return
@@ -147,7 +147,7 @@ def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell
         known = context.store.read(lambda rows: q.job_by_id(rows, id=new.id))
         if known is not None:
             refuse_foreign(context, f"job {new.id}", known)
-            _refuse_other_hands(context, known, workflow)
+            _refuse_other_isolation(context, known, workflow)
         change = records.create if known is None else records.renew
         context.commit(change(new, parts_of(workflow)))
         return carry_on(context, new.id, tell, wanted)

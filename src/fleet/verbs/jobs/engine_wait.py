@@ -1,4 +1,4 @@
-"""Holding: a job waits while an engine of its agents is held back for the whole fleet, and lets one item try when that may be over."""
+"""A job waits while an engine of its agents is held back for the whole fleet. When that may be over, one item tries it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-class Holding:
+class EngineWait:
     """What holds a job's engines back: a limit until its reset, a login until a person mends it."""
 
     def __init__(self, context: Context, job: Job, workflow: Workflow) -> None:

@@ -44,17 +44,15 @@ _FEW = 5
 def find_job(context: Context, given: str) -> str:
     """The job that is meant: its id, the beginning of one, or @last."""
     if given == "@last":
-        newest = context.store.read(lambda rows: q.listed_jobs(rows, project=None, most=1))
-        found = [row.id for row in newest]
+        ids = [row.id for row in context.store.read(lambda rows: q.listed_jobs(rows, project=None, most=1))]
     else:
-        plain = given if given.isalnum() else "-"
-        rows = context.store.read(lambda snapshot: q.jobs_like(snapshot, prefix=f"{plain}%", most=_FEW))
-        found = [row.id for row in rows]
-    if not found:
+        prefix = f"{given if given.isalnum() else '-'}%"
+        ids = [row.id for row in context.store.read(lambda rows: q.jobs_like(rows, prefix=prefix, most=_FEW))]
+    if not ids:
         raise NoSuchJob(job=given)
-    if len(found) > 1:
-        raise Ambiguous(given=given, candidates=", ".join(found))
-    return found[0]
+    if len(ids) > 1:
+        raise Ambiguous(given=given, candidates=", ".join(ids))
+    return ids[0]
 
 
 def find_item(context: Context, job: str, given: str) -> Item:
@@ -63,12 +61,12 @@ def find_item(context: Context, job: str, given: str) -> Item:
     exact = context.store.read(lambda rows: q.item_by_id(rows, job=job, id=plain))
     if exact is not None:
         return exact
-    found = context.store.read(lambda rows: q.items_like(rows, job=job, prefix=f"{plain}%", most=_FEW))
-    if not found:
+    alike = context.store.read(lambda rows: q.items_like(rows, job=job, prefix=f"{plain}%", most=_FEW))
+    if not alike:
         raise NoSuchItem(job=job, item=given)
-    if len(found) > 1:
-        raise Ambiguous(given=given, candidates=", ".join(row.id for row in found))
-    return found[0]
+    if len(alike) > 1:
+        raise Ambiguous(given=given, candidates=", ".join(row.id for row in alike))
+    return alike[0]
 
 
 def jobs(context: Context, project: str | None) -> list[JobView]:

@@ -1,4 +1,4 @@
-"""Telling: how far a job is, as events that each surface shows in its own way."""
+"""Progress: how far a job is, as events that each surface shows in its own way."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _EVERY = 0.5
 
 
-class Telling:
-    """What a runner says while it goes on."""
+class Progress:
+    """Tells a surface what a runner does."""
 
     def __init__(self, context: Context, job: str, tell: Tell) -> None:
         self._context = context
@@ -31,20 +31,20 @@ class Telling:
         self._last = 0.0
         self._before: int | None = None
 
-    def job(self, job: Job) -> None:
-        """The job as a whole."""
+    def tell_job(self, job: Job) -> None:
+        """Tell the state and phase of the job."""
         self._tell(JobChanged(job=job.id, name=job.name, state=job.state, phase=job.phase, reason=job.reason))
 
-    def item(self, item: Item, state: ItemState, reason: str | None = None) -> None:
-        """One item went on."""
+    def tell_item(self, item: Item, state: ItemState, reason: str | None = None) -> None:
+        """Tell the new state of an item."""
         first = reason.splitlines()[0] if reason else None
         label = records.label(item)
         self._tell(
             ItemChanged(job=self._job, item=item.id, label=label, state=state, attempt=item.attempts, reason=first)
         )
 
-    def progress(self, *, now: bool = False) -> None:
-        """Counts, rate and how long it may take; not more often than people can read."""
+    def tell_counts(self, *, now: bool = False) -> None:
+        """Tell the counts, the rate and the time left; not more often than people can read, unless `now`."""
         ticks = self._context.world.clock.ticks()
         if now or ticks - self._last >= _EVERY:
             self._last = ticks

@@ -42,10 +42,10 @@ class NewJob:
 
 def job_of(rows: Rows, ident: str) -> Job:
     """A job's row, or NoSuchJob."""
-    found = q.job_by_id(rows, id=ident)
-    if found is None:
+    job = q.job_by_id(rows, id=ident)
+    if job is None:
         raise NoSuchJob(job=ident)
-    return found
+    return job
 
 
 def create(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
@@ -118,7 +118,7 @@ def end(ident: str, state: JobState, reason: str | None) -> Change[None]:
     return Change(f"job {ident}: {state}{f' ({reason})' if reason else ''}", work)
 
 
-def phase(ident: str, before: JobPhase, after: JobPhase) -> Change[None]:
+def step_phase(ident: str, before: JobPhase, after: JobPhase) -> Change[None]:
     """The next part of the job begins."""
 
     def work(tx: Tx) -> None:
@@ -200,8 +200,8 @@ def put_back(job: Job, which: list[str], *, began: bool, not_before: int | None 
     return Change(f"job {job.id}: put back {', '.join(which[:5])}", work)
 
 
-def give(job: Job, item: str, dispatch: str) -> Change[None]:
-    """Which dispatch is the attempt."""
+def set_dispatch(job: Job, item: str, dispatch: str) -> Change[None]:
+    """Record the dispatch of an item's attempt."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project, kinds.slug(job.id, item))
@@ -245,7 +245,7 @@ def outcomes(job: Job, passed: list[Item], failed: list[Failure], steps: list[Jo
 
 def _fail(tx: Tx, job: Job, failure: Failure) -> None:
     item = failure.item
-    said = {
+    failed = {
         "attempt": item.attempts,
         "dispatch": item.dispatch,
         "started_at": item.started_at,
@@ -262,7 +262,7 @@ def _fail(tx: Tx, job: Job, failure: Failure) -> None:
         reason=failure.reason,
         signature=failure.signature,
         not_before=failure.not_before,
-        history=json.dumps([*json.loads(item.history), said], ensure_ascii=False),
+        history=json.dumps([*json.loads(item.history), failed], ensure_ascii=False),
         at=tx.at,
     )
 
@@ -299,8 +299,8 @@ def close_task(job: Job, slug: str, status: str, reason: str | None) -> Change[b
     return Change(f"job {job.id}: {slug} is over", work)
 
 
-def again(job: Job, part: JobPart) -> Change[None]:
-    """Setup or reduce is to be done once more."""
+def repeat_part(job: Job, part: JobPart) -> Change[None]:
+    """Let setup or reduce be done once more."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project)

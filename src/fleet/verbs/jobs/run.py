@@ -19,12 +19,12 @@ from fleet.model.results.jobs import JobEnded
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.verbs.jobs import records, results
-from fleet.verbs.jobs.engine_wait import Holding
+from fleet.verbs.jobs.engine_wait import EngineWait
 from fleet.verbs.jobs.items import attempts, inputs, item_outcome, merge_item, run_step
 from fleet.verbs.jobs.items.in_place import InPlace
 from fleet.verbs.jobs.items.item_outcome import Attempt
 from fleet.verbs.jobs.items.own_processes import OwnProcesses, end_left
-from fleet.verbs.jobs.progress import Telling
+from fleet.verbs.jobs.progress import Progress
 from fleet.verbs.jobs.report import write_report
 from fleet.world.home import paths
 
@@ -63,8 +63,8 @@ def carry_on(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded
             attempts.stop(context, job, row)
         left = runner.left + release_all(context, job)
     write_report(context, job)
-    runner.telling.progress(now=True)
-    runner.telling.job(job)
+    runner.progress.tell_counts(now=True)
+    runner.progress.tell_job(job)
     return JobEnded.made_of(job, items=results.count(context, ident), branch=job_branch(ident), left=left)
 
 
@@ -86,12 +86,12 @@ class Runner:
         self._job = job
         self._workflow = workflow
         self._wanted = wanted
-        self._hands: InPlace | None = None
+        self._in_place: InPlace | None = None
         self._own = OwnProcesses(context, job)
         # What this runner started itself and could not end, in words.
         self.left: list[str] = []
-        self._holding = Holding(context, job, workflow)
-        self.telling = Telling(context, job.id, tell)
+        self._engines = EngineWait(context, job, workflow)
+        self.progress = Progress(context, job.id, tell)
 
     def outcome(self) -> tuple[JobState, str | None]:
         """Go on until the end; what state that is."""
@@ -106,112 +106,114 @@ class Runner:
             return "failed", str(why or error)
         finally:
             try:
-                self._drop_hands()
+                self._stop_in_place()
             finally:
                 self.left = self._own.release()
         return "done", None
 
     def _go(self) -> None:
-        self.telling.job(self._job)
+        self.progress.tell_job(self._job)
         end_left(self._context, self._job.id)
         merge_item.ensure_branch(self._context, self._job)
         self.tidy(over=False)
         if self._job.phase == "setup":
-            self._work_off("setup")
-            self._take_in()
+            self._work_through("setup")
+            self._read_input()
         while self._job.phase == "map":
             self._map()
         if self._job.phase == "reduce":
             results.write(self._context, self._job)
-            self._work_off("reduce")
+            self._work_through("reduce")
             self._step("reduce", "over")
 
     def _step(self, before: JobPhase, after: JobPhase) -> None:
-        self._context.commit(records.phase(self._job.id, before, after))
+        self._context.commit(records.step_phase(self._job.id, before, after))
         self._job = self._read_job()
-        self.telling.job(self._job)
+        self.progress.tell_job(self._job)
 
     def _read_job(self) -> Job:
         return self._context.store.read(lambda rows: records.job_of(rows, self._job.id))
 
-    def _take_in(self) -> None:
+    def _read_input(self) -> None:
         where = run_step.Where(home=self._context.world.home, job=self._job.id, project=self._job.project, item="input",
                             attempt=1, cwd=self._tree(), folder=self._job.folder, own=True)  # fmt: skip
         values = run_step.values_of(self._context, self._job, self._workflow, "input", None)
         try:
-            found = inputs.items_of(self._context, self._workflow, where, values, inputs.Hands(self._own, self._obey))
+            contents = inputs.items_of(
+                self._context, self._workflow, where, values, inputs.CommandRunner(self._own, self._obey)
+            )
         finally:
             self._own.release()
-        self._context.commit(records.add_items(self._job.id, found))
-        del found
+        self._context.commit(records.add_items(self._job.id, contents))
+        del contents
         self._job = self._read_job()
         self.tidy(over=False)
-        self.telling.progress(now=True)
+        self.progress.tell_counts(now=True)
 
     def _tree(self) -> str:
         return f"{self._context.world.home}/{paths.worktree(self._job.project, items.slug(self._job.id, 'setup'))}"
 
     def _map(self) -> None:
         if self._workflow.map.isolation == "none":
-            self._prepare_hands()
-        self._work_off("map")
-        if self._hands is not None:
-            self._drop_hands()
+            self._prepare_checkout()
+        self._work_through("map")
+        if self._in_place is not None:
+            self._stop_in_place()
             self._own.release()
             merge_item.merge(self._context, self._job, "setup", shared=True)
         self._step("map", "reduce" if self._workflow.reduce else "over")
 
-    def _prepare_hands(self) -> None:
-        """The one checkout: made anew if it is gone. Items that a dead runner had in hand are put back."""
+    def _prepare_checkout(self) -> None:
+        """Make the one checkout anew if it is gone, and put back the items that a dead runner worked on."""
         if not os.path.isdir(self._tree()):
-            self._context.commit(records.again(self._job, "setup"))
-            self._work_off("setup")
-        self._hands = InPlace(self._context, self._job, self._workflow, self._tree(), self._own.take())
+            self._context.commit(records.repeat_part(self._job, "setup"))
+            self._work_through("setup")
+        self._in_place = InPlace(self._context, self._job, self._workflow, self._tree(), self._own.take())
         lost = [row.id for row in self._at_work("map") if row.state == "running"]
         if lost:
             self._context.commit(records.put_back(self._job, lost, began=True))
 
-    def _drop_hands(self) -> None:
-        if self._hands is None:
+    def _stop_in_place(self) -> None:
+        if self._in_place is None:
             return
-        dropped = self._hands.drop()
-        self._hands = None
+        dropped = self._in_place.drop()
+        self._in_place = None
         if dropped:
             self._context.commit(records.put_back(self._job, dropped, began=True))
 
     # the loop -------------------------------------------------------------------------------------------------------------
-    def _work_off(self, part: JobPart) -> None:
+    def _work_through(self, part: JobPart) -> None:
         """Until no item of this part is left to do."""
         while True:
             self._context.forget()
             self._obey()
-            self._conclude(self._looked_at(part), part)
+            self._conclude(self._ended_attempts(part), part)
             self._merge(part)
             started = self._start(part)
-            self.telling.progress()
+            self.progress.tell_counts()
             rest = self._context.store.read(lambda rows: q.soonest_item(rows, job=self._job.id, part=part))
             if not started and not self._at_work(part):
                 if not rest.n:
                     break
                 self._wait_for(rest.at or 0)
             elif not started:
-                self._context.world.clock.wait(_LOOK_SOON if self._uses_hands(part) else _LOOK_AGAIN)
+                self._context.world.clock.wait(_LOOK_SOON if self._runs_in_place(part) else _LOOK_AGAIN)
         self._refuse_unfinished(part)
 
     def _wait_for(self, at: int) -> None:
         left = max(at - self._context.world.clock.now(), 0) / SECOND
         self._context.world.clock.wait(
-            _LOOK_LATER if self._holding.room() == 0 else min(left + _LOOK_SOON, _LOOK_AGAIN)
+            _LOOK_LATER if self._engines.room() == 0 else min(left + _LOOK_SOON, _LOOK_AGAIN)
         )
 
-    def _uses_hands(self, part: JobPart) -> bool:
-        return part == "map" and self._hands is not None
+    def _runs_in_place(self, part: JobPart) -> bool:
+        return part == "map" and self._in_place is not None
 
     def _obey(self) -> None:
         if not self._wanted():
             raise _Halt(INTERRUPTED)
         if self._read_job().state == "cancelled":
-            self._drop_hands()
+            self._stop_in_place()
             for row in self._at_work(None):
                 attempts.stop(self._context, self._job, row)
             raise _Halt("cancelled")
@@ -232,11 +234,11 @@ class Runner:
         rows = self._context.store.read(lambda snapshot: q.items_at_work(snapshot, job=self._job.id))
         return [row for row in rows if part in {None, row.part}]
 
-    def _looked_at(self, part: JobPart) -> list[Attempt]:
+    def _ended_attempts(self, part: JobPart) -> list[Attempt]:
         """The attempts that have ended."""
-        if self._uses_hands(part) and self._hands is not None:
-            self._own.note(self._hands.at_work())
-            return self._hands.look()
+        if self._runs_in_place(part) and self._in_place is not None:
+            self._own.note(self._in_place.at_work())
+            return self._in_place.look()
         ended = []
         for row in self._at_work(part):
             outcome = attempts.look(self._context, self._job, row) if row.state == "running" else None
@@ -245,7 +247,7 @@ class Runner:
         return ended
 
     def _conclude(self, ended: list[Attempt], part: JobPart) -> None:
-        """What becomes of them is written down; then the job may have to pause or stop."""
+        """Record what becomes of the items. Then stop the job, or pause it, if it failed too often."""
         ended = self._without_limited(ended)
         if not ended:
             return
@@ -257,15 +259,15 @@ class Runner:
             if not each.outcome.passed
         ]
         steps = [step for each in ended for step in each.steps]
-        merge = not self._uses_hands(part)
+        merge = not self._runs_in_place(part)
         self._context.commit(records.outcomes(self._job, passed, failed, steps, merge=merge))
         for item in passed:
-            self._holding.lift(since=item.started_at or 0)
-            self.telling.item(item, "merging" if merge else "done")
+            self._engines.lift(since=item.started_at or 0)
+            self.progress.tell_item(item, "merging" if merge else "done")
         for failure in failed:
-            self.telling.item(failure.item, failure.state, failure.reason)
+            self.progress.tell_item(failure.item, failure.state, failure.reason)
         if failed and part == "map":
-            self._weigh(failed)
+            self._stop_or_go_on(failed)
 
     def _without_limited(self, ended: list[Attempt]) -> list[Attempt]:
         """Items that a usage limit ended are put back; they have not failed."""
@@ -273,10 +275,10 @@ class Runner:
         if limited:
             self._context.commit(records.put_back(self._job, [each.item.id for each in limited], began=True))
         for each in limited:
-            self.telling.item(each.item, "waiting", f"{self._holding.in_words()}; {each.outcome.reason}")
+            self.progress.tell_item(each.item, "waiting", f"{self._engines.in_words()}; {each.outcome.reason}")
         return [each for each in ended if each.outcome.signature != items.LIMIT]
 
-    def _weigh(self, failed: list[records.Failure]) -> None:
+    def _stop_or_go_on(self, failed: list[records.Failure]) -> None:
         for each in failed:
             if each.state == "skipped":
                 merge_item.let_go(self._context, self._job, each.item.id, status="failed", reason=each.reason)
@@ -290,7 +292,7 @@ class Runner:
     def _start(self, part: JobPart) -> bool:
         """As many as there is room for."""
         busy = sum(row.state == "running" for row in self._at_work(part))
-        room = min(self._workflow.map.max_parallel if part == "map" else 1, self._holding.room()) - busy
+        room = min(self._workflow.map.max_parallel if part == "map" else 1, self._engines.room()) - busy
         if room <= 0:
             return False
         now = self._context.world.clock.now()
@@ -299,7 +301,7 @@ class Runner:
         )
         if not chosen:
             return False
-        tasks = not self._uses_hands(part)
+        tasks = not self._runs_in_place(part)
         begun = self._context.commit(records.start(self._job, chosen, tasks=tasks))
         for row in chosen:
             if row.id in begun:
@@ -309,9 +311,9 @@ class Runner:
     def _begin(self, row: Item, part: JobPart) -> None:
         now = self._context.world.clock.now()
         item = row.replaced(attempts=row.attempts + 1, state="running", started_at=now)
-        self.telling.item(item, "running")
-        if self._uses_hands(part) and self._hands:
-            self._hands.start(item)
+        self.progress.tell_item(item, "running")
+        if self._runs_in_place(part) and self._in_place:
+            self._in_place.start(item)
             return
         outcome = attempts.start(self._context, self._job, item)
         if outcome is not None:
@@ -328,12 +330,12 @@ class Runner:
         except (NotMergeable, GitRefused) as error:
             parked = records.Failure(item=row, state="parked", reason=str(error), signature="merge", where="merge")
             self._context.commit(records.outcomes(self._job, [], [parked], [], merge=True))
-            self.telling.item(row, "parked", str(error))
+            self.progress.tell_item(row, "parked", str(error))
             return
         except Refused:
             return  # somebody moved the branch meanwhile: in the next round
         self._context.commit(records.finish(self._job, row.id, commit))
-        self.telling.item(row, "done")
+        self.progress.tell_item(row, "done")
         if row.part == "map":
             merge_item.let_go(self._context, self._job, row.id)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def litter(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """One that has a runner is that runner's business."""
+    """Bundles of items that are over, of jobs that nobody runs."""
     for row in context.store.read(q.job_litter):
         if not is_own(context, row):
             continue  # the gate of another home's job is not here
@@ -32,10 +32,10 @@ def litter(context: Context, *, kill: bool) -> Iterator[Swept]:
         except GateHeld:
             continue
         try:
-            found = _let_go(context, row, kill=kill)
+            finding = _let_go(context, row, kill=kill)
         finally:
             gate.give()
-        yield found
+        yield finding
 
 
 def _let_go(context: Context, row: JobLitter, *, kill: bool) -> Swept:

@@ -41,7 +41,7 @@ def start(context: Context, job: Job, item: Item) -> Outcome | None:
         raise
     except (FleetError, OSError) as error:
         return Outcome(passed=False, where="dispatch", reason=str(error))
-    context.commit(records.give(job, item.id, made.id))
+    context.commit(records.set_dispatch(job, item.id, made.id))
     return None
 
 

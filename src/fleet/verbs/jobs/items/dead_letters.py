@@ -39,11 +39,11 @@ def _chosen(context: Context, ident: str, given: tuple[str, ...], *, everything:
         raise Refused(what="name the items, or say --all")
     if everything:
         return _queued(context, ident)
-    found = [listing.find_item(context, ident, each) for each in given]
-    strange = next((row for row in found if row.state not in QUEUED), None)
+    chosen = [listing.find_item(context, ident, each) for each in given]
+    strange = next((row for row in chosen if row.state not in QUEUED), None)
     if strange is not None:
         raise Refused(what=f"item {strange.id} is {strange.state}, not in the dead-letter queue")
-    return found
+    return chosen
 
 
 def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> ItemsRevived:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.model.jobs import items
 from fleet.verbs.jobs.items import run_step
@@ -15,6 +15,7 @@ from fleet.verbs.jobs.items.item_outcome import Attempt, Outcome
 from fleet.world.process.children import Child, Ended
 
 if TYPE_CHECKING:
+    from fleet.model.jobs.placeholders import Values
     from fleet.model.jobs.workflow import Workflow
     from fleet.store.queries import Item, Job, JobStep
     from fleet.verbs.context import Context
@@ -29,12 +30,12 @@ class _Work:
 
     item: Item
     where: run_step.Where
-    values: dict[str, Any]
+    values: Values
     child: Child | Ended
-    turn: run_step.Turn | None = None
+    run: run_step.StepRun | None = None
     number: int = 1
     since: float = 0.0
-    done: list[JobStep] = field(default_factory=list)
+    steps: list[JobStep] = field(default_factory=list)
 
 
 class InPlace:
@@ -68,8 +69,8 @@ class InPlace:
 
     def _begin_step(self, work: _Work) -> None:
         step = self._workflow.map.steps[work.number - 1]
-        work.turn = run_step.Turn(self._context, step, work.number, work.where, work.values)
-        work.child = work.turn.start(self._lock)
+        work.run = run_step.StepRun(self._context, step, work.number, work.where, work.values)
+        work.child = work.run.start(self._lock)
         work.since = self._context.world.clock.ticks()
 
     def at_work(self) -> dict[str, int]:
@@ -89,14 +90,14 @@ class InPlace:
             outcome = self._after(work, ended) if ended is not None else None
             if outcome is not None:
                 del self._work[ident]
-                over.append(Attempt(work.item, outcome, work.done))
+                over.append(Attempt(work.item, outcome, work.steps))
         return over
 
     def _after(self, work: _Work, ended: Ended) -> Outcome | None:
         """The next step begins, or the item is over."""
-        assert work.turn is not None  # noqa: S101 - it was started
-        result, row = work.turn.came(ended)
-        work.done.append(row)
+        assert work.run is not None  # noqa: S101 - it was started
+        result, row = work.run.conclude(ended)
+        work.steps.append(row)
         at = f"map step {work.number}"
         if not result.ok:
             alike = items.LIMIT if result.limit else items.signature(at, result.reason, work.values["item"])

@@ -6,7 +6,7 @@ import glob
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -19,6 +19,7 @@ from fleet.verbs.jobs.items import run_step
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.model.jobs.placeholders import Values
     from fleet.model.jobs.workflow import Workflow
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.items.own_processes import OwnProcesses
@@ -29,7 +30,7 @@ _MOST = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class CommandRunner:
     """How the runner runs a command itself, and what stops it: `obey` raises when the job is not wanted any more."""
 
     own: OwnProcesses
@@ -37,35 +38,37 @@ class Hands:
 
 
 def items_of(
-    context: Context, workflow: Workflow, where: run_step.Where, values: dict[str, Any], hands: Hands
-) -> list[Any]:
+    context: Context, workflow: Workflow, where: run_step.Where, values: Values, runner: CommandRunner
+) -> list[object]:
     """Every item, in its order."""
     try:
-        found = _picked(workflow, _given(context, workflow, where, values, hands))
+        contents = _picked(workflow, _given(context, workflow, where, values, runner))
     except RecursionError:
         why = f"the input is nested more than {items.DEEPEST} levels deep"
         raise JobFailed(job=where.job, why=why, advice="mend the input") from None
-    for number, data in enumerate(found, 1):
+    for number, data in enumerate(contents, 1):
         if items.depth(data) > items.DEEPEST:
             why = f"item {number} of the input is nested more than {items.DEEPEST} levels deep"
             raise JobFailed(job=where.job, why=why, advice="mend the input")
         if data is None or len(json.dumps(data, ensure_ascii=False)) > items.LONGEST:
             why = "is null" if data is None else f"is longer than {items.LONGEST} characters"
             raise JobFailed(job=where.job, why=f"item {number} of the input {why}", advice="mend the input")
-    return found
+    return contents
 
 
-def _given(context: Context, workflow: Workflow, where: run_step.Where, values: dict[str, Any], hands: Hands) -> Any:  # noqa: ANN401
+def _given(
+    context: Context, workflow: Workflow, where: run_step.Where, values: Values, runner: CommandRunner
+) -> object:
     wanted = workflow.map
     if wanted.source == "list":
         return wanted.given
     if wanted.source == "command":
-        return parsed(_printed(context, wanted.given, where, values, hands))
-    told = placeholders.fill(wanted.given, values)
-    return _matching(where, told) if wanted.source == "glob" else parsed(_read(where, told))
+        return parsed(_printed(context, wanted.given, where, values, runner))
+    name = placeholders.fill(wanted.given, values)
+    return _matching(where, name) if wanted.source == "glob" else parsed(_read(where, name))
 
 
-def _printed(context: Context, command: str, where: run_step.Where, values: dict[str, Any], hands: Hands) -> str:
+def _printed(context: Context, command: str, where: run_step.Where, values: Values, runner: CommandRunner) -> str:
     """What the input's command prints. Its files are kept when it failed, and what it says on standard error always."""
     text, variables = placeholders.fill_shell(command, values)
     names = [where.file(1, kind) for kind in ("out", "log")]
@@ -76,11 +79,11 @@ def _printed(context: Context, command: str, where: run_step.Where, values: dict
     files = (out, log)
 
     def obey() -> None:
-        hands.obey()
+        runner.obey()
         _refuse_too_much(where, files)
 
     try:
-        ended = hands.own.run(
+        ended = runner.own.run(
             "job input", ["/bin/sh", "-c", text], env=env, cwd=where.cwd, files=files, limit=_LIMIT, obey=obey
         )
         _refuse_too_much(where, files)
@@ -89,8 +92,8 @@ def _printed(context: Context, command: str, where: run_step.Where, values: dict
             context.world.files.unlink(name)
         raise
     if not ended.ok:
-        said = shown.tail(" ".join(run_step.tail(log).split()), _TAIL)
-        why = f"the input's command gave {ended.why or ended.status}: {said}"
+        errors = shown.tail(" ".join(run_step.tail(log).split()), _TAIL)
+        why = f"the input's command gave {ended.why or ended.status}: {errors}"
         raise JobFailed(job=where.job, why=why, advice="try it in the repository yourself")
     with open(out, encoding="utf-8", errors="replace") as file:
         printed = file.read()
@@ -130,7 +133,7 @@ def _matching(where: run_step.Where, pattern: str) -> list[dict[str, str]]:
     return [{"path": path} for path in sorted(found) if os.path.isfile(os.path.join(where.cwd, path))]
 
 
-def parsed(text: str) -> Any:  # noqa: ANN401 - whatever was printed
+def parsed(text: str) -> object:
     """JSON, JSON Lines, or one item a line."""
     try:
         return json.loads(text)
@@ -143,7 +146,7 @@ def parsed(text: str) -> Any:  # noqa: ANN401 - whatever was printed
         return lines
 
 
-def _picked(workflow: Workflow, given: Any) -> list[Any]:  # noqa: ANN401
+def _picked(workflow: Workflow, given: object) -> list[object]:
     select = workflow.map.select
     try:
         found = jmespath.search(select, given) if select else given

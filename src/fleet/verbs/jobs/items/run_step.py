@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet.engines import command, prompt, readiness
 from fleet.engines.reader import engine as read_engine
@@ -23,6 +23,7 @@ from fleet.world.process.children import Child, Ended
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
+    from fleet.model.jobs.placeholders import Values
     from fleet.model.jobs.workflow import Step, Workflow
     from fleet.store.queries import Job
     from fleet.store.transaction import Tx
@@ -52,8 +53,8 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Came:
-    """What a step came to."""
+class StepResult:
+    """How a step ended."""
 
     ok: bool
     status: int | None
@@ -74,10 +75,10 @@ def environment(where: Where) -> dict[str, str]:
     return kept | mine | {"FLEET_HOOKS": "none"} | ({"FLEET_RUNNER_OF": where.job} if where.own else {})
 
 
-class Turn:
-    """One step's turn for one item: started, ended, and what it came to."""
+class StepRun:
+    """One step that is done for one item, from its start to its result."""
 
-    def __init__(self, context: Context, step: Step, number: int, where: Where, values: dict[str, Any]) -> None:
+    def __init__(self, context: Context, step: Step, number: int, where: Where, values: Values) -> None:
         self._context = context
         self._step = step
         self._number = number
@@ -125,11 +126,11 @@ class Turn:
         self._engine = engine
         facts = {"job": where.job, "item": where.item, "project": where.project}
         asked = placeholders.fill(self._step.text, self._values).encode(errors="replace").decode()
-        told = prompt.prompt(where.home, "job", facts | {"prompt": asked})
-        path = context.world.files.publish(where.file(self._number, "prompt"), told.encode())
+        text = prompt.prompt(where.home, "job", facts | {"prompt": asked})
+        path = context.world.files.publish(where.file(self._number, "prompt"), text.encode())
         wanted = command.Filling(
             program=readiness.program_of(engine, ()),
-            prompt=told,
+            prompt=text,
             prompt_file=path,
             autonomy=autonomy,
             model=self._step.model,
@@ -146,9 +147,9 @@ class Turn:
             return None
         return self._context.world.git.resolve_in(self._where.cwd, "HEAD")
 
-    def came(self, ended: Ended) -> tuple[Came, JobStep]:
-        """What it came to: its exit status, and the commit it may owe; and the row that says so."""
-        result = self._weighed(ended, self._commits(self._head()))
+    def conclude(self, ended: Ended) -> tuple[StepResult, JobStep]:
+        """The result of a step that has ended (its exit status, and the commit that it has to make), and its row."""
+        result = self._result_of(ended, self._commits(self._head()))
         for kind, path in zip(_OUTPUTS, self.files, strict=True):
             if os.path.exists(path) and os.path.getsize(path) == 0:
                 self._context.world.files.unlink(self._where.file(self._number, kind))
@@ -165,23 +166,23 @@ class Turn:
             commits=json.dumps(result.commits),
         )
 
-    def _weighed(self, ended: Ended, made: tuple[str, ...]) -> Came:
+    def _result_of(self, ended: Ended, made: tuple[str, ...]) -> StepResult:
         if not ended.ok:
-            said = "".join(_told_tail(path) for path in self.files).strip()
+            output = "".join(_end_of_output(path) for path in self.files).strip()
             why = ended.why or f"exit status {ended.status}"
-            reason = f"{why}\n{said}" if said else why
-            return Came(ok=False, status=ended.status, reason=reason, commits=made, limit=self._limit(said))
+            reason = f"{why}\n{output}" if output else why
+            return StepResult(ok=False, status=ended.status, reason=reason, commits=made, limit=self._limit(output))
         if self._step.commit_required and not made:
-            return Came(ok=False, status=ended.status, reason="it made no commit", commits=made)
-        return Came(ok=True, status=ended.status, reason="", commits=made)
+            return StepResult(ok=False, status=ended.status, reason="it made no commit", commits=made)
+        return StepResult(ok=True, status=ended.status, reason="", commits=made)
 
-    def _limit(self, said: str) -> str:
-        """Whether a limit ended it. Then its engine is held back, for the whole fleet."""
-        found = self._engine.limit.search(said) if self._engine and self._engine.limit else None
-        if self._engine is None or found is None:
+    def _limit(self, output: str) -> str:
+        """The words in which the engine reported a usage limit, else "". A limited engine is held back for the whole fleet."""
+        words = self._engine.limit.search(output) if self._engine and self._engine.limit else None
+        if self._engine is None or words is None:
             return ""
-        self._context.commit(_held(self._engine.name, found[0]))
-        return found[0]
+        self._context.commit(_hold_back(self._engine.name, words[0]))
+        return words[0]
 
     def _commits(self, after: str | None) -> tuple[str, ...]:
         if self._before is None or after is None or self._before == after:
@@ -201,8 +202,8 @@ def record(job: Job, step: JobStep) -> Change[None]:
     return Change(f"job {job.id}: step {step.number} of {step.item}", work)
 
 
-def _held(engine: str, said: str) -> Change[int | None]:
-    return Change(f"hold {engine} back: {said}", lambda tx: engine_holds.hold(tx, engine, "limit", said))
+def _hold_back(engine: str, words: str) -> Change[int | None]:
+    return Change(f"hold {engine} back: {words}", lambda tx: engine_holds.hold(tx, engine, "limit", words))
 
 
 def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | None]:
@@ -220,7 +221,7 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
     return engine, autonomy if engine.autonomy else None
 
 
-def _told_tail(path: str) -> str:
+def _end_of_output(path: str) -> str:
     """The end of a step's output, half of what a reason may hold, and how much was before it."""
     most = TAIL // 2
     before = os.path.getsize(path) - most if os.path.exists(path) else 0
@@ -237,9 +238,9 @@ def tail(path: str, most: int = TAIL) -> str:
         return ""
 
 
-def values_of(context: Context, job: Job, workflow: Workflow, part: str, data: object) -> dict[str, Any]:
+def values_of(context: Context, job: Job, workflow: Workflow, part: str, data: object) -> Values:
     """What the placeholders of a part stand for."""
-    values: dict[str, Any] = {"env": json.loads(job.parameters)}
+    values: Values = {"env": json.loads(job.parameters)}
     if part == "map":
         values["item"] = data
     if part != "setup":
@@ -253,10 +254,10 @@ def _outputs(context: Context, job: Job, workflow: Workflow) -> dict[str, str]:
     """What the steps of setup printed, in the attempt that passed: by name, and the last one as output."""
     setup = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id="setup"))
     attempt = setup.attempts if setup else 0
-    found = {"output": ""}
+    outputs = {"output": ""}
     for number, step in enumerate(workflow.setup, 1):
         path = f"{context.world.home}/{paths.job_step(job.id, f'setup.{attempt}.{number}.out')}"
-        found["output"] = tail(path, placeholders.LONGEST_VARIABLE).rstrip("\n")
+        outputs["output"] = tail(path, placeholders.LONGEST_VARIABLE).rstrip("\n")
         if step.name:
-            found[step.name] = found["output"]
-    return found
+            outputs[step.name] = outputs["output"]
+    return outputs

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Item, Job
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
-    from fleet.verbs.jobs.items.run_step import Came, Where
+    from fleet.verbs.jobs.items.run_step import StepResult, Where
     from fleet.world.process.children import Child
 
     Show = Callable[[str], None]
@@ -51,7 +51,7 @@ def perform(context: Context, dispatch: str, project: str, slug: str, show: Show
 
 def _taken(context: Context, job: Job, item: Item, dispatch: str) -> Item:
     """The item, if this attempt is still ours."""
-    context.commit(records.give(job, item.id, dispatch))
+    context.commit(records.set_dispatch(job, item.id, dispatch))
     now = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id=item.id))
     if now is not None and (now.state, now.dispatch, now.verdict) == ("running", dispatch, None):
         return now
@@ -73,24 +73,24 @@ def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show)
     git.start_over(where.cwd, tip)
 
 
-def _all_steps(context: Context, job: Job, item: Item, where: Where, show: Show) -> tuple[str, Came]:
+def _all_steps(context: Context, job: Job, item: Item, where: Where, show: Show) -> tuple[str, StepResult]:
     part, workflow = item.part, read(job.source, "the job's document")
     data = results.of_map(context, job) if part == "reduce" else json.loads(item.data)
     values = run_step.values_of(context, job, workflow, part, data)
     steps = workflow.steps_of(part)
-    result = run_step.Came(ok=True, status=0, reason="")
+    result = run_step.StepResult(ok=True, status=0, reason="")
     for number, step in enumerate(steps, 1):
         show(f"[{number}/{len(steps)}] {step.title}\n")
-        result = _one_step(context, job, run_step.Turn(context, step, number, where, values), show)
+        result = _one_step(context, job, run_step.StepRun(context, step, number, where, values), show)
         if not result.ok:
             show(f"[{number}/{len(steps)}] failed: {result.reason.splitlines()[0]}\n")
             return f"{part} step {number}", result
     return part, result
 
 
-def _one_step(context: Context, job: Job, turn: run_step.Turn, show: Show) -> Came:
-    child = turn.start()
-    result, row = turn.came(child if isinstance(child, Ended) else _watched(context, child, turn.files, show))
+def _one_step(context: Context, job: Job, run: run_step.StepRun, show: Show) -> StepResult:
+    child = run.start()
+    result, row = run.conclude(child if isinstance(child, Ended) else _watched(context, child, run.files, show))
     context.commit(run_step.record(job, row))
     return result
 
@@ -117,7 +117,7 @@ def _show_more(path: str, since: int, show: Show) -> int:
         return file.tell()
 
 
-def _report(job: Job, item: Item, dispatch: str, at: str, result: Came) -> Change[None]:
+def _report(job: Job, item: Item, dispatch: str, at: str, result: StepResult) -> Change[None]:
     """The verdict of the item and the report of the dispatch, in one."""
     verdict: ItemVerdict = "passed" if result.ok else "failed"
     reason = None if result.ok else f"{at}: {result.reason}"

@@ -42,14 +42,14 @@ def job() -> None:
 @click.option(
     "--id", "ident", metavar="ID", help="the job's id, 8 hexadecimal digits; one that is there is run once more"
 )
-@click.option("--set", "told", metavar="NAME=VALUE", multiple=True, help="what {env.NAME} stands for")
+@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="what {env.NAME} stands for")
 @click.option("--dry-run", is_flag=True, help="check everything and show what would be done")
 @click.option("-p", "--project", metavar="NAME", help="the project (default: FLEET_PROJECT, or the one you are in)")
 @unkeyed
 def run(
     file: str,
     ident: str | None,
-    told: tuple[str, ...],
+    pairs: tuple[str, ...],
     *,
     dry_run: bool,
     project: str | None,
@@ -68,8 +68,8 @@ def run(
       fleet job run modernise.yml --id 3f2a9c01 --json
     """
     with Fleet.open(actor=given["as"]) as fleet, progress.Wish() as wish:
-        parameters = dict(_pair(each) for each in told)
-        asked = Asked(project=fleet.project_here(project), file=file, id=ident, told=parameters)
+        variables = dict(_pair(each) for each in pairs)
+        asked = Asked(project=fleet.project_here(project), file=file, id=ident, variables=variables)
         if dry_run:
             return _say_plan(fleet.jobs.plan(asked), as_json=json)
         return _say_end(fleet, fleet.jobs.run(asked, progress.chosen(as_json=json), wish), as_json=json)
