@@ -197,8 +197,8 @@ class _Trial:
         task = fleet.tasks.show(project=PROJECT, slug=TASK)
         return {
             "committed": any(title.endswith(MESSAGE) for title in titles),
-            "logged": any(each["message"] == LOGGED for each in task["log"]),
-            "reported": fleet.dispatches.show(ident)["report"] == "done",
+            "logged": any(each.message == LOGGED for each in task.log),
+            "reported": fleet.dispatches.show(ident).report == "done",
         }
 
     def _trouble(self) -> str:

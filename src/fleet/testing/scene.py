@@ -69,7 +69,7 @@ class Scene:
         """Add a task if it is missing, and start an agent on it."""
         if not fleet.graph.slugs(project=PROJECT, prefix=slug):
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug, description=script)
-        return str(fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine=engine, command=command))["id"])
+        return fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine=engine, command=command)).id
 
     def leftovers(self) -> list[str]:
         """What is there that no unfinished work accounts for: sessions, processes, worktrees, prompts, half-made things."""
@@ -93,10 +93,8 @@ class Scene:
                 f"worktree {tree.path}" for tree in world.git.worktrees(self.repository) or () if self.home in tree.path
             ]
             left += [f"inbox {name}" for name in world.files.names(paths.INBOX) if name != "archive"]
-            left += [
-                f"claim {claim['kind']} {claim['state']}" for claim in fleet.claims.list() if claim["kind"] in _OUTSIDE
-            ]
-            left += [f"journal {each['id']} {each['exec_state']}" for each in fleet.dispatches.list()]
+            left += [f"claim {claim.kind} {claim.state}" for claim in fleet.claims.list() if claim.kind in _OUTSIDE]
+            left += [f"journal {each.id} {each.exec_state}" for each in fleet.dispatches.list()]
             left += [f"cgroup {path}" for path in world.cgroups.all_of_home(os.getpid())]
             left += [f"lock {name}" for name in world.files.names(paths.EFFECT_LOCKS)]
             for folder in (paths.WORKERS, paths.WORKTREES, paths.MERGES):

@@ -56,9 +56,9 @@ class Scenario:
             for agent in fleet.agents.list():
                 fleet.dispatches.kill(agent.id, "the scene is over")
             for task in list(fleet.tasks.list(project=PROJECT)):
-                if task["status"] not in {"done", "failed", "abandoned"}:
-                    fleet.tasks.abandon(project=PROJECT, slug=task["slug"], override=True)
-                fleet.tasks.archive(project=PROJECT, slug=task["slug"])
+                if task.status not in {"done", "failed", "abandoned"}:
+                    fleet.tasks.abandon(project=PROJECT, slug=task.slug, override=True)
+                fleet.tasks.archive(project=PROJECT, slug=task.slug)
             left = self._swept(scene, fleet)
         return [*(f"left: {each}" for each in left), *([] if alive else ["the bystander was touched"])]
 
@@ -115,14 +115,14 @@ def _check_dispatch(scene: Scene) -> list[str]:
         task = fleet.tasks.show(project=PROJECT, slug="t")
         agents = fleet.agents.list()
         if agents:
-            return [] if task["assignee"] == agents[0].id else [f"agent {agents[0].id}, assignee {task['assignee']}"]
-        if task["status"] != "open":
-            return [f"nobody works, but the task is {task['status']}"]
+            return [] if task.assignee == agents[0].id else [f"agent {agents[0].id}, assignee {task.assignee}"]
+        if task.status != "open":
+            return [f"nobody works, but the task is {task.status}"]
         try:
             again = fleet.dispatches.start(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
         except FleetError as error:
             return [f"it cannot be dispatched again: {error}"]
-        fleet.dispatches.kill(again["id"], "tried")
+        fleet.dispatches.kill(again.id, "tried")
     return []
 
 
@@ -164,8 +164,8 @@ def _check_launch(scene: Scene) -> list[str]:
     """Nobody works, and the task can be tried again."""
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="t")
-        if fleet.agents.list() or task["status"] not in {"open", "blocked"}:
-            return [f"agents {fleet.agents.list()}, task {task['status']}"]
+        if fleet.agents.list() or task.status not in {"open", "blocked"}:
+            return [f"agents {fleet.agents.list()}, task {task.status}"]
     return []
 
 
@@ -180,7 +180,7 @@ def _finished_agent(scene: Scene) -> None:
         socket = fleet.world.tmux.socket
         subprocess.run(["tmux", "-N", "-S", socket, "set-hook", "-gu", "pane-died"], check=True, capture_output=True)
         fleet.tasks.add(project=PROJECT, title="S", slug="s", description=SCRIPT)
-        ident = fleet.dispatches.start(Wanted(project=PROJECT, slug="s", engine="scripted"))["id"]
+        ident = fleet.dispatches.start(Wanted(project=PROJECT, slug="s", engine="scripted")).id
         until(lambda: fleet.agents.list()[0].state == "exited" and not fleet.world.processes.marked(ident))
 
 
@@ -191,12 +191,12 @@ def _settle(fleet: Fleet) -> None:
 def _check_done(scene: Scene) -> list[str]:
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="s")
-        over = task["status"] == "done" or (task["status"], task["stage"]) == ("in_progress", "finisher")
-        faults = [] if over else [f"the task is {task['status']}"]
-        if len(task["log"]) != 1:
+        over = task.status == "done" or (task.status, task.stage) == ("in_progress", "finisher")
+        faults = [] if over else [f"the task is {task.status}"]
+        if len(task.log) != 1:
             faults.append("its log was lost")
         tree = f"{scene.home}/{paths.worktree(PROJECT, 's')}/a.txt"
-        merged = task["archived"] and scene.git("show", f"{INTEGRATION}:a.txt") == "hello"
+        merged = task.archived and scene.git("show", f"{INTEGRATION}:a.txt") == "hello"
         if not (os.path.exists(tree) or merged):
             faults.append("its work was lost")
     return faults
@@ -235,7 +235,7 @@ def _check_merge(scene: Scene) -> list[str]:
     faults = _check_done(scene)
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="s")
-        if not task["archived"]:
+        if not task.archived:
             fleet.merge.task(project=PROJECT, slug="s")
     merges = scene.git("log", "--merges", "--format=%s", INTEGRATION).splitlines()
     if merges != ["Merge s"]:
@@ -284,8 +284,8 @@ def _check_resume(scene: Scene) -> list[str]:
         working = [agent.id for agent in fleet.agents.list()]
         faults = [] if len(working) == 1 else [f"agents at work: {working}"]
         task = fleet.tasks.show(project=PROJECT, slug="t")
-        if [task["assignee"]] != working or task["status"] != "in_progress":
-            faults.append(f"the task is {task['status']}, with {task['assignee']}")
+        if [task.assignee] != working or task.status != "in_progress":
+            faults.append(f"the task is {task.status}, with {task.assignee}")
     return faults if scene.git("show", f"{task_branch('t')}:a.txt") == "hello" else [*faults, "its work was lost"]
 
 

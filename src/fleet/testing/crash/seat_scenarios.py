@@ -51,7 +51,7 @@ def _launched(fleet: Fleet, ident: str) -> Identity:
 def _old_coordinator(scene: Scene) -> None:
     add_bystander(scene)
     with scene.fleet() as fleet:
-        ident = fleet.coord.start(_coordinator(*SLEEPS))["id"]
+        ident = fleet.coord.start(_coordinator(*SLEEPS)).id
         _launched(fleet, ident)
     Path(scene.root, "old").write_text(ident, encoding="utf-8")
 
@@ -90,7 +90,7 @@ def _candidate(scene: Scene) -> None:
     """A new coordinator that was launched and has not ticked yet; its proof is read from its own process."""
     _old_coordinator(scene)
     with scene.fleet() as fleet:
-        ident = replace.begin(fleet.context, _coordinator(*SLEEPS, proof=_LONG))["id"]
+        ident = replace.begin(fleet.context, _coordinator(*SLEEPS, proof=_LONG)).id
         pid = _launched(fleet, ident).pid
         until(lambda: _environment(pid).get(VARIABLE))
         Path(scene.root, "new").write_text(f"{ident} {_environment(pid)[VARIABLE]}", encoding="utf-8")
@@ -178,10 +178,10 @@ def _check_drain(scene: Scene) -> list[str]:
         [entry], task = fleet.coord.handoffs(PROJECT), fleet.tasks.show(project=PROJECT, slug="t")
         living = [agent.id for agent in fleet.agents.list()]
         prompts = [fleet.files_of_home(f"{paths.INBOX}/{name}") for name in fleet.files.names(paths.INBOX)]
-        lineage = [fleet.dispatches.show(ident)["predecessor"] for ident in living]
+        lineage = [fleet.dispatches.show(ident).predecessor for ident in living]
     faults = [] if (entry["state"], [entry["successor"]]) == ("done", living) else [f"{entry}, and {living} live"]
-    if ([task["assignee"]], lineage) != (living, [old]):
-        faults.append(f"the task is with {task['assignee']}, after {lineage}")
+    if ([task.assignee], lineage) != (living, [old]):
+        faults.append(f"the task is with {task.assignee}, after {lineage}")
     if len(prompts) != 1 or "mind the gap" not in prompts[0]:
         faults.append(f"{len(prompts)} prompts")
     return faults if scene.git("show", f"{task_branch('t')}:a.txt") == "hello" else [*faults, "its work was lost"]

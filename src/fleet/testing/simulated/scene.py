@@ -93,7 +93,7 @@ class SimulatedScene:
         fleet = fleet or self.fleet
         if not fleet.graph.slugs(project=PROJECT, prefix=slug):
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug)
-        return str(fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="shell", command=_COMMAND))["id"])
+        return fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="shell", command=_COMMAND)).id
 
     def launch(self, ident: str) -> Process:
         """Let the session's command do its work: it becomes the agent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +11,10 @@ from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from fleet.model.results.engines import HooksInstalled, HooksOf
+    from fleet.surfaces.cli.options import Unkeyed
 
 _ENGINE = click.option("--engine", metavar="NAME", default="claude", show_default=True, help="whose settings")
 
@@ -32,7 +35,7 @@ def hooks() -> None:
 @hooks.command("install")
 @_ENGINE
 @unkeyed
-def install(engine: str, **given: Any) -> None:
+def install(engine: str, **given: Unpack[Unkeyed]) -> None:
     """Write fleet's hooks into your own settings of an engine, marked; what is there stays.
 
     \b
@@ -48,7 +51,7 @@ def install(engine: str, **given: Any) -> None:
 @hooks.command("uninstall")
 @_ENGINE
 @unkeyed
-def uninstall(engine: str, **given: Any) -> None:
+def uninstall(engine: str, **given: Unpack[Unkeyed]) -> None:
     """Take fleet's hooks out of your own settings again, and nothing else.
 
     \b
@@ -134,7 +137,7 @@ def list_limits(*, json: bool) -> None:
 @limits.command("lift")
 @click.argument("engine")
 @unkeyed
-def lift(engine: str, **given: Any) -> None:
+def lift(engine: str, **given: Unpack[Unkeyed]) -> None:
     """Say that an engine works again.
 
     \b

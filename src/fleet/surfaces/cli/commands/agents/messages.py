@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +13,10 @@ from fleet.surfaces.cli.options import from_stdin, json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from fleet.model.results.agents import Answered, Question
+    from fleet.surfaces.cli.options import Unkeyed
 
 _INDENT = " " * 10
 
@@ -23,7 +26,7 @@ _INDENT = " " * 10
 @click.option("--all", "everybody", is_flag=True, help="to every agent at work")
 @click.option("-p", "--project", metavar="NAME", help="to every agent of a project")
 @unkeyed
-def message(words: tuple[str, ...], **given: Any) -> None:
+def message(words: tuple[str, ...], *, everybody: bool, project: str | None, **given: Unpack[Unkeyed]) -> None:
     """Say something to an agent. It is kept until the agent has it, and given once.
 
     A busy agent gets it with its next tool result or when its turn ends; an idle one is woken, or it is typed into its
@@ -35,12 +38,12 @@ def message(words: tuple[str, ...], **given: Any) -> None:
       fleet message --project web "main has moved: rebase when you commit next"
       fleet message --all "stop pushing to origin"
     """
-    several = given["everybody"] or given["project"]
+    several = everybody or project
     if len(words) != (1 if several else 2):
         raise BadInput(what="say whom and what: `fleet message AGENT TEXT`, or `fleet message --all TEXT`")
     text = from_stdin(words[-1]) or ""
     with Fleet.open(actor=given["as"]) as fleet:
-        sent = fleet.messages.send(text, agent=None if several else words[0], project=given["project"])
+        sent = fleet.messages.send(text, agent=None if several else words[0], project=project)
     if given["json"]:
         terminal.say_json(sent)
         return
@@ -101,7 +104,7 @@ def questions(*, json: bool) -> None:
 @click.argument("question")
 @click.argument("words", nargs=-1, required=True, metavar="CHOICE|TEXT…")
 @unkeyed
-def answer(question: str, words: tuple[str, ...], **given: Any) -> None:
+def answer(question: str, words: tuple[str, ...], **given: Unpack[Unkeyed]) -> None:
     """Answer what an agent asks.
 
     QUESTION is its id or the beginning of one, or the agent's id or task. A choice is its number or its words; of several questions at once each
@@ -119,7 +122,7 @@ def answer(question: str, words: tuple[str, ...], **given: Any) -> None:
 @click.command("approve")
 @click.argument("question")
 @unkeyed
-def approve(question: str, **given: Any) -> None:
+def approve(question: str, **given: Unpack[Unkeyed]) -> None:
     """Let an agent do what it asks for.
 
     \b
@@ -135,7 +138,7 @@ def approve(question: str, **given: Any) -> None:
 @click.argument("question")
 @click.option("-r", "--reason", metavar="TEXT", default="", help="what the agent is told")
 @unkeyed
-def deny(question: str, **given: Any) -> None:
+def deny(question: str, *, reason: str, **given: Unpack[Unkeyed]) -> None:
     """Do not let an agent do what it asks for.
 
     \b
@@ -143,7 +146,7 @@ def deny(question: str, **given: Any) -> None:
       fleet deny 5c0ffee1 --reason "never touch the production database"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        answered = fleet.messages.answer(question, ["deny"], reason=given["reason"], kind="permission")
+        answered = fleet.messages.answer(question, ["deny"], reason=reason, kind="permission")
         _show_answer(answered, as_json=given["json"])
 
 
