@@ -10,6 +10,7 @@ import pytest
 from staging.stage import FLEET, claim_of
 
 from fleet.testing.scene import PROJECT
+from fleet.verbs.agents.prompts import WantedPrompt
 
 A, B = "aaaaaaaa", "bbbbbbbb"
 OWNER = ("--owner", f"project/{PROJECT}/slug/t")
@@ -60,7 +61,7 @@ def test_a_prompt_whose_program_was_killed_before_its_file_is_acquired_the_secon
     if child == 0:
         with scene.fleet() as doomed:
             doomed.funnel.watcher = DieBefore()
-            doomed.claims.acquire_prompt(A, "first\n", {"owner": OWNER[1]})
+            doomed.claims.acquire_prompt(A, "first\n", WantedPrompt(owner=OWNER[1]))
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     inbox = Path(scene.home, "inbox", f"{A}.md")

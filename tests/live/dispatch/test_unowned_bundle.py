@@ -3,6 +3,7 @@
 import pytest
 from staging.stage import claim_of
 
+from fleet.verbs.agents.prompts import WantedPrompt
 from fleet.verbs.dispatch.plan import Wanted
 
 TASK = {"project": "p", "slug": "t"}
@@ -18,7 +19,7 @@ def test_the_launch_of_a_dispatch_that_does_not_own_the_bundle_leaves_a_half_mad
         maker.wait(60)
         scene.swept(fleet)
         assert claim_of(fleet, "worktree", slug="t").state == "allocating"
-        fleet.claims.acquire_prompt(OTHER, "do it\n", {"owner": "project/p/slug/t"})
+        fleet.claims.acquire_prompt(OTHER, "do it\n", WantedPrompt(owner="project/p/slug/t"))
         scene.program("launch", OTHER)  # it has no engine, and goes no further
         assert claim_of(fleet, "worktree", slug="t").state == "allocating"
         scene.swept(fleet)

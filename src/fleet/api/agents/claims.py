@@ -12,9 +12,9 @@ from fleet.store import queries as q
 from fleet.verbs.agents import prompts
 
 if TYPE_CHECKING:
-    from fleet.api.actor import Document
     from fleet.model.results.dispatches import Disowned, Inspected, PromptOutcome
     from fleet.store.queries import Claim
+    from fleet.verbs.agents.prompts import WantedPrompt
 
     # The class has a method named `list`.
     ClaimViews = list[ClaimView]
@@ -50,7 +50,7 @@ class Claims(Part):
         self._by.may("claims.disown")
         return prompts.disown(self._by.context, ident, kind, reason)
 
-    def acquire_prompt(self, ident: str, content: str, wanted: Document) -> PromptOutcome:
+    def acquire_prompt(self, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
         """Publish a prompt for a dispatch."""
         self._by.may("claims.acquire_prompt")
         return prompts.acquire_prompt(self._by.context, ident, content, wanted)

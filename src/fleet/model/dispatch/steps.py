@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from fleet.model.states import ExecState, ReclState
+    from fleet.model.states import DispatchKind, ExecState, ReclState
 
     class HasExecState(Protocol):
         """A row of a dispatch, or of something that has one."""
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         def exec_state(self) -> str | None: ...
 
 
-KINDS = ("worker", "reviewer", "finisher", "fix", "rebase", "coord")
+KINDS: tuple[DispatchKind, ...] = ("worker", "reviewer", "finisher", "fix", "rebase", "coord")
 REPORTS = ("done", "failed", "blocked")
 # The columns of a dispatch that are times.
 TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")

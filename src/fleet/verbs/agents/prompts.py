@@ -7,8 +7,8 @@ the intent on the old owner's release is a no-op; killed anywhere, it is finishe
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from fleet.errors.contested import BundleHeld
 from fleet.errors.families import Absent, BadInput, Contested, NotOwned, Refused, Superseded
@@ -39,22 +39,31 @@ if TYPE_CHECKING:
 KIND = "coord_prompt_inbox"
 
 
-def acquire_prompt(context: Context, ident: str, content: str, wanted: dict[str, Any]) -> PromptOutcome:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedPrompt:
+    """Whose prompt is published. It is refused on another host or tmux socket, if one is named."""
+
+    owner: str
+    kind: str | None = None
+    preserve: bool = False
+    host_id: str | None = None
+    tmux_socket: str | None = None
+
+
+def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
     """Publish a prompt for a dispatch, which is made pending if there is none."""
     names.DispatchId(ident)
-    _refuse_elsewhere(context, ident, host=wanted.get("host_id"), socket=wanted.get("tmux_socket"))
-    project, slug = _parse_owner(wanted["owner"])
-    _refuse_another_owner(context, ident, wanted["owner"])
+    _refuse_elsewhere(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
+    project, slug = _parse_owner(wanted.owner)
+    _refuse_another_owner(context, ident, wanted.owner)
     held = _claim_of(context, ident)
     if held is not None and held.state == "live":
         return _answer("already_acquired", ident, context, held)
-    kind: DispatchKind = wanted.get("kind") or ("worker" if slug else "coord")
-    if kind not in DISPATCH_KINDS or (kind == "coord") != (slug is None):
-        raise BadInput(what=f"kind {kind!r} does not fit: a coordinator has no task, everything else has one")
+    kind = _parse_kind(wanted.kind, slug)
     order = Order(dispatch=ident, kind=kind, project=project, slug=slug,
                   repository=context.project(project).path, prompt=content)  # fmt: skip
     claim = intent(context, KINDS[KIND], order)
-    claim.data["preserve"] = bool(wanted.get("preserve"))
+    claim.data["preserve"] = wanted.preserve
     if held is not None and held.state == "allocating" and is_free(context, held):
         claim = _retaken(context, held, claim)  # whoever began with it was killed
     else:
@@ -286,6 +295,14 @@ def _bundle_of(context: Context, ident: str) -> list[Claim]:
 def _of_job(context: Context, ident: str) -> list[Claim]:
     """What runners of a job hold."""
     return [Claim.of(each) for each in context.store.read(lambda rows: q.open_claims_of_job(rows, job=ident))]
+
+
+def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
+    word = given or ("worker" if slug else "coord")
+    kind = next((each for each in DISPATCH_KINDS if each == word), None)
+    if kind is None or (kind == "coord") != (slug is None):
+        raise BadInput(what=f"kind {word!r} does not fit: a coordinator has no task, everything else has one")
+    return kind
 
 
 def _parse_owner(given: str) -> tuple[str, str | None]:

@@ -16,6 +16,7 @@ from fleet.errors.given import BadText
 from fleet.model.dispatch.claim_steps import CLASSES
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
+from fleet.verbs.agents.prompts import WantedPrompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,9 +114,10 @@ def _content() -> str:
 @click.option("--preserve", is_flag=True, help="keep the prompt in inbox/archive when it is released")
 @click.option("--host-id", metavar="ID", help="refuse on any other host")
 @click.option("--tmux-socket", metavar="PATH", help="refuse on any other socket")
-def acquire_prompt(ident: str, **given: Any) -> int:
+def acquire_prompt(ident: str, project: str | None, **given: Any) -> int:  # noqa: ARG001 - it is in the owner
     """Publish a prompt, from standard input, for a dispatch that is made pending if there is none."""
-    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.claims.acquire_prompt(ident, _content(), given))
+    wanted = WantedPrompt(**given)
+    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.claims.acquire_prompt(ident, _content(), wanted))
 
 
 @claims.command("release", hidden=True)
