@@ -55,20 +55,14 @@ def agents(context: Context, project: str | None = None, *, screens: bool = True
 def _agent(context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool) -> AgentView:
     state = _state(context, row, known, listing, screens=screens)
     cost = known.cost if known else None
-    return AgentView(
-        id=row.id,
-        kind=row.kind,
-        project=row.project,
+    return AgentView.made_of(
+        row,
         task=row.slug,
-        engine=row.engine,
-        autonomy=row.autonomy,
         state=state.name,
         source=state.source,
         state_at=iso_or_none(state.at),
         detail=state.detail,
         session=f"fleet-{row.id}",
-        host=row.host,
-        process=row.process,
         started_at=iso(row.created_at),
         launched_at=iso_or_none(row.launched_at),
         heartbeat_at=iso_or_none(known.heartbeat_at) if known else None,
@@ -76,8 +70,6 @@ def _agent(context: Context, row: Dispatch, known: LivingAgent | None, listing: 
         tokens=known.tokens if known else None,
         cost=None if cost is None else cost / _MILLIONTHS,
         conversation=known.conversation if known else None,
-        report=row.report,
-        asked_for=row.asked_for,
     )
 
 

@@ -57,7 +57,7 @@ def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Receive
     """Take what waits, so that no other process hands it out meanwhile."""
     before = tx.at - LEASE
     taken = [
-        Received(id=row.id, kind=row.kind, sender=row.sender, text=row.text)
+        Received.made_of(row)
         for row in waiting(tx, dispatch, tx.at)[:most]
         if q.hand_out_message(tx, id=row.id, dispatch=dispatch, how=how, at=tx.at, before=before)
     ]

@@ -33,17 +33,9 @@ def unanswered(rows: Rows) -> list[Question]:
 
 
 def _question(row: OpenQuestion) -> Question:
-    return Question(
-        id=row.id,
-        agent=row.dispatch,
-        project=row.project,
-        task=row.slug,
-        kind=row.kind,
-        text=row.text,
-        command=row.command,
-        choices=questions.choices_of(row.choices),
-        asked_at=iso(row.asked_at),
-        answerable=True,
+    choices = questions.choices_of(row.choices)
+    return Question.made_of(
+        row, agent=row.dispatch, task=row.slug, choices=choices, asked_at=iso(row.asked_at), answerable=True
     )
 
 
@@ -61,15 +53,7 @@ def answer(ident: str, words: list[str], reason: str = "") -> Change[Answered]:
         given = questions.answer(row.kind, questions.choices_of(row.choices), words, reason)
         q.answer_question(tx, id=ident, answer=jsontext.dumps(given), by=tx.caller.actor, at=tx.at)
         tx.note(question=ident, answer=str(given))
-        return Answered(
-            id=ident,
-            agent=row.dispatch,
-            project=row.project,
-            task=row.slug,
-            text=row.text,
-            answer=str(given),
-            taken=False,
-        )
+        return Answered.made_of(row, agent=row.dispatch, task=row.slug, answer=str(given), taken=False)
 
     return Change(f"answer question {ident}", work, *words, reason)
 
