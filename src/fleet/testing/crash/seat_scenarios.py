@@ -109,7 +109,7 @@ def _prove(fleet: Fleet) -> None:
     try:
         with Fleet.open(fleet.home) as mine:
             mine.funnel.watcher = fleet.funnel.watcher
-            ids = [message["id"] for message in mine.coord.tick(PROJECT)["messages"]]
+            ids = [message.id for message in mine.coord.tick(PROJECT).messages]
             applied = root / "applied"
             before = applied.read_text(encoding="utf-8").split() if applied.exists() else []
             applied.write_text("\n".join(dict.fromkeys([*before, *ids])), encoding="utf-8")
@@ -127,7 +127,7 @@ def _tick_again(scene: Scene) -> list[str]:
         def over() -> bool:
             _prove(fleet)
             waiting = fleet.store.read(q.all_messages)
-            return not fleet.coord.show(PROJECT)["retiring"] and all(row.acknowledged_at for row in waiting)
+            return not fleet.coord.show(PROJECT).retiring and all(row.acknowledged_at for row in waiting)
 
         until(over)
     return []
@@ -157,7 +157,7 @@ def _handed_off(scene: Scene) -> None:
 
 
 def _drain(fleet: Fleet) -> None:
-    fleet.coord.finish_handoff(fleet.coord.handoffs(PROJECT)[0]["id"], limit=_LONG)
+    fleet.coord.finish_handoff(fleet.coord.handoffs(PROJECT)[0].id, limit=_LONG)
 
 
 def _drain_again(scene: Scene) -> list[str]:
@@ -179,7 +179,7 @@ def _check_drain(scene: Scene) -> list[str]:
         living = [agent.id for agent in fleet.agents.list()]
         prompts = [fleet.files_of_home(f"{paths.INBOX}/{name}") for name in fleet.files.names(paths.INBOX)]
         lineage = [fleet.dispatches.show(ident).predecessor for ident in living]
-    faults = [] if (entry["state"], [entry["successor"]]) == ("done", living) else [f"{entry}, and {living} live"]
+    faults = [] if (entry.state, [entry.successor]) == ("done", living) else [f"{entry}, and {living} live"]
     if ([task.assignee], lineage) != (living, [old]):
         faults.append(f"the task is with {task.assignee}, after {lineage}")
     if len(prompts) != 1 or "mind the gap" not in prompts[0]:
