@@ -9,6 +9,7 @@ from fleet.api.actor import Actor, Part
 from fleet.errors.families import Refused
 from fleet.errors.store import StoreGone
 from fleet.model import names
+from fleet.model.results.dispatches import DisownedDispatch
 from fleet.model.text import texts
 from fleet.store.registry import open_store
 from fleet.store.transaction import Change
@@ -45,12 +46,12 @@ class Homes(Part):
         self._by.moved = None
         return done
 
-    def disown(self, ident: str, reason: str) -> Document:
+    def disown(self, ident: str, reason: str) -> DisownedDispatch:
         """A person says that the home or machine of a dispatch is no more; also in a home that was moved: only rows are changed."""
         self._by.may("homes.disown")
         done = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
         left = reclaim.reclaim(self._by.context, ident) if self._by.moved is None else []
-        return done | {"left": left}
+        return DisownedDispatch.from_json(done | {"left": left})
 
     def _rows_only(self) -> RowsOnly:
         """For the two acts that a moved home needs before anything else."""

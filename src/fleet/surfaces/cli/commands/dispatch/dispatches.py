@@ -139,12 +139,12 @@ def disown(ident: str, reason: str, **given: Any) -> None:
       fleet dispatches disown 3f2a9c01 --reason "that machine is gone"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        done = fleet.homes.disown(ident, reason)
+        disowned = fleet.homes.disown(ident, reason)
     if given["json"]:
-        terminal.say_json(done)
+        terminal.say_json(disowned)
         return
-    left = f"; left: {'; '.join(done['left'])}" if done["left"] else ""
-    terminal.say(f"{ident} is disowned ({done['exec_state']}); it was of {done['was']}{left}")
+    left = f"; left: {'; '.join(disowned.left)}" if disowned.left else ""
+    terminal.say(f"{ident} is disowned ({disowned.exec_state}); it was of {disowned.was}{left}")
 
 
 def _is_archived(fleet: Fleet, agent: str) -> bool:
