@@ -94,9 +94,9 @@ class Actor:
 
     def project_here(self, named: str | None = None) -> str:
         """The project that is meant: named, told by the environment, or that of the current directory."""
-        told = os.environ.get("FLEET_PROJECT") or None if named is None else named
-        if told is not None:
-            return names.project(told)
+        name = os.environ.get("FLEET_PROJECT") or None if named is None else named
+        if name is not None:
+            return names.project(name)
         path = here()
         if path is None:
             raise NoProject(where="the current directory, which was removed,")
@@ -116,10 +116,10 @@ class Actor:
         """The task of the agent that is speaking; whoever is none is told how to name one."""
         if self.speaker is None and worktree_at(here() or ""):
             raise NotInThisWorktree
-        told = os.environ.get("FLEET_TASK")
-        if not told:
+        slug = os.environ.get("FLEET_TASK")
+        if not slug:
             raise NoTask(usage=usage)
-        return names.slug(told)
+        return names.slug(slug)
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change as this actor."""
@@ -237,16 +237,16 @@ def _why_elsewhere(record: HomeRecord, home: str) -> FleetError | None:
 
 def _person() -> str:
     """user@host, in characters a name may have."""
-    told = f"{_user()}@{os.uname().nodename}"
-    return "".join(char if char.isascii() and (char.isalnum() or char in "-_.@+") else "_" for char in told)[:90].strip(
+    name = f"{_user()}@{os.uname().nodename}"
+    return "".join(char if char.isascii() and (char.isalnum() or char in "-_.@+") else "_" for char in name)[:90].strip(
         ".-@"
     )
 
 
 def _user() -> str:
-    told = os.environ.get("USER") or os.environ.get("LOGNAME")
-    if told:
-        return told
+    name = os.environ.get("USER") or os.environ.get("LOGNAME")
+    if name:
+        return name
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -88,8 +88,8 @@ class Permits:
         if not others or not (self._dispatch or roles.ACTS[act].own):
             return
         agent = Speaker.of(others[0], self._journal(others[0]))
-        said = f"as {self._dispatch}" if self._dispatch else "as a person"
-        rule = f"it speaks {said}, and nobody speaks as another"
+        disguise = f"as {self._dispatch}" if self._dispatch else "as a person"
+        rule = f"it speaks {disguise}, and nobody speaks as another"
         raise _refusal(act, agent, rule)
 
     def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
@@ -131,10 +131,10 @@ def refuse_forced(speaker: Speaker, act: str, *, force: bool) -> None:
 
 def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) -> None:
     """Refuse an agent that writes into a task what would be run."""
-    said = [name for name in roles.RUNS_SOMETHING if given.get(name) is not None]
-    if speaker is None or not said:
+    fields = [name for name in roles.RUNS_SOMETHING if given.get(name) is not None]
+    if speaker is None or not fields:
         return
-    raise _refusal(act, speaker, f"only a person says the {' and the '.join(said)} of a task")
+    raise _refusal(act, speaker, f"only a person says the {' and the '.join(fields)} of a task")
 
 
 def _refusal(act: str, speaker: Speaker, rule: str) -> NotAllowed:

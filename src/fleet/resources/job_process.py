@@ -94,8 +94,8 @@ def left_processes(claim: Claim, world: World) -> list[Identity]:
     roots += processes.of_job(claim.job or "")
     lock = lock_of(claim.job or "", world)
     roots += [] if lock.is_free() else processes.inheriting(lock.path)
-    found = processes.families(roots) if roots else []
-    return [who for who in found if who != runner_of(claim) and processes.life(who) == "alive"]
+    families = processes.families(roots) if roots else []
+    return [who for who in families if who != runner_of(claim) and processes.life(who) == "alive"]
 
 
 def end_processes(claim: Claim, world: World) -> None:

@@ -62,12 +62,12 @@ class MergeTree:
         gate = world.git_gate(claim.data["repository"])
         gate.take(wait=_GATE_WAIT)
         try:
-            found = self.look(claim, world)
-            if found in {"unknown", "foreign"}:
-                raise GitRefused(what=f"remove {claim.name}", why=f"it is {found}")
+            look = self.look(claim, world)
+            if look in {"unknown", "foreign"}:
+                raise GitRefused(what=f"remove {claim.name}", why=f"it is {look}")
             if claim.state in half_made.UNMADE:
                 half_made.discard(claim, world)
-            elif found == "ours":
+            elif look == "ours":
                 half_removed.repoint(claim, world)
                 world.git.discard_scratch(claim.data["repository"], claim.name, lock=lock)
         finally:

@@ -92,11 +92,11 @@ class TmuxSession:
         """End our pane, by its id. Its processes were proven dead before. The session goes with its last pane."""
         listing = world.tmux.listing()
         pane = listing.pane_of(claim.dispatch or "")
-        found = self.judge(claim, listing, world)
-        if found == "ours" and pane is not None and not world.tmux.kill(pane):
+        look = self.judge(claim, listing, world)
+        if look == "ours" and pane is not None and not world.tmux.kill(pane):
             raise TmuxRefused(what=f"end the pane of {claim.name}", why="no answer")
-        if found in {"unknown", "foreign"}:
-            raise TmuxRefused(what=f"end the pane of {claim.name}", why=f"it is {found}")
+        if look in {"unknown", "foreign"}:
+            raise TmuxRefused(what=f"end the pane of {claim.name}", why=f"it is {look}")
 
 
 def _is_respawned(claim: Claim, pane: Pane, world: World) -> bool:

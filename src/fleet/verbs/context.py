@@ -106,10 +106,10 @@ class Request:
 
     def setting(self, name: str, project: str | None = None) -> Any:  # noqa: ANN401 - as the table of settings says
         """One setting as it counts. A command that nobody has trusted is refused, never taken for one that is not set."""
-        found = self.settings(project)[name]
-        if found.untrusted == "runs":
+        setting = self.settings(project)[name]
+        if setting.untrusted == "runs":
             raise NotTrusted(project=project, settings=name)
-        return found.value
+        return setting.value
 
     def dispatch(self, ident: str) -> Dispatch:
         """The journal of a dispatch that is in the tables."""

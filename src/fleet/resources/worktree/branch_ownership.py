@@ -35,23 +35,23 @@ def is_made_by(claim: Claim, repository: str, branch: str, world: World) -> bool
 
 def is_ordered(order: Order, world: World) -> bool:
     """Whether the branch bears the mark of the order's project, and still contains the commit that the mark says it began at."""
-    ref, found = head_ref(order.branch), world.proofs.branch_mark(order.repository, order.branch)
-    base = base_in(found)
-    if not order.branch_mark or not found.startswith(order.branch_mark) or not base:
+    ref, mark = head_ref(order.branch), world.proofs.branch_mark(order.repository, order.branch)
+    base = base_in(mark)
+    if not order.branch_mark or not mark.startswith(order.branch_mark) or not base:
         return False
     birth = world.proofs.branch_birth(order.repository, order.branch)
     if not birth.at and world.git.resolve(order.repository, ref) != world.proofs.branch_left(
         order.repository, order.branch
     ):
         return False
-    return _is_of_mark(found, birth) and world.git.is_in(order.repository, base, ref) is True
+    return _is_of_mark(mark, birth) and world.git.is_in(order.repository, base, ref) is True
 
 
 def may_drop(claim: Claim, repository: str, branch: str, world: World, *, held: bool) -> bool:
     """Whether a branch is this claim's to delete. `held`: until just now git had it checked out in the claim's worktree."""
     owner = claim.data.get("branch_mark") or claim.data.get("owner_mark") or ""
-    found, birth = world.proofs.branch_mark(repository, branch), world.proofs.branch_birth(repository, branch)
-    marked = bool(owner) and found.startswith(owner) and (held or bool(birth.at)) and _is_of_mark(found, birth)
+    mark, birth = world.proofs.branch_mark(repository, branch), world.proofs.branch_birth(repository, branch)
+    marked = bool(owner) and mark.startswith(owner) and (held or bool(birth.at)) and _is_of_mark(mark, birth)
     return marked or birth.maker == maker_of(claim)
 
 

@@ -60,54 +60,54 @@ def _keep_foreign(claim: Claim, world: World) -> Keep | None:
     own = nested_repositories.with_own_work(world.git, path)
     if not own:
         return None
-    said = listed([shown(each) for each in own])
+    names = listed([shown(each) for each in own])
     return Keep(
-        reason=f"{path} has another repository in it, with work that may be nowhere else: {said}", files=tuple(own)
+        reason=f"{path} has another repository in it, with work that may be nowhere else: {names}", files=tuple(own)
     )
 
 
 def _judge_files(claim: Claim, world: World, disposable: Sequence[str]) -> Verdict:
-    path, found = claim.name, world.git.status(claim.name)
-    if found is None:
+    path, status = claim.name, world.git.status(claim.name)
+    if status is None:
         return Keep(reason=f"git does not say whether {path} has uncommitted work")
-    return _keep_work(claim, found) or _judge_ignored(claim, world, found, disposable)
+    return _keep_work(claim, status) or _judge_ignored(claim, world, status, disposable)
 
 
-def _keep_work(claim: Claim, found: Status) -> Keep | None:
+def _keep_work(claim: Claim, status: Status) -> Keep | None:
     """Keep uncommitted work. Files that are missing from a tree that is being removed are no work."""
-    changed = [name for code, name in found.changed if claim.state == "live" or code != " D"]
-    files = tuple(dict.fromkeys([*changed, *found.hidden]))
-    nested = repositories_among(found, claim.name)
+    changed = [name for code, name in status.changed if claim.state == "live" or code != " D"]
+    files = tuple(dict.fromkeys([*changed, *status.hidden]))
+    nested = repositories_among(status, claim.name)
     if nested:
-        said = listed([shown(each) for each in nested])
+        names = listed([shown(each) for each in nested])
         reason = (
-            f"{claim.name} has uncommitted work and another repository in it, which a commit would not hold: {said}"
+            f"{claim.name} has uncommitted work and another repository in it, which a commit would not hold: {names}"
         )
         return Keep(reason=reason, files=files)
     if changed:
         return Keep(reason=f"{claim.name} has uncommitted work", files=files, committable=True)
-    if not found.hidden:
+    if not status.hidden:
         return None
-    said = listed([shown(each) for each in found.hidden])
+    names = listed([shown(each) for each in status.hidden])
     hidden = "that git was told not to look at (skip-worktree or assume-unchanged)"
-    return Keep(reason=f"{claim.name} has uncommitted work {hidden}: {said}", files=files, committable=True)
+    return Keep(reason=f"{claim.name} has uncommitted work {hidden}: {names}", files=files, committable=True)
 
 
-def _judge_ignored(claim: Claim, world: World, found: Status, disposable: Sequence[str]) -> Verdict:
+def _judge_ignored(claim: Claim, world: World, status: Status, disposable: Sequence[str]) -> Verdict:
     copies = copied_files(world, claim)
 
     def is_reproducible(name: str) -> bool:
         copied = copies.get(name)
         return is_disposable(name, disposable) or (bool(copied) and digest(f"{claim.name}/{name}") == copied)
 
-    left = Remains(claim.name, is_reproducible).add(found.ignored)
+    left = Remains(claim.name, is_reproducible).add(status.ignored)
     return Aside(paths=tuple(left.paths), files=left.files, size=left.size) if left.paths else Go()
 
 
 def copied_files(world: World, claim: Claim) -> dict[str, str]:
     """The files that fleet copied into a worktree, each with the digest of what it copied; none when that is not known."""
     try:
-        found = json.loads(world.files.read(paths.copied_files(claim.project or "", claim.slug or "")))
+        copies = json.loads(world.files.read(paths.copied_files(claim.project or "", claim.slug or "")))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return copies if isinstance(copies, dict) else {}

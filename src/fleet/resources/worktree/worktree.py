@@ -84,13 +84,13 @@ class Worktree:
 
     def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         known = world.git.worktrees(order.repository)
-        found = self._judge(claim, known, world)
-        if found == "ours" and self._is_completed(claim, order, world, lock):
+        look = self._judge(claim, known, world)
+        if look == "ours" and self._is_completed(claim, order, world, lock):
             return
-        if found in {"foreign", "unknown"}:
-            raise _refusal(claim, found, _registered(claim, known or []), world)
+        if look in {"foreign", "unknown"}:
+            raise _refusal(claim, look, _registered(claim, known or []), world)
         half_made.discard(claim, world)
-        if found == "absent" and _registered(claim, known or []) is not None:
+        if look == "absent" and _registered(claim, known or []) is not None:
             world.git.forget(order.repository, claim.name)
         self._make(claim, order, world, lock)
 
@@ -149,12 +149,12 @@ class Worktree:
         gate = world.git_gate(repository)
         gate.take(wait=GATE_WAIT)
         try:
-            found = self.look(claim, world)
-            if found in {"unknown", "foreign"}:
-                raise GitRefused(what=f"remove {claim.name}", why=f"it is {found}")
+            look = self.look(claim, world)
+            if look in {"unknown", "foreign"}:
+                raise GitRefused(what=f"remove {claim.name}", why=f"it is {look}")
             if claim.state in UNMADE:
                 half_made.discard(claim, world)
-            elif found == "ours":
+            elif look == "ours":
                 half_removed.restore(claim, world)
                 _refuse_losing(claim, world)
                 if owner:
@@ -162,7 +162,7 @@ class Worktree:
                 reason = f"{mark(world)}released"
                 world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
             if claim.state not in UNMADE or not claim.data.get("branch_was_there", True):
-                self._drop_branch(claim, world, held=found == "ours")
+                self._drop_branch(claim, world, held=look == "ours")
         finally:
             gate.give()
 
@@ -184,21 +184,21 @@ class Worktree:
 def _refuse_losing(claim: Claim, world: World) -> None:
     """Ask once more, right before the removal: somebody may have written into the tree since it was found to be clean."""
     whole = replace(claim, state="live")  # what a removal before this one took away is there again
-    found = may_go(whole, world, disposable=claim.data.get("disposable", ()))
-    if isinstance(found, Keep):
-        raise GitRefused(what=f"remove {claim.name}", why=found.reason)
-    if isinstance(found, Aside):
-        raise GitRefused(what=f"remove {claim.name}", why=f"it has {found.files} new ignored files; try again")
+    verdict = may_go(whole, world, disposable=claim.data.get("disposable", ()))
+    if isinstance(verdict, Keep):
+        raise GitRefused(what=f"remove {claim.name}", why=verdict.reason)
+    if isinstance(verdict, Aside):
+        raise GitRefused(what=f"remove {claim.name}", why=f"it has {verdict.files} new ignored files; try again")
 
 
-def _refusal(claim: Claim, found: Look, here: Listed | None, world: World) -> WorktreeRefused:
+def _refusal(claim: Claim, look: Look, here: Listed | None, world: World) -> WorktreeRefused:
     """Why what is there cannot be used, and what a person can do about it."""
     if claim.state in UNMADE and here is not None and (here.locked or "").startswith(mark(world)):
         why = "fleet made it, but its database knows of no work in it: was a backup restored, or is it changed by its checkout alone?"
         advice = "save what you need of it and move the folder away; the next dispatch makes it anew"
         return WorktreeRefused(path=claim.name, why=why, advice=advice)
     advice = "look at it with git worktree list; move it away or repair it"
-    return WorktreeRefused(path=claim.name, why=f"it is {found}", advice=advice)
+    return WorktreeRefused(path=claim.name, why=f"it is {look}", advice=advice)
 
 
 def _registered(claim: Claim, known: list[Listed]) -> Listed | None:

@@ -136,12 +136,12 @@ def _released(context: Context, claim: Claim) -> Left | None:
     return _release(context, claim, KINDS[claim.kind].look(claim, context.world))
 
 
-def _release(context: Context, claim: Claim, found: Look) -> Left | None:
-    if found in {"unknown", "foreign"}:
-        return f"{claim}: {found}, left alone"
+def _release(context: Context, claim: Claim, look: Look) -> Left | None:
+    if look in {"unknown", "foreign"}:
+        return f"{claim}: {look}, left alone"
     if claim.state in {"allocating", "failed_alloc"}:
         return _release_unmade(context, claim)
-    return _note_gone(context, claim) if found == "absent" else _remove(context, claim)
+    return _note_gone(context, claim) if look == "absent" else _remove(context, claim)
 
 
 def _release_unmade(context: Context, claim: Claim) -> Left | None:

@@ -169,8 +169,8 @@ def _bundle_now(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]
     refuse_foreign_bundle(context, order.project, order.slug)
     undo_unmade(context, order.project, order.slug)  # what a dispatcher that died could not undo
     slug = order.slug
-    found = context.store.read(lambda rows: bundles.current(rows, order.project, slug))
-    return {claim.kind: (claim, _seen(context, claim)) for claim in found}
+    claims = context.store.read(lambda rows: bundles.current(rows, order.project, slug))
+    return {claim.kind: (claim, _seen(context, claim)) for claim in claims}
 
 
 def _seen(context: Context, claim: Claim) -> Seen:

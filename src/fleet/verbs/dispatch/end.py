@@ -98,11 +98,11 @@ def kill_processes(context: Context, row: Dispatch) -> list[int]:
     row = _recorded(context, row)
     processes, doomed = context.world.processes, list[Identity]()
     for _ in range(_PASSES):  # what was forked meanwhile goes too
-        found = remaining.look(context, row).ours
-        if not found:
+        alive = remaining.look(context, row).ours
+        if not alive:
             break
-        processes.kill_all(found)
-        doomed += found
+        processes.kill_all(alive)
+        doomed += alive
     left = processes.gone_within(doomed, _DEATH_WAIT)
     return [who.pid for who in left]
 

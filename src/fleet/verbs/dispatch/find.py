@@ -33,16 +33,16 @@ def find(rows: Rows, given: str, project: str | None = None, *, here: str | None
             raise NoSuchDispatch(dispatch=given)
         return row.id
     prefix = f"{given}%" if len(given) >= SHORTEST_PREFIX and set(given) <= set("0123456789abcdef") else "-"
-    found = [row for row in q.dispatches_like(rows, prefix=prefix, slug=given) if project in {None, row.project}]
-    exact = [row for row in found if row.id == given]
+    matches = [row for row in q.dispatches_like(rows, prefix=prefix, slug=given) if project in {None, row.project}]
+    exact = [row for row in matches if row.id == given]
     if exact:
         return given
-    found = [row for row in found if row.slug == given] or found  # a slug that looks like the beginning of an id
-    if found and found[0].slug != given and q.task_called(rows, slug=given) is not None:
+    matches = [row for row in matches if row.slug == given] or matches  # a slug that looks like the beginning of an id
+    if matches and matches[0].slug != given and q.task_called(rows, slug=given) is not None:
         raise NoSuchDispatch(dispatch=given)
-    found = [row for row in found if row.slug == given and row.project == here] or found
-    unfinished = [row for row in found if is_unfinished(row)]
-    chosen = unfinished or _newest_of_one_task(found)
+    matches = [row for row in matches if row.slug == given and row.project == here] or matches
+    unfinished = [row for row in matches if is_unfinished(row)]
+    chosen = unfinished or _newest_of_one_task(matches)
     if not chosen:
         raise NoSuchDispatch(dispatch=given)
     if len(chosen) > 1:
@@ -51,10 +51,10 @@ def find(rows: Rows, given: str, project: str | None = None, *, here: str | None
     return chosen[0].id
 
 
-def _newest_of_one_task(found: list[DispatchHead]) -> list[DispatchHead]:
+def _newest_of_one_task(matches: list[DispatchHead]) -> list[DispatchHead]:
     """Ended dispatches of one task are told apart by age: the newest is meant."""
-    tasks = {(row.project, row.slug) for row in found}
-    return found[:1] if len(tasks) == 1 else found
+    tasks = {(row.project, row.slug) for row in matches}
+    return matches[:1] if len(tasks) == 1 else matches
 
 
 def find_archived(context: Context, given: str) -> str | None:

@@ -287,8 +287,8 @@ def _others(context: Context, repository: str, flag: str) -> set[str]:
         "--ignored",
         flag,
     ]
-    done = context.world.programs.run("git ls-files", words, limit=60, cwd=repository, exact=True)
-    return {name for name in done.out.split("\0") if name and not name.endswith("/")} if done.ok else set()
+    listed = context.world.programs.run("git ls-files", words, limit=60, cwd=repository, exact=True)
+    return {name for name in listed.out.split("\0") if name and not name.endswith("/")} if listed.ok else set()
 
 
 def run_hook(context: Context, row: Dispatch, setting: str, cwd: str) -> None:
@@ -297,7 +297,7 @@ def run_hook(context: Context, row: Dispatch, setting: str, cwd: str) -> None:
     if not words:
         return
     log = f"{context.world.home}/{paths.log(row.id, setting.rpartition('.')[2])}"
-    done = context.world.programs.record(setting, ["/bin/sh", "-c", words], path=log, limit=_SETUP_LIMIT, cwd=cwd)
-    if not done.ok:
-        output = escapes.tail(" ".join(f"{done.out} {done.err}".split()), _REASON, more=log)
-        raise FleetError(what=f"{setting} failed ({done.status}): {output}")
+    result = context.world.programs.record(setting, ["/bin/sh", "-c", words], path=log, limit=_SETUP_LIMIT, cwd=cwd)
+    if not result.ok:
+        output = escapes.tail(" ".join(f"{result.out} {result.err}".split()), _REASON, more=log)
+        raise FleetError(what=f"{setting} failed ({result.status}): {output}")

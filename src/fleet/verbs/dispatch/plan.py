@@ -67,7 +67,7 @@ def prepare(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
     if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
         raise BadInput(what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one")
     task = _task(context, wanted)
-    project, engine, autonomy = _checked(context, wanted, task)
+    project, engine, autonomy = _check_start(context, wanted, task)
     if task is None and wanted.slug is not None:
         raise NoSuchTask(project=wanted.project, slug=wanted.slug)
     wanted = _at_its_stage(wanted, task)
@@ -90,13 +90,15 @@ def _at_its_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
     return replace(wanted, kind=kind, predecessor=wanted.predecessor or left)
 
 
-def check_start(context: Context, wanted: Wanted) -> None:
-    """Raise when a needed setting is not trusted, no engine is set, or the engine cannot start here."""
-    _checked(context, wanted, _task(context, wanted))
+def check_start(context: Context, wanted: Wanted) -> tuple[Project, Engine, str | None]:
+    """Return the project, the engine and the autonomy level of a new agent (None: no level is set).
+
+    Raises before anything is created: a needed setting is not trusted, no engine is set, or the engine cannot start here.
+    """
+    return _check_start(context, wanted, _task(context, wanted))
 
 
-def _checked(context: Context, wanted: Wanted, task: WholeTask | None) -> tuple[Project, Engine, str | None]:
-    """The project, the engine and the autonomy level of a new agent (None: no level is set), as `check_start` checks them."""
+def _check_start(context: Context, wanted: Wanted, task: WholeTask | None) -> tuple[Project, Engine, str | None]:
     project = context.project(wanted.project)
     settings = context.settings(wanted.project)
     _refuse_untrusted(settings, wanted)

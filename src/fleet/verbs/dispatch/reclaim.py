@@ -154,35 +154,35 @@ def _make_ready(context: Context, claim: Claim) -> str:
     if why:
         return why
     _tear_down(context, claim)
-    found = verdict(context, claim)  # once more: the teardown may have left something
-    match found:
+    answer = verdict(context, claim)  # once more: the teardown may have left something
+    match answer:
         case Keep():
-            return found.reason
+            return answer.reason
         case Aside():
-            return trash.put_aside(context, claim, found)
+            return trash.put_aside(context, claim, answer)
         case Go():
             return ""
         case _:
-            return assert_never(found)
+            return assert_never(answer)
 
 
 def why_kept(context: Context, claim: Claim) -> str:
     """Why a worktree must not go; empty when it may, perhaps after some ignored files were put aside."""
-    found = verdict(context, claim)
-    return found.reason if isinstance(found, Keep) else ""
+    answer = verdict(context, claim)
+    return answer.reason if isinstance(answer, Keep) else ""
 
 
 def verdict(context: Context, claim: Claim) -> Verdict:
     """Whether a worktree may go, by the settings of its project and with the room that the trash has."""
     if claim.kind != "worktree":
         return Go()
-    found = may_go(claim, context.world, disposable=_disposable(context, claim))
+    answer = may_go(claim, context.world, disposable=_disposable(context, claim))
     limit = context.setting("trash.limit")
-    if isinstance(found, Aside) and not trash.has_room(context, found.size, size(limit) or 0):
-        what = f"{claim.name} has {found.files} ignored files ({shown_size(found.size)}) that may not be reproducible"
+    if isinstance(answer, Aside) and not trash.has_room(context, answer.size, size(limit) or 0):
+        what = f"{claim.name} has {answer.files} ignored files ({shown_size(answer.size)}) that may not be reproducible"
         advice = "move them away, name them in worktree.disposable, or raise trash.limit"
-        return Keep(reason=f"{what}, and the trash holds no more than {limit}: {advice}", files=found.paths)
-    return found
+        return Keep(reason=f"{what}, and the trash holds no more than {limit}: {advice}", files=answer.paths)
+    return answer
 
 
 def _disposable(context: Context, claim: Claim) -> list[str]:

@@ -49,8 +49,8 @@ def named(context: Context, pids: Iterable[int]) -> str:
 
 def way_out(ident: str, pids: Iterable[int]) -> str:
     """What a person can do about processes that keep a worktree."""
-    said = " ".join(f"--not-ours {pid}" for pid in pids)
-    return f"end it, or if it is a person's and not the agent's: `fleet dispatches settle {ident} {said}`"
+    options = " ".join(f"--not-ours {pid}" for pid in pids)
+    return f"end it, or if it is a person's and not the agent's: `fleet dispatches settle {ident} {options}`"
 
 
 def look(context: Context, row: Dispatch, census: Census | None = None) -> Remains:
@@ -58,11 +58,11 @@ def look(context: Context, row: Dispatch, census: Census | None = None) -> Remai
     groups = _groups(context, row)
     for _ in range(_LOOKS):
         census = census or context.world.processes.census()
-        found = _look(context, row, groups, census)
-        if found.ours or all(pid in census.entries for pid in _inside(context, groups)):
+        remains = _look(context, row, groups, census)
+        if remains.ours or all(pid in census.entries for pid in _inside(context, groups)):
             break
         census = None  # somebody was forked meanwhile
-    return found
+    return remains
 
 
 def _look(context: Context, row: Dispatch, groups: list[Claim], census: Census) -> Remains:
@@ -73,9 +73,9 @@ def _look(context: Context, row: Dispatch, groups: list[Claim], census: Census) 
     if process is None or row.slug is None or row.kind == "finisher" or _is_confined(context, process, groups):
         return Remains(ours=alive, strangers=[], unreadable=[])
     tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
-    found, closed = census.working_in(tree, since=process, server=Identity.parse(row.server or ""))
-    known = {*pids, *(excused(context, row, census) if found else ())}
-    return Remains(ours=alive, strangers=[pid for pid in found if pid not in known], unreadable=closed)
+    inside, closed = census.working_in(tree, since=process, server=Identity.parse(row.server or ""))
+    known = {*pids, *(excused(context, row, census) if inside else ())}
+    return Remains(ours=alive, strangers=[pid for pid in inside if pid not in known], unreadable=closed)
 
 
 def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bool:
@@ -94,8 +94,8 @@ def excusing(ident: str) -> str:
 
 def excused(context: Context, row: Dispatch, census: Census) -> list[int]:
     """Processes of which a person has said that they are not the dispatch's, and whoever descends from them."""
-    said = context.store.read(lambda rows: q.operations_by_why(rows, dispatch=row.id, why=excusing(row.id)))
-    whom = [Identity.parse(text) for each in said for text in json.loads(each.what).get("not_ours", [])]
+    operations = context.store.read(lambda rows: q.operations_by_why(rows, dispatch=row.id, why=excusing(row.id)))
+    whom = [Identity.parse(text) for each in operations for text in json.loads(each.what).get("not_ours", [])]
     return census.with_descendants(who.pid for who in whom if who is not None and census.has(who))
 
 
@@ -120,8 +120,8 @@ def _ours(context: Context, row: Dispatch, process: Identity | None, groups: lis
 
 
 def _recorded(row: Dispatch) -> list[Identity]:
-    found = (Identity.parse(each) for each in json.loads(row.descendants or "[]"))
-    return [who for who in found if who is not None]
+    whom = (Identity.parse(each) for each in json.loads(row.descendants or "[]"))
+    return [who for who in whom if who is not None]
 
 
 def _groups(context: Context, row: Dispatch) -> list[Claim]:

@@ -79,8 +79,8 @@ def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
     pane = _last_look(context, row)
     _keep_output(context, row, pane)
     work = _work(context, row)
-    found = outcome(_evidence(context, row, pane, why, work))
-    return found.exec_state if context.commit(_end(row, found, pane, context, work)) else None
+    end = outcome(_evidence(context, row, pane, why, work))
+    return end.exec_state if context.commit(_end(row, end, pane, context, work)) else None
 
 
 def kept_worktree(context: Context, ident: str) -> WorktreeBusy | None:
@@ -88,10 +88,10 @@ def kept_worktree(context: Context, ident: str) -> WorktreeBusy | None:
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not is_in_flight(row) or row.slug is None:
         return None
-    found = look_at_end(context, row)
-    if not found.strangers:
+    seen = look_at_end(context, row)
+    if not seen.strangers:
         return None
-    return WorktreeBusy(project=row.project, slug=row.slug, who=found.strangers, way=found.way)
+    return WorktreeBusy(project=row.project, slug=row.slug, who=seen.strangers, way=seen.way)
 
 
 def _last_look(context: Context, row: Dispatch) -> Pane | None:
@@ -159,7 +159,7 @@ def _keep_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
         context.world.files.publish(paths.log(row.id), text.encode())
 
 
-def _end(row: Dispatch, found: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[bool]:
+def _end(row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[bool]:
     ident = row.id
     status = pane.status if pane and pane.dead else None
     most = context.setting("limits.failed_spawns")
@@ -172,26 +172,26 @@ def _end(row: Dispatch, found: Outcome, pane: Pane | None, context: Context, wor
         ended = q.end_dispatch(
             tx,
             id=ident,
-            **change(EXEC_STEPS, row.exec_state, f"settled_{found.exec_state}"),
+            **change(EXEC_STEPS, row.exec_state, f"settled_{end.exec_state}"),
             report=row.report,
             asked_for=row.asked_for,
             exit_status=status,
-            reason=found.reason,
+            reason=end.reason,
             work=work,
             at=tx.at,
         )
         if not ended:
             return False
         q.archive_agent(tx, id=ident, at=tx.at)
-        freed = settle_task(tx, row, found, (most, cooldown, review), work)
-        tx.note(exec_state=found.exec_state, reason=found.reason, asked_for=row.asked_for, commit=work, ready=freed)
+        freed = settle_task(tx, row, end, (most, cooldown, review), work)
+        tx.note(exec_state=end.exec_state, reason=end.reason, asked_for=row.asked_for, commit=work, ready=freed)
         return True
 
-    return Change(f"settle {ident}: {found.exec_state}{f' ({found.reason})' if found.reason else ''}", write)
+    return Change(f"settle {ident}: {end.exec_state}{f' ({end.reason})' if end.reason else ''}", write)
 
 
 def settle_task(
-    tx: Tx, row: Dispatch, found: Outcome, settings: tuple[int, int, str | None], work: str | None
+    tx: Tx, row: Dispatch, end: Outcome, settings: tuple[int, int, str | None], work: str | None
 ) -> list[str]:
     """Move the task on, if this attempt still has it. Returns the tasks that are ready now.
 
@@ -204,7 +204,7 @@ def settle_task(
         # The next one is handed the same work, by the same agent.
         q.inherit_messages(tx, dispatch=row.predecessor, predecessor=row.id)
     project, slug = row.project, row.slug
-    status, reason, stage = _becomes(tx, row, found, most, review)
+    status, reason, stage = _becomes(tx, row, end, most, review)
     stepped = change(TASK_STEPS, "in_progress", _EVENT[status])
     tx.note(stage=stage)
     moved = q.settle_task(
@@ -216,7 +216,7 @@ def settle_task(
         stage=stage,
         assignee=None if status == "open" else row.id,
         reason=reason,
-        work=work if found.exec_state == "done" and row.kind in WORKING else None,
+        work=work if end.exec_state == "done" and row.kind in WORKING else None,
         not_before=tx.at + cooldown if status == "open" else None,
         ended_at=tx.at if status == "failed" else None,
         at=tx.at,
@@ -225,27 +225,27 @@ def settle_task(
 
 
 def _becomes(
-    tx: Tx, row: Dispatch, found: Outcome, most: int, review: str | None
+    tx: Tx, row: Dispatch, end: Outcome, most: int, review: str | None
 ) -> tuple[TaskStatus, str | None, str | None]:
     """The task's status after this attempt, why, and the stage that it goes on at."""
     if is_pending(row) and row.asked_for == "stop":
         return "blocked", STOPPED, None
     if is_pending(row) and row.asked_for is None:
-        return *_status_after_failed_start(tx, row, found.reason or "", most), None
-    if found.handed_off:
+        return *_status_after_failed_start(tx, row, end.reason or "", most), None
+    if end.handed_off:
         return "in_progress", None, None
     if row.kind == "reviewer":
-        return *_after_review(tx, row, found), None
-    if found.exec_state == "done":
-        return "in_progress", found.reason, after_work(row.kind, review)
-    return found.exec_state, found.reason, None
+        return *_after_review(tx, row, end), None
+    if end.exec_state == "done":
+        return "in_progress", end.reason, after_work(row.kind, review)
+    return end.exec_state, end.reason, None
 
 
-def _after_review(tx: Tx, row: Dispatch, found: Outcome) -> tuple[TaskStatus, str | None]:
+def _after_review(tx: Tx, row: Dispatch, end: Outcome) -> tuple[TaskStatus, str | None]:
     """A reviewer's verdict has moved the task on already. Without one the review is still to be done."""
     if tasks.state(tx, row.project, row.slug or "").stage != "review":
         return "in_progress", None
-    return "blocked", f"the review ended without a verdict{f': {found.reason}' if found.reason else ''}"
+    return "blocked", f"the review ended without a verdict{f': {end.reason}' if end.reason else ''}"
 
 
 def _status_after_failed_start(tx: Tx, row: Dispatch, why: str, most: int) -> tuple[TaskStatus, str | None]:
