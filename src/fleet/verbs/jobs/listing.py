@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from fleet.errors.absent import NoSuchItem, NoSuchJob
 from fleet.errors.given import Ambiguous
 from fleet.model.branches import job_branch
-from fleet.model.jobs import items
 from fleet.model.results.jobs import (
     ItemDetails,
     ItemFailure,
-    ItemView,
     JobDetails,
     JobProcess,
     JobReport,
@@ -34,6 +32,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fleet.model.results.jobs import ItemView
     from fleet.store.queries import Item, Job, JobStep
     from fleet.verbs.context import Context
 
@@ -117,28 +116,16 @@ def _view(context: Context, row: Job) -> JobView:
 
 def listed(context: Context, ident: str, state: str | None = None) -> Iterator[ItemView]:
     """The items of a job, in their order."""
-    return (item_view(row) for row in results.pages(context, ident, state))
-
-
-def item_view(row: Item) -> ItemView:
-    """An item as programs see it."""
-    data = json.loads(row.data)
-    return ItemView.made_of(
-        row,
-        not_before=iso_or_none(row.not_before),
-        started_at=iso_or_none(row.started_at),
-        ended_at=iso_or_none(row.ended_at),
-        label=items.label(data),
-        item=data,
-        commit=row.merged,
-    )
+    return (results.item_view(row) for row in results.pages(context, ident, state))
 
 
 def item(context: Context, ident: str, given: str) -> ItemDetails:
     """One item with its failures and its steps."""
     row = find_item(context, ident, given)
     steps = context.store.read(lambda rows: q.steps_of_item(rows, job=ident, item=row.id))
-    return ItemDetails.made_of(item_view(row), job=ident, history=_history(row), steps=[_step(each) for each in steps])
+    return ItemDetails.made_of(
+        results.item_view(row), job=ident, history=_history(row), steps=[_step(each) for each in steps]
+    )
 
 
 def _history(row: Item) -> list[ItemFailure]:

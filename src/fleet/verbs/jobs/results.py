@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from fleet.model.jobs import items
-from fleet.model.results.jobs import ItemCounts
+from fleet.model.results.jobs import ItemCounts, ItemView
 from fleet.model.text.times import iso_or_none
 from fleet.store import queries as q
 from fleet.world.home import paths
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _PAGE = 500
 FAILED = ("dead", "parked", "skipped")
+_ENTRY = ("id", "number", "item", "state", "started_at", "ended_at", "attempts", "commit", "reason")
 
 
 def pages(context: Context, job: str, state: str | None = None) -> Iterator[Item]:
@@ -60,14 +61,19 @@ def write(context: Context, job: Job) -> None:
 
 
 def _entry(row: Item) -> dict[str, object]:
-    return {
-        "id": row.id,
-        "number": row.number,
-        "item": json.loads(row.data),
-        "state": row.state,
-        "started_at": iso_or_none(row.started_at),
-        "ended_at": iso_or_none(row.ended_at),
-        "attempts": row.attempts,
-        "commit": row.merged,
-        "reason": row.reason,
-    }
+    view = item_view(row).as_json()
+    return {key: view[key] for key in _ENTRY}
+
+
+def item_view(row: Item) -> ItemView:
+    """An item as programs see it."""
+    data = json.loads(row.data)
+    return ItemView.made_of(
+        row,
+        not_before=iso_or_none(row.not_before),
+        started_at=iso_or_none(row.started_at),
+        ended_at=iso_or_none(row.ended_at),
+        label=items.label(data),
+        item=data,
+        commit=row.merged,
+    )

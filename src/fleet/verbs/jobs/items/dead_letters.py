@@ -27,7 +27,7 @@ _DROPPED = "dropped by a person"
 
 def queue(context: Context, ident: str) -> list[ItemView]:
     """What is in it, in the order of the items."""
-    return [listing.item_view(row) for row in _queued(context, ident)]
+    return [results.item_view(row) for row in _queued(context, ident)]
 
 
 def _queued(context: Context, ident: str) -> list[Item]:

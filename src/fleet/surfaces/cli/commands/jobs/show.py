@@ -94,7 +94,7 @@ def _say(value: JobDetails | ItemDetails, *, as_json: bool) -> None:
     for name, each in value.as_json().items():
         if isinstance(each, list):
             for inner in each:
-                facts = (f"{key} {fact}" for key, fact in inner.as_json().items() if fact not in {None, ""})
+                facts = (f"{key} {fact}" for key, fact in inner.as_json().items() if fact not in (None, "", []))
                 terminal.say(f"  {name}: {', '.join(facts)}")
         elif each is not None:
             terminal.say(f"  {name:<11} {each.as_json() if isinstance(each, Value) else each}")
