@@ -68,9 +68,9 @@ def run(
 
 
 def _worker(home: str, name: str) -> subprocess.Popen[str]:
-    told = {key: value for key, value in os.environ.items() if not key.startswith("FLEET_")}
+    env = {key: value for key, value in os.environ.items() if not key.startswith("FLEET_")}
     words = [sys.executable, "-m", "fleet.demo.crowd", name]
-    return subprocess.Popen(words, env=told | {"FLEET_HOME": home}, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(words, env=env | {"FLEET_HOME": home}, stdout=subprocess.PIPE, text=True)
 
 
 def work(fleet: Fleet, clock: Clock) -> dict[str, int]:
