@@ -6,11 +6,11 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.api.fleet import Fleet
 from fleet.errors.families import Contested, Refused
+from fleet.model.results.home import Demonstration
 from fleet.world.clock import Clock
 
 if TYPE_CHECKING:
@@ -22,21 +22,6 @@ PROJECT = "demo"
 LAYERS = 10
 MESSAGES = 3
 _LOOK_AGAIN = 0.02
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What the crowd was told, what the store kept, and how long it took."""
-
-    processes: int
-    failed_processes: int
-    tasks: int
-    done: int
-    lost_races: int
-    acknowledged: int
-    kept: int
-    operations: int
-    seconds: float
 
 
 def graph(tasks: int) -> list[bytes]:
@@ -51,7 +36,9 @@ def graph(tasks: int) -> list[bytes]:
     return lines
 
 
-def run(home: str, repository: str, *, processes: int, tasks: int, show: Callable[[ProjectView], None]) -> Outcome:
+def run(
+    home: str, repository: str, *, processes: int, tasks: int, show: Callable[[ProjectView], None]
+) -> Demonstration:
     """Let so many processes work through a graph at once, and count."""
     clock = Clock()
     with Fleet.open(home, actor="demo") as fleet:
@@ -67,7 +54,7 @@ def run(home: str, repository: str, *, processes: int, tasks: int, show: Callabl
         said = [json.loads(child.communicate()[0] or "{}") for child in crowd]
         counts = fleet.projects.show(PROJECT).tasks
         kept = sum(len(node.log or ()) for node in fleet.graph.export(project=PROJECT))
-        return Outcome(
+        return Demonstration(
             processes=processes,
             failed_processes=sum(child.returncode != 0 for child in crowd),
             tasks=tasks,
@@ -81,9 +68,9 @@ def run(home: str, repository: str, *, processes: int, tasks: int, show: Callabl
 
 
 def _worker(home: str, name: str) -> subprocess.Popen[str]:
-    told = {key: value for key, value in os.environ.items() if not key.startswith("FLEET_")}
+    env = {key: value for key, value in os.environ.items() if not key.startswith("FLEET_")}
     words = [sys.executable, "-m", "fleet.demo.crowd", name]
-    return subprocess.Popen(words, env=told | {"FLEET_HOME": home}, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(words, env=env | {"FLEET_HOME": home}, stdout=subprocess.PIPE, text=True)
 
 
 def work(fleet: Fleet, clock: Clock) -> dict[str, int]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.api.fleet import Fleet
 from fleet.demo.graph import GRAPH, HALF_WAY, HANGS, KILLED, script
 from fleet.errors.families import FleetError
 from fleet.model.identity import Identity
+from fleet.model.results.home import Show
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.tasks.edit import Edit
 from fleet.verbs.tasks.show import Filters
@@ -32,18 +32,6 @@ PATIENCE = 180.0
 _EFFECTS_BEFORE_DEATH = 12
 
 
-@dataclass(slots=True)
-class Show:
-    """How it went."""
-
-    done: int = 0
-    merged: int = 0
-    recovered: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-    leaked: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-
-
 class Play:
     """The demo, a step at a time."""
 
@@ -54,7 +42,7 @@ class Play:
         self._clock = Clock()
         self._events: list[str] = []
         self._lucky: set[str] = set()
-        self.result = Show()
+        self.result = Show(done=0, merged=0, recovered=[], refused=[], leaked=[], seconds=0.0)
 
     def run(self) -> Show:
         """Until every task is merged, or patience runs out."""

@@ -77,13 +77,13 @@ def of_task(
     """The branch that a task begins at, its commit, and whether the task's own branch exists; git is asked once."""
     name, mine = onto or context.setting("integration", project), task_branch(slug)
     target = "" if onto else _followed(context, project, repository)
-    found = context.world.git.branches(repository, name, mine, *filter(None, [target]))
+    commits = context.world.git.branches(repository, name, mine, *filter(None, [target]))
     if not onto:
         refuse_missing(context, project)  # an agent would build on a branch without merged work
-    base = found.get(name) or integration_branch(context, project, repository)[1]
-    if target and found.get(target, base) != base:
+    base = commits.get(name) or integration_branch(context, project, repository)[1]
+    if target and commits.get(target, base) != base:
         base = _follow_unless_merging(context, project, repository)
-    return name, base, mine in found
+    return name, base, mine in commits
 
 
 def _follow_unless_merging(context: Context, project: str, repository: str) -> str:

@@ -112,10 +112,10 @@ def _tended(context: Context, project: str, slug: str, *, opened: bool) -> PullR
 def _seen(context: Context, project: str) -> dict[str, int]:
     """When each was looked at last. A hint: lost, they are looked at again."""
     try:
-        found = json.loads(context.world.files.read(paths.pulls(project)))
+        times = json.loads(context.world.files.read(paths.pulls(project)))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return times if isinstance(times, dict) else {}
 
 
 def _record_check_time(context: Context, project: str, seen: dict[str, int], slug: str) -> None:

@@ -35,10 +35,10 @@ def missing_merges(context: Context, project: str) -> list[Merge]:
     heads = _heads(context, project, repository, integration)
     if any(context.world.git.contains(repository, name, newest.made) is True for name in heads):
         return []
-    found = context.store.read(lambda rows: q.recorded_merges(rows, project=project, integration=integration))
+    recorded = context.store.read(lambda rows: q.recorded_merges(rows, project=project, integration=integration))
     refs = [head_ref(name) for name in heads]
-    gone = context.world.proofs.missing_from(repository, [row.made for row in found], refs)
-    return [row for row in found if row.made in gone]
+    gone = context.world.proofs.missing_from(repository, [row.made for row in recorded], refs)
+    return [row for row in recorded if row.made in gone]
 
 
 def _heads(context: Context, project: str, repository: str, integration: str) -> list[str]:

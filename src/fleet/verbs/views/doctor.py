@@ -44,12 +44,12 @@ def examine(context: Context) -> Iterator[Finding]:
         yield from _missing_merges(context, project)
 
 
-def _version(name: str, found: tuple[int, int] | None, least: tuple[int, int], advice: str) -> Finding:
+def _version(name: str, version: tuple[int, int] | None, least: tuple[int, int], advice: str) -> Finding:
     wanted = ".".join(map(str, least))
-    if found is None:
+    if version is None:
         return Finding(about=name, ok=False, says="not installed", advice=advice)
-    says = f"{found[0]}.{found[1]}"
-    if found < least:
+    says = f"{version[0]}.{version[1]}"
+    if version < least:
         return Finding(about=name, ok=False, says=f"{says}, but {wanted} is the least", advice=advice)
     return Finding(about=name, ok=True, says=says)
 

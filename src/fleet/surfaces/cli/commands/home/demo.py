@@ -22,7 +22,7 @@ from fleet.surfaces.cli.ui.streams import ESCAPE
 from fleet.testing.scene import make_repository
 
 if TYPE_CHECKING:
-    from fleet.demo.crowd import Outcome
+    from fleet.model.results.home import Demonstration, Show
     from fleet.model.results.projects import ProjectView
     from fleet.model.results.tasks import TaskView
 
@@ -75,7 +75,7 @@ def _crowd(scene: str, given: dict[str, Any]) -> int:
     view = _View(given["tasks"], quiet=given["json"])
     outcome = crowd.run(f"{scene}/home", str(repository), processes=given["processes"], tasks=given["tasks"], show=view)
     if given["json"]:
-        terminal.say_json(asdict(outcome))
+        terminal.say_json(outcome)
     else:
         _close(outcome)
     return 0 if _whole(outcome) else 1
@@ -89,7 +89,7 @@ def _agents(scene: str, given: dict[str, Any]) -> int:
     result = show.Play(f"{scene}/home", f"{scene}/repository", stage).run()
     whole = result.merged == len(GRAPH) and not result.leaked
     if given["json"]:
-        terminal.say_json(asdict(result))
+        terminal.say_json(result)
     else:
         stage.close()
         _curtain(result, scene, keep=given["keep"])
@@ -127,7 +127,7 @@ def _morning(result: night.Morning) -> None:
     terminal.say(terminal.paint(verdict, "red" if result.leaked or result.faults else "green"))
 
 
-def _curtain(result: show.Show, scene: str, *, keep: bool) -> None:
+def _curtain(result: Show, scene: str, *, keep: bool) -> None:
     rows = [("tasks done", str(result.done), ""), ("tasks merged", str(result.merged), "each once, by git's word")]
     rows += [("recovered", "", each) for each in result.recovered]
     rows += [("refused", "", each) for each in result.refused]
@@ -200,11 +200,11 @@ class _View:
         sys.stdout.flush()
 
 
-def _whole(outcome: Outcome) -> bool:
+def _whole(outcome: Demonstration) -> bool:
     return outcome.failed_processes == 0 and outcome.done == outcome.tasks and outcome.acknowledged == outcome.kept
 
 
-def _close(outcome: Outcome) -> None:
+def _close(outcome: Demonstration) -> None:
     if sys.stdout.isatty():
         terminal.say()
     rows = (

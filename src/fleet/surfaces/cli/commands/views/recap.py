@@ -46,7 +46,7 @@ def _show(page: Recap) -> None:
     _part("blocked", "yellow", [_with_reason(each, merged) for each in page.blocked])
     _part("interrupted", "yellow", [_with_reason(each, merged) for each in page.interrupted])
     spent = page.spent
-    cost = f"${spent.dollars:.2f}, {spent.tokens:,} tokens" if spent.agents else "nothing that was told"
+    cost = f"${spent.dollars:.2f}, {spent.tokens:,} tokens" if spent.agents else "not reported"
     terminal.say(f"  spent: {cost}")
 
 
