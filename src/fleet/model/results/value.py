@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     # A time as JSON has it: 2026-11-15T18:00:00.000Z.
     Time = str
 
-    # Callers that still take a value for a dict may be handed one.
-    _OldDict = object
-
     @dataclass_transform(kw_only_default=True)
     class _Fields(type): ...
 
@@ -46,37 +43,8 @@ else:
             made._defaults = {**getattr(base, "_defaults", {}), **defaults}
             return made
 
-    class _OldDict:
-        """What callers use that still read fields by name in brackets, as in the dicts that values were before."""
 
-        __slots__ = ()
-
-        def __getitem__(self, name: str) -> object:
-            field = next((each for each in self._names if each.removesuffix("_") == name), None)
-            if field is None:
-                raise KeyError(name)
-            return getattr(self, field)
-
-        def __contains__(self, name: object) -> bool:
-            return name in self.as_json()
-
-        def __or__(self, other: dict[str, object]) -> dict[str, object]:
-            return {**self, **other}
-
-        def __ror__(self, other: dict[str, object]) -> dict[str, object]:
-            return {**other, **self}
-
-        def get(self, name: str, default: object = None) -> object:
-            return getattr(self, name) if name in self._names else default
-
-        def keys(self) -> object:
-            return self.as_json().keys()
-
-        def items(self) -> object:
-            return self.as_json().items()
-
-
-class Value(_OldDict, metaclass=_Fields):
+class Value(metaclass=_Fields):
     """Fields with names. Two values are equal when they are of one class and all their fields are."""
 
     __hash__ = None  # type: ignore[assignment]
@@ -114,9 +82,7 @@ class Value(_OldDict, metaclass=_Fields):
         return type(self)(**{**{name: getattr(self, name) for name in self._names}, **changes})
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Value):
-            return type(self) is type(other) and self.as_json() == other.as_json()
-        return self.as_json() == other  # a dict, for callers that compare them still
+        return type(self) is type(other) and self.as_json() == other.as_json()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._names)})"
