@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 
-from fleet.errors.given import NoProject, NoTask, NotInThisWorktree
-from fleet.errors.refused import OverrideIsForPeople
+from fleet import errors
 from fleet.model import names
 from fleet.model.agents.actors import acting
 from fleet.store import queries as q
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from fleet.api.permits import Speaker
-    from fleet.errors.families import FleetError
     from fleet.model.agents.actors import Caller
     from fleet.store.transaction import Change, Store
     from fleet.world.files.files import Files
@@ -99,7 +97,7 @@ class Actor:
             return names.project(name)
         path = here()
         if path is None:
-            raise NoProject(where="the current directory, which was removed,")
+            raise errors.NoProject(where="the current directory, which was removed,")
         ours = worktree_at(path)
         return ours[0] if ours else self._project_at(path)
 
@@ -108,17 +106,17 @@ class Actor:
         known = {row.path: row.name for row in self.store.read(q.all_projects)}
         while path not in known:
             if path == "/":
-                raise NoProject(where=where)
+                raise errors.NoProject(where=where)
             path = checkout_of(path) or os.path.dirname(path)
         return known[path]
 
     def task_here(self, usage: str) -> str:
         """The task of the agent that is speaking; whoever is none is told how to name one."""
         if self.speaker is None and worktree_at(here() or ""):
-            raise NotInThisWorktree
+            raise errors.NotInThisWorktree
         slug = os.environ.get("FLEET_TASK")
         if not slug:
-            raise NoTask(usage=usage)
+            raise errors.NoTask(usage=usage)
         return names.slug(slug)
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
@@ -176,12 +174,12 @@ class Actor:
         return self.world.gate(names.slug(name))
 
     @property
-    def moved(self) -> FleetError | None:
+    def moved(self) -> errors.FleetError | None:
         """Why this home changes nothing: it was moved or copied."""
         return self.committer.refusal
 
     @moved.setter
-    def moved(self, why: FleetError | None) -> None:
+    def moved(self, why: errors.FleetError | None) -> None:
         self.committer.refusal = why
 
     def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
@@ -195,7 +193,7 @@ class Actor:
     def refuse_override(self, *, override: bool) -> None:
         """Refuse an agent that overrides: that is a person's word."""
         if override and self.speaker is not None:
-            raise OverrideIsForPeople(dispatch=self.speaker)
+            raise errors.OverrideIsForPeople(dispatch=self.speaker)
 
 
 class Part:
@@ -229,7 +227,7 @@ def _save(record: HomeRecord, home: str, funnel: Funnel) -> None:
         home_change.keep_copy(home, funnel, record)
 
 
-def _why_elsewhere(record: HomeRecord, home: str) -> FleetError | None:
+def _why_elsewhere(record: HomeRecord, home: str) -> errors.FleetError | None:
     from fleet.world.home.home_change import why_elsewhere
 
     return why_elsewhere(record, home)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.contested import TickInProgress
-from fleet.errors.refused import HomeCopied, HomeMoved
-from fleet.errors.store import StoreGone, StoreReplaced
-from fleet.errors.superseded import NotSeated
 from fleet.model.text.times import SECOND, duration
 from fleet.world.clock import Clock
 
@@ -47,10 +44,10 @@ class Loop:
                 self._next = self._clock.ticks() + duration(fleet.settings.read()["tick_every"].value) / SECOND
                 self._seen = newest
                 self._tell(fleet, fleet.coord.tick(self._project))
-        except (NotSeated, StoreReplaced, StoreGone, HomeMoved, HomeCopied) as error:
+        except (errors.NotSeated, errors.StoreReplaced, errors.StoreGone, errors.HomeMoved, errors.HomeCopied) as error:
             self._say(f"{error}; this coordinator ends")
             return False
-        except TickInProgress:
+        except errors.TickInProgress:
             self._seen = -1
         except Exception as error:  # noqa: BLE001 - whatever it was, the next tick may go well
             self._say(f"this tick failed, the next one tries again: {type(error).__name__}: {error}")

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 
-from fleet.errors.superseded import SpeakerEnded
+from fleet import errors
 from fleet.model.agents import roles
 from fleet.store import queries as q
 from fleet.world.process.ancestry import marks_above
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.errors.refused import NotAllowed
     from fleet.store.queries import Dispatch
     from fleet.store.transaction import Store
 
@@ -72,7 +71,7 @@ class Permits:
             return None
         journal = self._journal(ident)
         if journal is None and ident == self._dispatch and self._was_given(ident):
-            raise SpeakerEnded(dispatch=ident)
+            raise errors.SpeakerEnded(dispatch=ident)
         speaker = Speaker.of(ident, journal)
         roles.check(act, speaker.role, who=speaker.called(self._dispatch))
         if agent is not None and agent != ident:
@@ -137,5 +136,5 @@ def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) 
     raise _refusal(act, speaker, f"only a person says the {' and the '.join(fields)} of a task")
 
 
-def _refusal(act: str, speaker: Speaker, rule: str) -> NotAllowed:
+def _refusal(act: str, speaker: Speaker, rule: str) -> errors.NotAllowed:
     return roles.refusal(act, speaker.role, who=speaker.called(speaker.id), rule=rule)

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import Contested, Refused
 from fleet.model.results.home import Demonstration
 from fleet.world.clock import Clock
 
@@ -94,7 +94,7 @@ def _is_work_left(fleet: Fleet) -> bool:
 def _one(fleet: Fleet, slug: str, counts: dict[str, int]) -> None:
     try:
         fleet.tasks.claim(project=PROJECT, slug=slug)
-    except (Contested, Refused):
+    except (errors.Contested, errors.Refused):
         counts["lost"] += 1
         return
     for number in range(MESSAGES):

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.demo.show import leftovers
-from fleet.errors.families import FleetError
 from fleet.model.branches import INTEGRATION
 from fleet.model.identity import Identity
 from fleet.testing.scene import make_repository
@@ -143,7 +143,7 @@ class Night:
         for _ in range(50):
             try:
                 return act()
-            except FleetError as error:
+            except errors.FleetError as error:
                 last = error
                 self._clock.wait(0.2)
         raise last

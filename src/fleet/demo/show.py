@@ -10,9 +10,9 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.demo.graph import GRAPH, HALF_WAY, HANGS, KILLED, script
-from fleet.errors.families import FleetError
 from fleet.model.identity import Identity
 from fleet.model.results.home import Show
 from fleet.verbs.dispatch.plan import Wanted
@@ -115,7 +115,7 @@ class Play:
     def _screen(self, ident: str) -> str:
         try:
             return self._fleet.agents.screen(ident)
-        except FleetError:
+        except errors.FleetError:
             return ""
 
     def _mend(self) -> None:

@@ -10,12 +10,11 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fleet import errors
 from fleet.engines import conversations, hooks, status_file
 from fleet.engines.conversations import Kept
 from fleet.engines.hooks import Hooks
 from fleet.engines.status_file import StatusFile
-from fleet.errors.families import Absent
-from fleet.errors.given import BadSetting
 from fleet.model import names
 from fleet.model.text.documents.kinds import (
     ANYTHING,
@@ -189,7 +188,7 @@ def engine(home: str, name: str) -> Engine:
     known = sorted({path.stem for folder in (Path(home, paths.ENGINES), BUILT_IN) for path in folder.glob("*.toml")})
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f" (did you mean {near[0]!r}?)" if near else f" (there are {', '.join(known)})"
-    raise Absent(what=f"engine {name!r}{hint}")
+    raise errors.Absent(what=f"engine {name!r}{hint}")
 
 
 def read(path: Path) -> Engine:
@@ -215,9 +214,9 @@ def _parsed(path: Path, raw: bytes) -> Engine:
     return _engine(path, root.plain)
 
 
-def _broken(path: Path, line: int, why: str, advice: str = "") -> BadSetting:
+def _broken(path: Path, line: int, why: str, advice: str = "") -> errors.BadSetting:
     example = "`fleet engine show claude` is an example that works"
-    return BadSetting(file=str(path), line=line, why=why, advice=f"{advice} ({example})" if advice else example)
+    return errors.BadSetting(file=str(path), line=line, why=why, advice=f"{advice} ({example})" if advice else example)
 
 
 def _engine(path: Path, given: dict[str, Any]) -> Engine:

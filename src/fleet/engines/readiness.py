@@ -8,9 +8,9 @@ import shutil
 import tomllib
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.engines.program_files import place, value_at
 from fleet.engines.reader import python
-from fleet.errors.refused import AutonomyRefused, EngineMissing, EngineNotReady
 from fleet.world.world import fleet_program
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ def program_of(engine: Engine, command: tuple[str, ...]) -> str:
     name = engine.program or (command[0] if command else "")
     if not name:
         advice = f"say what to run behind --: `fleet dispatch SLUG --engine {engine.name} -- COMMAND`"
-        raise EngineMissing(engine=engine.name, program="(none given)", advice=advice)
+        raise errors.EngineMissing(engine=engine.name, program="(none given)", advice=advice)
     found = shutil.which(name)
     if found is None:
         advice = f"install it: {engine.install}" if engine.install else "install it, or put it on the PATH"
-        raise EngineMissing(engine=engine.name, program=name, advice=advice)
+        raise errors.EngineMissing(engine=engine.name, program=name, advice=advice)
     return os.path.abspath(found)
 
 
@@ -41,7 +41,7 @@ def check(engine: Engine, *, autonomy: str | None, repository: str) -> None:
     for before in engine.before:
         if before.unless != autonomy and not _holds(before, repository):
             facts = {"{repository}": repository}
-            raise EngineNotReady(
+            raise errors.EngineNotReady(
                 engine=engine.name, why=_filled(before.why, facts), advice=_filled(before.advice, facts)
             )
 
@@ -50,18 +50,18 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
     known = ", ".join(engine.autonomy)
     if autonomy is None:
         advice = f"say --autonomy, or set autonomy in fleet.toml: one of {known}"
-        raise AutonomyRefused(
+        raise errors.AutonomyRefused(
             engine=engine.name, autonomy="(not chosen)", why="it is never chosen silently", advice=advice
         )
     if autonomy not in engine.autonomy:
-        raise AutonomyRefused(
+        raise errors.AutonomyRefused(
             engine=engine.name, autonomy=autonomy, why="it does not know it", advice=f"choose one of {known}"
         )
     sandboxed = bool(engine.root_sandbox) and os.environ.get(engine.root_sandbox) == "1"
     if autonomy == "full" and os.geteuid() == 0 and not sandboxed:
         declare = f", or declare a sandbox with {engine.root_sandbox}=1" if engine.root_sandbox else ""
         advice = f"run as another user{declare}"
-        raise AutonomyRefused(
+        raise errors.AutonomyRefused(
             engine=engine.name, autonomy=autonomy, why="this is root, without a sandbox", advice=advice
         )
 

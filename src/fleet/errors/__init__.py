@@ -92,5 +92,30 @@
         ├── InvariantBroken            the database refused what the code allowed
         └── EffectInTransaction        the outside was touched while a transaction was open
 
-Each family has a file; families.py has what they share. An error carries facts; its text is built from them; its hint says what to do next.
+Each family has a file; families.py has what they share. A file is imported when the first of its errors is raised or caught, because
+a command that goes well needs none. An error carries facts; its text is built from them; its hint says what to do next.
 """
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.errors.absent import *
+    from fleet.errors.contested import *
+    from fleet.errors.families import *
+    from fleet.errors.given import *
+    from fleet.errors.refused import *
+    from fleet.errors.store import *
+    from fleet.errors.superseded import *
+    from fleet.errors.tools import *
+
+_FAMILIES = ("families", "given", "absent", "contested", "superseded", "refused", "tools", "store")
+
+
+def __getattr__(name: str) -> object:
+    """Import families until one has the error."""
+    for family in _FAMILIES:
+        module = __import__(f"fleet.errors.{family}", fromlist=[name])
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise AttributeError(name)

@@ -5,7 +5,7 @@ A slug becomes a directory, a git branch and an argument; so it can hold nothing
 
 from __future__ import annotations
 
-from fleet.errors.given import BadId, BadName
+from fleet import errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class DispatchId(str):
     def __new__(cls, given: str, source: str = "the id") -> Self:
         """Refuse a text that is not a dispatch id, and say where it came from."""
         if not is_dispatch_id(given):
-            raise BadId(given=given, source=source)
+            raise errors.BadId(given=given, source=source)
         return super().__new__(cls, given)
 
 
@@ -75,14 +75,14 @@ def key(given: str) -> str:
 def actor(given: str) -> str:
     """Check the name of an actor; it must not look like a dispatch id."""
     if is_dispatch_id(given):
-        raise BadName(what="actor", given=given, why="it looks like a dispatch id", advice=_advice(_ACTOR))
+        raise errors.BadName(what="actor", given=given, why="it looks like a dispatch id", advice=_advice(_ACTOR))
     return _name("actor", given, ACTOR_LENGTH, _ACTOR, first=_ACTOR - frozenset("-.@"))
 
 
 def _name(what: str, given: str, most: int, allowed: frozenset[str], first: frozenset[str] = _LOWER) -> str:
     why = _fault(given, most, allowed, first)
     if why:
-        raise BadName(what=what, given=given[:most], why=why, advice=_advice(allowed))
+        raise errors.BadName(what=what, given=given[:most], why=why, advice=_advice(allowed))
     return given
 
 

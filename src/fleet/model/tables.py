@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.store import InvariantBroken
+from fleet import errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ def step(table: Mapping[tuple[str, str], S], state: str, event: str) -> S:
     """The state after the event. InvariantBroken when the table has no such step."""
     after = table.get((state, event))
     if after is None:
-        raise InvariantBroken(doing=event, why=f"no such step from the state {state}")
+        raise errors.InvariantBroken(doing=event, why=f"no such step from the state {state}")
     return after
 
 
@@ -24,7 +24,7 @@ def target(table: Mapping[tuple[str, str], S], event: str) -> S:
     """The state that an event leads to, for a query whose WHERE compares the states that it may come from."""
     found = {after for (_, each), after in table.items() if each == event}
     if len(found) != 1:
-        raise InvariantBroken(doing=event, why=f"it leads to {len(found)} states")
+        raise errors.InvariantBroken(doing=event, why=f"it leads to {len(found)} states")
     return found.pop()
 
 

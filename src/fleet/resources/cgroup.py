@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors.families import Refused
+from fleet import errors
 from fleet.model.identity import Identity
 
 if TYPE_CHECKING:
@@ -51,4 +51,4 @@ class Cgroup:
             world.cgroups.remove(claim.name)
         except OSError:
             inside = ", ".join(map(str, world.cgroups.members(claim.name)))
-            raise Refused(what=f"{claim.name} is not empty: {inside or 'somebody'} is in it") from None
+            raise errors.Refused(what=f"{claim.name} is not empty: {inside or 'somebody'} is in it") from None

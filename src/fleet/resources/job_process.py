@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors.families import Contested
+from fleet import errors
 from fleet.model.identity import Identity
 from fleet.world.files.locks import FileLock
 from fleet.world.home import paths
@@ -54,14 +54,14 @@ class JobProcess:
         try:
             world.funnel.through(f"make {self.name} lock", lock.take)
         except BlockingIOError:
-            raise Contested(what=f"processes of job {claim.job} still run, and hold {lock.path}") from None
+            raise errors.Contested(what=f"processes of job {claim.job} still run, and hold {lock.path}") from None
         finally:
             lock.give()
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
         """Kill whatever is left, if the runner is dead or asks for it itself."""
         if life_of_runner(claim, world) != "dead":
-            raise Contested(what=f"the runner of job {claim.job} is not proven dead")
+            raise errors.Contested(what=f"the runner of job {claim.job} is not proven dead")
         end_processes(claim, world)
 
 
@@ -107,6 +107,6 @@ def end_processes(claim: Claim, world: World) -> None:
             return
         if world.clock.ticks() >= until:
             who = ", ".join(f"process {each.pid}" for each in left) or f"somebody who holds {lock.path}"
-            raise Contested(what=f"what a dead runner of job {claim.job} started still runs: {who}")
+            raise errors.Contested(what=f"what a dead runner of job {claim.job} started still runs: {who}")
         world.processes.kill_all(left)
         world.clock.wait(_LOOK_AGAIN)

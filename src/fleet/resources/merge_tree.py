@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors.refused import WorktreeRefused
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.resources.worktree import half_made, half_removed
 from fleet.world.home import paths
 
@@ -48,7 +47,9 @@ class MergeTree:
         gate.take(wait=_GATE_WAIT)
         try:
             if self.look(claim, world) != "absent" or order.base is None:
-                raise WorktreeRefused(path=claim.name, why="something is there already", advice="run `fleet clean`")
+                raise errors.WorktreeRefused(
+                    path=claim.name, why="something is there already", advice="run `fleet clean`"
+                )
             world.files.make_folder(os.path.dirname(claim.name))
             reason = half_made.reason(claim, order.dispatch, world)
             world.git.add_scratch(
@@ -64,7 +65,7 @@ class MergeTree:
         try:
             look = self.look(claim, world)
             if look in {"unknown", "foreign"}:
-                raise GitRefused(what=f"remove {claim.name}", why=f"it is {look}")
+                raise errors.GitRefused(what=f"remove {claim.name}", why=f"it is {look}")
             if claim.state in half_made.UNMADE:
                 half_made.discard(claim, world)
             elif look == "ours":

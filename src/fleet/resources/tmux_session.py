@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors.tools import TmuxRefused
+from fleet import errors
 from fleet.model.identity import Identity
 from fleet.resources.worktree.half_made import UNMADE
 
@@ -68,7 +68,7 @@ class TmuxSession:
             gate.give()
         if str(server) != claim.data["server"]:
             if world.processes.life(Identity.parse(claim.data["server"])) != "dead":
-                raise TmuxRefused(what=f"make session {claim.name}", why="its server was replaced meanwhile")
+                raise errors.TmuxRefused(what=f"make session {claim.name}", why="its server was replaced meanwhile")
             claim.data["server"] = str(server)
 
     def _made(self, claim: Claim, order: Order, world: World, lock: int) -> Identity | None:
@@ -83,7 +83,7 @@ class TmuxSession:
                 words=order.words,
                 lock=lock,
             )
-        except TmuxRefused:
+        except errors.TmuxRefused:
             if world.processes.life(Identity.parse(claim.data["server"])) != "dead":
                 raise
             return None
@@ -94,9 +94,9 @@ class TmuxSession:
         pane = listing.pane_of(claim.dispatch or "")
         look = self.judge(claim, listing, world)
         if look == "ours" and pane is not None and not world.tmux.kill(pane):
-            raise TmuxRefused(what=f"end the pane of {claim.name}", why="no answer")
+            raise errors.TmuxRefused(what=f"end the pane of {claim.name}", why="no answer")
         if look in {"unknown", "foreign"}:
-            raise TmuxRefused(what=f"end the pane of {claim.name}", why=f"it is {look}")
+            raise errors.TmuxRefused(what=f"end the pane of {claim.name}", why=f"it is {look}")
 
 
 def _is_respawned(claim: Claim, pane: Pane, world: World) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import BundleHeld, ThingHeld
-from fleet.errors.refused import OtherHost
+from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.claim_steps import STEPS
 from fleet.model.dispatch.steps import is_unfinished
@@ -51,7 +50,7 @@ def own(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str)
 def _refuse_live_owner(tx: Tx, owner: str, project: str, slug: str) -> None:
     row = q.dispatch_by_id(tx, id=owner)
     if row is not None and is_unfinished(row):
-        raise BundleHeld(project=project, slug=slug, holder=owner)
+        raise errors.BundleHeld(project=project, slug=slug, holder=owner)
 
 
 def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> Claim | None:
@@ -61,7 +60,7 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
     if existing.host != wanted.host or existing.home not in {None, wanted.home}:
         had = q.adoptions_of(tx, project=existing.project or "", slug=existing.slug or "")
         owner = had[-2].dispatch if len(had) > 1 else ""
-        raise OtherHost(
+        raise errors.OtherHost(
             what=str(existing),
             made=f"home {existing.home} on host {existing.host}" if existing.home else f"host {existing.host}",
             here=f"home {wanted.home} on host {wanted.host}",
@@ -75,7 +74,7 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
         q.step_claim(tx, id=existing.id, **change(STEPS, "live", "found_gone"), at=tx.at)
         return _insert(tx, wanted)
     if not seen.free:
-        raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.hands)
+        raise errors.BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.hands)
     if existing.state == "allocating":
         data = jsontext.dumps(existing.data)
         stepped = change(STEPS, "allocating", "retaken")
@@ -90,7 +89,9 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
 def _replace(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
     """Close the claim of a thing that is gone, and write a new one."""
     if seen.look != "absent":
-        raise BundleHeld(project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})")
+        raise errors.BundleHeld(
+            project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})"
+        )
     event = "found_absent" if existing.state == "failed_alloc" else "gone"
     q.step_claim(tx, id=existing.id, **change(STEPS, existing.state, event), at=tx.at)
     return _insert(tx, wanted)
@@ -121,7 +122,7 @@ def add_claim(tx: Tx, claim: Claim) -> None:
     )
     if not made:
         held = q.held_claim(tx, host=claim.host, kind=claim.kind, name=claim.name)
-        raise ThingHeld(thing=str(claim), holder=_holder(held) if held else "someone")
+        raise errors.ThingHeld(thing=str(claim), holder=_holder(held) if held else "someone")
 
 
 def _holder(held: ClaimRow) -> str:

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 
-from fleet.errors.contested import StoreBusy
-from fleet.errors.families import FleetError, StoreError
-from fleet.errors.store import InvariantBroken, OutcomeUnknown, StoreGone, StoreNewer, StoreUnreachable, WriteFailed
+from fleet import errors
 from fleet.model import VERSION
 from fleet.model.text import jsontext
 from fleet.store import queries as q
@@ -115,7 +113,7 @@ class PostgresStore(Store):
         """Run a transaction; when the connection breaks during the commit, ask the server whether it was committed."""
         try:
             return super().transact(why, work, by, *request)
-        except StoreUnreachable:
+        except errors.StoreUnreachable:
             found = self._outcome(why, by) if self._in_doubt else None
             if found is None or found.request != fingerprint(why, request):
                 raise
@@ -125,8 +123,8 @@ class PostgresStore(Store):
         """Return the result stored under the key, after taking the writers' lock, so that nobody can still be committing it."""
         try:
             return q.operation_by_key(self._begin(by), key=by.key)
-        except (StoreBusy, StoreError, psycopg.Error) as error:
-            raise OutcomeUnknown(url=shown(self._url), doing=why, key=by.key) from error
+        except (errors.StoreBusy, errors.StoreError, psycopg.Error) as error:
+            raise errors.OutcomeUnknown(url=shown(self._url), doing=why, key=by.key) from error
         finally:
             self._undo()
 
@@ -161,7 +159,7 @@ class PostgresStore(Store):
         found = (said.fetchone() or (0,))[0]
         if found > self._schema:
             self._undo()
-            raise StoreNewer(path=shown(self._url), found=found, known=self._schema, program=VERSION)
+            raise errors.StoreNewer(path=shown(self._url), found=found, known=self._schema, program=VERSION)
 
     def _commit(self) -> None:
         self._in_doubt = True
@@ -182,22 +180,22 @@ class PostgresStore(Store):
         if not isinstance(error, psycopg.Error):
             return error
         if self._db.closed:
-            return StoreUnreachable(url=shown(self._url), why=_first_line(error))
+            return errors.StoreUnreachable(url=shown(self._url), why=_first_line(error))
         return translated(error, self._url, doing, self._wait)
 
 
-def translated(error: psycopg.Error, url: str, doing: str, wait: float) -> FleetError:
+def translated(error: psycopg.Error, url: str, doing: str, wait: float) -> errors.FleetError:
     """Return fleet's error for an error of psycopg."""
     why = _first_line(error)
     if isinstance(error, psycopg.IntegrityError):
-        return InvariantBroken(doing=doing, why=why)
+        return errors.InvariantBroken(doing=doing, why=why)
     if isinstance(error, _BUSY):
-        return StoreBusy(holder="another writer", seconds=wait)
+        return errors.StoreBusy(holder="another writer", seconds=wait)
     if isinstance(error, _UNWRITABLE):
-        return WriteFailed(path=shown(url), why=why)
+        return errors.WriteFailed(path=shown(url), why=why)
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
-        return StoreUnreachable(url=shown(url), why=why)
-    return InvariantBroken(doing=doing, why=why)
+        return errors.StoreUnreachable(url=shown(url), why=why)
+    return errors.InvariantBroken(doing=doing, why=why)
 
 
 def _first_line(error: psycopg.Error) -> str:
@@ -235,7 +233,7 @@ def connected(url: str) -> Connection:
     try:
         return psycopg.connect(url, autocommit=True, options="-c search_path=fleet", connect_timeout=10)
     except psycopg.Error as error:
-        raise StoreUnreachable(url=shown(url), why=_why_not(error, url)) from None
+        raise errors.StoreUnreachable(url=shown(url), why=_why_not(error, url)) from None
 
 
 def open_postgres(
@@ -244,14 +242,14 @@ def open_postgres(
     *,
     wait: float,
     migrations: tuple[Migration, ...] = MIGRATIONS,
-    had: StoreGone | None = None,
+    had: errors.StoreGone | None = None,
 ) -> Store:
     """Open the store at an address, created or migrated if needed. `had`: the error to raise instead of creating it."""
     with connected(url) as db:
         try:
             found = _version(db)
             if not found and had is not None:
-                raise StoreGone(**{**had.facts, "store": f"the schema fleet of {shown(url)}"})
+                raise errors.StoreGone(**{**had.facts, "store": f"the schema fleet of {shown(url)}"})
             if found != migrations[-1].number:
                 _migrate(db, url, migrations)
         except psycopg.Error as error:
@@ -273,7 +271,7 @@ def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> Non
         db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         found, known = _version(db), migrations[-1].number
         if found > known:
-            raise StoreNewer(path=shown(url), found=found, known=known, program=VERSION)
+            raise errors.StoreNewer(path=shown(url), found=found, known=known, program=VERSION)
         if found:
             db.execute("LOCK TABLE fleet.writer IN EXCLUSIVE MODE")
             _backup(db, found)

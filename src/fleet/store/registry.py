@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fleet.errors.store import DriverMissing, StoreGone
+from fleet import errors
 from fleet.store.sqlite import MissingDatabase, OldDatabase, SqliteStore
 from fleet.world.home import paths
 
@@ -52,10 +52,10 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
     try:
         from fleet.store.postgres import open_postgres
     except ModuleNotFoundError:
-        raise DriverMissing(url="postgresql") from None
+        raise errors.DriverMissing(url="postgresql") from None
 
     # Whoever moves from SQLite to a server has written its address; the file stays in the home.
-    gone = StoreGone(home=home, database=had, store="") if had == "postgresql" else None
+    gone = errors.StoreGone(home=home, database=had, store="") if had == "postgresql" else None
     return open_postgres(url, funnel, wait=wait, had=gone)
 
 
@@ -64,7 +64,7 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
         return SqliteStore(home, funnel, wait=wait)
     except (MissingDatabase, OldDatabase) as error:
         if had and isinstance(error, MissingDatabase):
-            raise StoreGone(home=home, database=had, store=f"{home}/{paths.DATABASE}") from None
+            raise errors.StoreGone(home=home, database=had, store=f"{home}/{paths.DATABASE}") from None
         from fleet.store.sqlite_setup import make_or_migrate
 
         make_or_migrate(home, funnel, wait=wait)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.contested import ReplaceInProgress
-from fleet.errors.families import Contested
-from fleet.errors.superseded import NotSeated
+from fleet import errors
 from fleet.model.dispatch.seat_steps import STEPS, state
 from fleet.model.dispatch.steps import is_in_flight, is_unfinished
 from fleet.model.text.times import SECOND
@@ -29,12 +27,12 @@ def take(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | No
     if proof is None:
         before = q.dispatch_by_id(tx, id=now.holder or "")
         if not _may(now, "take") or (before is not None and is_unfinished(before)):
-            raise Contested(what=f"project {project!r} has the coordinator {now.candidate or now.holder}")
+            raise errors.Contested(what=f"project {project!r} has the coordinator {now.candidate or now.holder}")
         q.take_seat(tx, project=project, holder=dispatch, was=now.holder)
     elif not _may(now, "nominate"):
-        raise ReplaceInProgress(project=project, candidate=now.candidate)
+        raise errors.ReplaceInProgress(project=project, candidate=now.candidate)
     elif not q.set_candidate(tx, project=project, candidate=dispatch, holder=old, deadline=tx.at + int(proof * SECOND)):
-        raise NotSeated(project=project, dispatch=old, holder=now.holder or "nobody")
+        raise errors.NotSeated(project=project, dispatch=old, holder=now.holder or "nobody")
     tx.note(seat="taken" if proof is None else "candidate")
 
 
@@ -48,7 +46,7 @@ def prove(tx: Tx, project: str, dispatch: str, given: str) -> bool:
     right = kept is not None and kept.hash == given and kept.spent_at is None
     going = row is not None and is_in_flight(row) and row.asked_for is None
     if not _may(now, "prove") or now.candidate != dispatch or not right or not going:
-        raise NotSeated(project=project, dispatch=dispatch, holder=now.holder or "nobody")
+        raise errors.NotSeated(project=project, dispatch=dispatch, holder=now.holder or "nobody")
     q.spend_nonce(tx, dispatch=dispatch, at=tx.at)
     q.seat_candidate(tx, project=project, candidate=dispatch)
     tx.note(seat="committed", holder=dispatch, was=now.holder, epoch=now.epoch + 1)

@@ -6,17 +6,7 @@ import os
 import sys
 from time import monotonic
 
-from fleet.errors.contested import StoreBusy
-from fleet.errors.store import (
-    HomeUnusable,
-    InvariantBroken,
-    StoreForeign,
-    StoreMixed,
-    StoreNewer,
-    StoreReplaced,
-    StoreUnreadable,
-    WriteFailed,
-)
+from fleet import errors
 from fleet.fast import sqlite
 from fleet.model import VERSION
 from fleet.store.transaction import Rows, Store, Tx
@@ -28,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
 
-    from fleet.errors.families import FleetError
     from fleet.model.agents.actors import Caller
     from fleet.store.row import Query
     from fleet.store.transaction import R
@@ -187,10 +176,10 @@ class SqliteStore(Store):
         self._is_full = True
         return sqlite.connect(":memory:", isolation_level=None, check_same_thread=False), found
 
-    def _stranger(self, version: int) -> FleetError:
+    def _stranger(self, version: int) -> errors.FleetError:
         if version == 0 and os.path.getsize(self.path) == 0:
             return self._unreadable("it is empty")
-        return StoreForeign(path=self.path)
+        return errors.StoreForeign(path=self.path)
 
     def _begin(self, by: Caller) -> Tx:
         queue(self._lock, self._wait)
@@ -222,13 +211,13 @@ class SqliteStore(Store):
         """Raise when a newer fleet has migrated the database since it was opened."""
         found = self._db.execute("PRAGMA user_version").fetchone()[0]
         if found > SCHEMA:
-            raise StoreNewer(path=self.path, found=found, known=SCHEMA, program=VERSION)
+            raise errors.StoreNewer(path=self.path, found=found, known=SCHEMA, program=VERSION)
 
     def _refuse_replaced(self) -> None:
         """Raise when the path names another file than the opened one, or none."""
         now = _file_at(self.path)
         if now != self._file:
-            raise StoreReplaced(path=self.path, how="replaced by another file" if now != _NO_FILE else "deleted")
+            raise errors.StoreReplaced(path=self.path, how="replaced by another file" if now != _NO_FILE else "deleted")
 
     def _refuse_mixed(self) -> None:
         """Raise when the write-ahead log beside the database belongs to another database file.
@@ -241,7 +230,7 @@ class SqliteStore(Store):
             return
         noted = noted_in(f"{self._home}/{paths.WRITERS_LOCK}") if log.st_size else []
         if noted[2:] == [log.st_dev, log.st_ino] and tuple(noted[:2]) != self._file:
-            raise StoreMixed(path=self.path)
+            raise errors.StoreMixed(path=self.path)
 
     def _log(self) -> str:
         """Return the path of the write-ahead log: beside the real file, also when the path is a link."""
@@ -266,16 +255,16 @@ class SqliteStore(Store):
             return error
         name: str = getattr(error, "sqlite_errorname", "")
         if name.startswith("SQLITE_CONSTRAINT"):
-            return InvariantBroken(doing=doing, why=str(error))
+            return errors.InvariantBroken(doing=doing, why=str(error))
         if name.startswith((*BUSY, "SQLITE_LOCKED")):
-            return StoreBusy(holder="another program", seconds=self._wait)
+            return errors.StoreBusy(holder="another program", seconds=self._wait)
         for prefix, why in _UNWRITABLE.items():
             if name.startswith(prefix):
-                return WriteFailed(path=self.path, why=why)
+                return errors.WriteFailed(path=self.path, why=why)
         return self._unreadable(str(error))
 
-    def _unreadable(self, why: str) -> FleetError:
-        return StoreUnreadable(path=self.path, why=why, backups=f"{self._home}/{paths.BACKUPS}")
+    def _unreadable(self, why: str) -> errors.FleetError:
+        return errors.StoreUnreadable(path=self.path, why=why, backups=f"{self._home}/{paths.BACKUPS}")
 
 
 def _file_at(path: str) -> tuple[int, int]:
@@ -292,10 +281,10 @@ def queue(lock: WriterLock, wait: float) -> None:
     try:
         lock.take(wait)
     except BlockingIOError:
-        raise StoreBusy(holder=lock.holder(), seconds=wait) from None
+        raise errors.StoreBusy(holder=lock.holder(), seconds=wait) from None
     except OSError as error:
         home, name = os.path.split(lock.path)
-        raise HomeUnusable(path=home, why=f"{name}: {error.strerror}".lower()) from None
+        raise errors.HomeUnusable(path=home, why=f"{name}: {error.strerror}".lower()) from None
 
 
 def patiently(act: Callable[[], T], wait: float) -> T:

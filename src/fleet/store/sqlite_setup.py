@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import StoreBusy
-from fleet.errors.store import StoreNewer, StoreUnreadable, WriteFailed
+from fleet import errors
 from fleet.fast import sqlite
 from fleet.model import VERSION
 from fleet.store.migrations import MIGRATIONS, Migration
@@ -18,7 +17,6 @@ from fleet.world.files.locks import WriterLock
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from fleet.errors.families import FleetError
     from fleet.world.funnel import Funnel
 
 _PRIVATE = 0o600
@@ -76,7 +74,7 @@ def _migrate(home: str, db: sqlite.Connection, wait: float, migrations: tuple[Mi
     found: int = db.execute("PRAGMA user_version").fetchone()[0]
     known = migrations[-1].number
     if found > known:
-        raise StoreNewer(path=f"{home}/{paths.DATABASE}", found=found, known=known, program=VERSION)
+        raise errors.StoreNewer(path=f"{home}/{paths.DATABASE}", found=found, known=known, program=VERSION)
     due = tuple(each for each in migrations if each.number > found)
     if not due:
         return
@@ -126,13 +124,13 @@ def sweep(home: str, funnel: Funnel) -> None:
         lock.give()
 
 
-def _translated(home: str, error: Exception) -> FleetError:
+def _translated(home: str, error: Exception) -> errors.FleetError:
     path = f"{home}/{paths.DATABASE}"
     if isinstance(error, OSError):
-        return WriteFailed(path=path, why=str(error.strerror or error).lower())
+        return errors.WriteFailed(path=path, why=str(error.strerror or error).lower())
     name: str = getattr(error, "sqlite_errorname", "")
     if name in {"SQLITE_NOTADB", "SQLITE_CORRUPT"}:
-        return StoreUnreadable(path=path, why=str(error), backups=f"{home}/{paths.BACKUPS}")
+        return errors.StoreUnreadable(path=path, why=str(error), backups=f"{home}/{paths.BACKUPS}")
     if name.startswith(BUSY):
-        return StoreBusy(holder="another program", seconds=0)
-    return WriteFailed(path=path, why=str(error))
+        return errors.StoreBusy(holder="another program", seconds=0)
+    return errors.WriteFailed(path=path, why=str(error))

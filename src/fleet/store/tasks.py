@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.absent import NoSuchProject, NoSuchTask
+from fleet import errors
 from fleet.model.tables import change, step, target
 from fleet.model.tasks.steps import STEPS, blockers_change
 from fleet.store import queries as q
@@ -24,11 +24,11 @@ def state(rows: Rows, project: str, slug: str) -> TaskState:
     return found
 
 
-def missing(rows: Rows, project: str, slug: str) -> NoSuchProject | NoSuchTask:
+def missing(rows: Rows, project: str, slug: str) -> errors.NoSuchProject | errors.NoSuchTask:
     """Return the error for a task that is not there: no such project, or no such task."""
     if q.project_by_name(rows, name=project) is None:
-        return NoSuchProject(project=project)
-    return NoSuchTask(project=project, slug=slug)
+        return errors.NoSuchProject(project=project)
+    return errors.NoSuchTask(project=project, slug=slug)
 
 
 def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:

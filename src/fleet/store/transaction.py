@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from os import getpid
 
-from fleet.errors.refused import KeyReused
-from fleet.errors.superseded import NotSeated, SpeakerEnded
+from fleet import errors
 from fleet.fast import blake2s
 from fleet.model.text import jsontext
 from fleet.store import queries as q
@@ -126,9 +125,9 @@ def _fence_speaker(tx: Tx) -> None:
         return
     stale = q.stale_speaker(tx, id=tx.caller.dispatch)
     if stale is not None and stale.project is None:
-        raise SpeakerEnded(dispatch=tx.caller.dispatch)
+        raise errors.SpeakerEnded(dispatch=tx.caller.dispatch)
     if stale is not None:
-        raise NotSeated(project=stale.project, dispatch=tx.caller.dispatch, holder=stale.holder or "nobody")
+        raise errors.NotSeated(project=stale.project, dispatch=tx.caller.dispatch, holder=stale.holder or "nobody")
 
 
 class Store:
@@ -182,7 +181,7 @@ class Store:
         if head.why is None or head.result is None:
             return None
         if head.request != asked:
-            raise KeyReused(key=tx.caller.key, why=head.why)
+            raise errors.KeyReused(key=tx.caller.key, why=head.why)
         self._undo()
         return True, jsontext.loads(head.result)
 

@@ -13,8 +13,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import FleetError, Refused
 from fleet.model.branches import INTEGRATION, head_ref, task_ref
 from fleet.model.results.engines import Trial
 from fleet.testing.scene import make_repository
@@ -83,7 +83,7 @@ def _wait_for(fleet: Fleet, what: Callable[[], bool], else_say: str) -> None:
     deadline = fleet.clock.ticks() + _PATIENCE_AT_THE_END
     while not what():
         if fleet.clock.ticks() >= deadline:
-            raise Refused(what=else_say)
+            raise errors.Refused(what=else_say)
         fleet.clock.wait(_BETWEEN_LOOKS)
 
 
@@ -101,7 +101,7 @@ def _ended(fleet: Fleet) -> bool:
 def _end(fleet: Fleet, ident: str) -> None:
     try:
         fleet.dispatches.kill(ident, "the trial is over")
-    except Refused:
+    except errors.Refused:
         return  # it ended by itself
 
 
@@ -155,7 +155,7 @@ class _Trial:
             done = programs.run("fleet dispatch", words, limit=_LIMIT, env=env, cwd=self._repository, lock=lock.take())
             return dict(json.loads(done.out))
         except ValueError:
-            raise FleetError(what=f"the trial could not be dispatched: {done.err.strip()[-300:]}") from None
+            raise errors.FleetError(what=f"the trial could not be dispatched: {done.err.strip()[-300:]}") from None
         finally:
             lock.give()
 
@@ -218,6 +218,6 @@ def _shell() -> str:
 def _last_line(fleet: Fleet, ident: str) -> str:
     try:
         lines = [line.strip() for line in fleet.agents.screen(ident).splitlines()]
-    except FleetError:
+    except errors.FleetError:
         return "nothing"
     return next((line for line in reversed(lines) if line and not line.startswith(_OF_TMUX)), "nothing")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import FleetError
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
@@ -161,7 +161,7 @@ def _remove_cgroups(home: str) -> None:
     """The groups of agents that were just killed; a group is empty a moment later than its last process is dead."""
     try:
         record = home_record.read(home)
-    except FleetError:  # the test has spoilt it
+    except errors.FleetError:  # the test has spoilt it
         record = None
     funnel = Funnel()
     groups = Cgroups(funnel, record.id if record else "none", programs=Programs(funnel), clock=Clock())

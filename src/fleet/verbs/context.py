@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.absent import NoSuchDispatch, NoSuchProject
-from fleet.errors.refused import NotTrusted
+from fleet import errors
 from fleet.model import names
 from fleet.model.agents.actors import Caller
 from fleet.model.results.value import Value
@@ -13,7 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from fleet.errors.families import FleetError
     from fleet.model.settings.table import SettingValue
     from fleet.store.queries import Dispatch, Project
     from fleet.store.transaction import Change, Store
@@ -36,7 +34,7 @@ class Committer:
         self.clock = clock
         self.ids = ids
         # Why nothing is committed: the home was moved or copied.
-        self.refusal: FleetError | None = None
+        self.refusal: errors.FleetError | None = None
 
     def caller(self, key: str | None = None) -> Caller:
         """A request by this actor, now; under a new key if none is given."""
@@ -88,7 +86,7 @@ class Request:
         """A registered project."""
         names.project(name)
         if name not in self.projects():
-            raise NoSuchProject(project=name)
+            raise errors.NoSuchProject(project=name)
         return self._projects[name]
 
     def settings(self, project: str | None = None) -> dict[str, SettingValue]:
@@ -108,14 +106,14 @@ class Request:
         """One setting as it counts. A command that nobody has trusted is refused, never taken for one that is not set."""
         setting = self.settings(project)[name]
         if setting.untrusted == "runs":
-            raise NotTrusted(project=project, settings=name)
+            raise errors.NotTrusted(project=project, settings=name)
         return setting.value
 
     def dispatch(self, ident: str) -> Dispatch:
         """The journal of a dispatch that is in the tables."""
         row = self.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
         if row is None:
-            raise NoSuchDispatch(dispatch=ident)
+            raise errors.NoSuchDispatch(dispatch=ident)
         return row
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from _thread import get_ident
 
-from fleet.errors.store import EffectInTransaction
+from fleet import errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Funnel:
         """Raise when this thread has a transaction open."""
         why = self._open.get(get_ident())
         if why is not None:
-            raise EffectInTransaction(effect=effect, why=why)
+            raise errors.EffectInTransaction(effect=effect, why=why)
 
     def shut(self, why: str) -> None:
         """Record that this thread has opened a transaction."""

@@ -9,7 +9,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors.tools import TmuxRefused
+from fleet import errors
 from fleet.world.home import paths
 from fleet.world.home.tmux_socket import socket_of
 
@@ -167,7 +167,7 @@ class Tmux:
             self._start()
             found = self.listing()
         if found.server is None:
-            raise TmuxRefused(what="start its server", why=found.why)
+            raise errors.TmuxRefused(what="start its server", why=found.why)
         return found.server
 
     def recalled(self, server: Identity) -> Identity:
@@ -177,7 +177,9 @@ class Tmux:
             if self.listing().server == server:
                 return server
             self._clock.wait(_BETWEEN_LOOKS)
-        raise TmuxRefused(what="answer", why=f"its server, process {server.pid}, lives, but not on {self.socket}")
+        raise errors.TmuxRefused(
+            what="answer", why=f"its server, process {server.pid}, lives, but not on {self.socket}"
+        )
 
     def create(
         self,
@@ -202,7 +204,7 @@ class Tmux:
         make = ["new-session", "-d", "-P", "-F", "#{pid}", "-s", session, "-n", about, "-x", "200", "-y", "50"]
         done = self._ask("new-session", *make, "-c", cwd, *given, "--", *words, *stamps, lock=lock)
         if not done.ok:
-            raise TmuxRefused(what=f"make session {session}", why=done.err.strip() or "no answer")
+            raise errors.TmuxRefused(what=f"make session {session}", why=done.err.strip() or "no answer")
         return self._processes.identify(int(done.out)) if done.out.strip().isdigit() else None
 
     def kill(self, pane: Pane) -> bool:
@@ -253,7 +255,7 @@ class Tmux:
         words = self._cgroups.outside(["tmux", "-S", self.socket, "-f", path, "start-server"], must=True)
         done = self._programs.run("tmux start-server", words, limit=LIMIT, env=env | {"FLEET_HOME": self.home}, cwd="/")
         if not done.ok:
-            raise TmuxRefused(what="start its server", why=done.err.strip() or "no answer")
+            raise errors.TmuxRefused(what="start its server", why=done.err.strip() or "no answer")
 
     def _ask(self, what: str, *words: str, lock: int | None = None) -> Done:
         """Run tmux in UTF-8, whatever the locale: otherwise it would not print the column separator."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fleet import errors
 from fleet.api.actor import Part
-from fleet.errors.families import Absent
 from fleet.verbs.views.status import agents_at_work
 from fleet.world.home import paths
 
@@ -27,7 +27,7 @@ class Agents(Part):
         if text is None and self._pane(ident) is None:
             return self.output(ident)  # it has just ended
         if text is None:
-            raise Absent(what=f"answer from tmux about fleet-{ident}")
+            raise errors.Absent(what=f"answer from tmux about fleet-{ident}")
         return f"{text.rstrip()}\n" if text.strip() else ""
 
     def output(self, ident: str) -> str:
@@ -37,14 +37,14 @@ class Agents(Part):
                 return self._by.files_of_home(name)
             except FileNotFoundError:
                 continue
-        raise Absent(what=f"output of {ident}: its session is gone and nothing was kept")
+        raise errors.Absent(what=f"output of {ident}: its session is gone and nothing was kept")
 
     def attach_words(self, ident: str) -> list[str]:
         """The command that attaches a terminal to an agent."""
         self._by.may("agents.attach_words")
         pane = self._pane(ident)
         if pane is None:
-            raise Absent(what=f"session of {ident}; `fleet logs {ident}` shows what it left")
+            raise errors.Absent(what=f"session of {ident}; `fleet logs {ident}` shows what it left")
         return self._by.world.tmux.attach_words(pane)
 
     def tend(self, project: str) -> list[str]:

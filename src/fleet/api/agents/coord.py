@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.actor import Part
 from fleet.api.agents.dispatches import refuse_freer_agent
-from fleet.errors.absent import NoCoordinator
-from fleet.errors.families import Absent, Refused
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.text import texts
 from fleet.store import queries as q
@@ -48,7 +47,7 @@ class Coord(Part):
         refuse_freer_agent(self._by, speaker, "coord.replace", wanted)
         context = self._by.context
         if seat_status(context, wanted.project).holder is None:
-            raise NoCoordinator(project=wanted.project)
+            raise errors.NoCoordinator(project=wanted.project)
         gate = seat.spawn_gate(context, wanted.project)
         try:
             return replace.replace(context, wanted)
@@ -59,7 +58,7 @@ class Coord(Part):
     def tick(self, project: str) -> Ticked:
         """One tick, by the coordinator that is speaking; with what it needs to know next."""
         if self._by.speaker is None:
-            raise Refused(what=f"only the coordinator ticks; `fleet coord start -p {project}` starts one")
+            raise errors.Refused(what=f"only the coordinator ticks; `fleet coord start -p {project}` starts one")
         self._by.may("coord.tick")
         return tick.tick(self._by.context, project, self._by.speaker, nonce=os.environ.get(VARIABLE))
 
@@ -90,4 +89,4 @@ class Coord(Part):
         for entry in reversed(self.handoffs()):
             if ident in {entry.id, entry.dispatch}:
                 return entry.replaced(text=self._by.files_of_home(entry.document))
-        raise Absent(what=f"handoff {ident}")
+        raise errors.Absent(what=f"handoff {ident}")

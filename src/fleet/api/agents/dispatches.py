@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.actor import Part
 from fleet.api.permits import refuse_forced, refuse_freer
 from fleet.engines import reader
-from fleet.errors.absent import NoSuchDispatch
-from fleet.errors.families import FleetError
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.claim import Claim
 from fleet.model.results.dispatches import DispatchView
@@ -117,7 +116,7 @@ class Dispatches(Part):
             return self._looked_at(live)
         archived = find.archived_journal(self._by.view, ident)
         if archived is None:
-            raise NoSuchDispatch(dispatch=ident)
+            raise errors.NoSuchDispatch(dispatch=ident)
         handed = self._by.store.read(lambda rows: q.handed_to(rows, dispatch=ident))
         return archived.replaced(successor=handed.successor if handed else None, archived=True)
 
@@ -150,7 +149,7 @@ def find_dispatch(by: Actor, given: str, project: str | None = None) -> str:
     here = _project_or_none(by)
     try:
         return by.store.read(lambda rows: find.find(rows, given, project, here=here))
-    except NoSuchDispatch:
+    except errors.NoSuchDispatch:
         old = find.find_archived(by.view, given)
         if old is None:
             raise
@@ -160,7 +159,7 @@ def find_dispatch(by: Actor, given: str, project: str | None = None) -> str:
 def _project_or_none(by: Actor) -> str | None:
     try:
         return by.project_here()
-    except FleetError:
+    except errors.FleetError:
         return None
 
 

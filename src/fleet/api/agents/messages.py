@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.actor import Part
 from fleet.api.agents.agents import Agents
 from fleet.api.agents.dispatches import find_dispatch
-from fleet.errors.absent import NoSuchDispatch, NoSuchQuestion
-from fleet.errors.families import BadInput, Refused
-from fleet.errors.given import Ambiguous
-from fleet.errors.refused import CannotAnswer
 from fleet.model import names
 from fleet.model.agents.questions import choices_of
 from fleet.model.results.agents import Question, Sent
@@ -70,14 +67,14 @@ class Messages(Part):
     def inbox(self) -> list[Received]:
         """What waits for the agent that is speaking. It is acknowledged with `acknowledge`."""
         if self._by.speaker is None:
-            raise Refused(what="only an agent has an inbox; `fleet message` writes to one")
+            raise errors.Refused(what="only an agent has an inbox; `fleet message` writes to one")
         self._by.may("messages.inbox")
         return self._by.commit(messages.take(self._by.speaker, "inbox"))
 
     def acknowledge(self, ids: list[str]) -> list[str]:
         """The agent that is speaking has these messages. Returns the ids that were not acknowledged before."""
         if self._by.speaker is None:
-            raise Refused(what="only an agent acknowledges its messages")
+            raise errors.Refused(what="only an agent acknowledges its messages")
         self._by.may("messages.acknowledge")
         return self._by.commit(messages.acknowledge(self._by.speaker, ids))
 
@@ -98,7 +95,7 @@ class Messages(Part):
         asked = self._asked(given)
         if kind is not None and asked.kind != kind:
             choices = "; ".join(f"{each.question} {', '.join(each.options)}" for each in choices_of(asked.choices))
-            raise BadInput(what=f"{asked.text!r} is no permission: answer it with `fleet answer` ({choices})")
+            raise errors.BadInput(what=f"{asked.text!r} is no permission: answer it with `fleet answer` ({choices})")
         answered = self._by.commit(questions.answer(asked.id, words, reason))
         return answered.replaced(taken=self._is_taken(asked.id))
 
@@ -110,22 +107,22 @@ class Messages(Part):
         asked = store.read(lambda rows: q.open_questions(rows, dispatch=None))
         meant = [each for each in asked if _is_meant(each, given)]
         if len(meant) > 1:
-            raise Ambiguous(given=given, candidates=", ".join(f"{each.id} ({each.text})" for each in meant))
+            raise errors.Ambiguous(given=given, candidates=", ".join(f"{each.id} ({each.text})" for each in meant))
         return meant[0] if meant else self._asked_by(given)
 
     def _asked_by(self, given: str) -> OpenQuestion:
         """The question of an agent that is told by another of its names; those on its screen are not answered here."""
         try:
             ident = find_dispatch(self._by, given)
-        except NoSuchDispatch:
-            raise NoSuchQuestion(question=given) from None
+        except errors.NoSuchDispatch:
+            raise errors.NoSuchQuestion(question=given) from None
         asked = self._by.store.read(lambda rows: q.open_questions(rows, dispatch=ident))
         if asked:
             return asked[0]
         shown = next((agent for agent in self._at_terminal() if agent.id == ident), None)
         if shown is not None:
-            raise CannotAnswer(agent=ident, question=" ".join(shown.detail.split()) or "(not read)")
-        raise NoSuchQuestion(question=given)
+            raise errors.CannotAnswer(agent=ident, question=" ".join(shown.detail.split()) or "(not read)")
+        raise errors.NoSuchQuestion(question=given)
 
     def _is_taken(self, ident: str) -> bool:
         """Whether the agent has the answer to a question; it is waited for, a moment."""

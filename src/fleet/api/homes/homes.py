@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.actor import Actor, Part
-from fleet.errors.families import Refused
-from fleet.errors.store import StoreGone
 from fleet.model import names
 from fleet.model.results.home import NewDatabase
 from fleet.model.text import texts
@@ -62,7 +61,7 @@ def new_database(reason: str, *, actor: str | None = None) -> NewDatabase:
     """Begin with an empty database in a home whose own is not there. A person's word, recorded as the first operation."""
     why = texts.text("reason", reason)
     if os.environ.get("FLEET_DISPATCH_ID") or os.environ.get("FLEET_RUNNER_OF") or marks_above(home_path()):
-        raise Refused(what="only a person begins with a new database, and this is an agent")
+        raise errors.Refused(what="only a person begins with a new database, and this is an agent")
     funnel = Funnel()
     where = ready_home(home_path(), funnel)
     record = home_record.read(where)
@@ -71,8 +70,8 @@ def new_database(reason: str, *, actor: str | None = None) -> NewDatabase:
         raise elsewhere
     try:
         with Actor.open(actor=actor):
-            raise Refused(what=f"the fleet home {where} has its database; nothing was changed")
-    except StoreGone:
+            raise errors.Refused(what=f"the fleet home {where} has its database; nothing was changed")
+    except errors.StoreGone:
         open_store(where, funnel).close()
     with Actor.open(actor=actor) as by:
         return by.commit(_begun(where, by.store.kind, why))

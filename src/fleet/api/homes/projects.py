@@ -6,12 +6,10 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.actor import Part
 from fleet.api.agents.coord import ENGINE, Coord
 from fleet.engines import reader
-from fleet.errors.absent import NoSuchProject
-from fleet.errors.given import BadSetting
-from fleet.errors.refused import BranchBlocked, CoordinatorLives, NotTrusted
 from fleet.model import names
 from fleet.model.branches import job_branch, task_branch
 from fleet.model.results.projects import Begun, Registration
@@ -52,7 +50,7 @@ class Projects(Part):
         for project in self.list():
             if project.name == name:
                 return project
-        raise NoSuchProject(project=name)
+        raise errors.NoSuchProject(project=name)
 
     def register(self, path: str, name: str | None = None, *, key: str | None = None) -> Registration:
         """Register a repository; its name is that of its directory unless another is given."""
@@ -76,12 +74,12 @@ class Projects(Part):
         """Refuse a repository in which git could not make fleet's branches, before anything is written."""
         try:
             integration = str(settings_of(self._by.home, repository)["integration"].value)
-        except BadSetting:  # whoever needs a setting says so
+        except errors.BadSetting:  # whoever needs a setting says so
             integration = ""
         for branch in filter(None, (integration, task_branch("x"), job_branch("x"))):
             why = self._by.world.git.why_not_made(repository, branch)
             if why:
-                raise BranchBlocked(branch=branch, path=repository, why=why)
+                raise errors.BranchBlocked(branch=branch, path=repository, why=why)
 
     def remove(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Removed:
         """Forget a project; its tasks are exported into the home first."""
@@ -127,7 +125,7 @@ class Projects(Part):
         context.forget()
         agent = Wanted(project=project, slug="", engine=chosen.engine, autonomy=chosen.autonomy)
         waiting = [each.name for each in trust.pending(context, project).changes]
-        warnings = [str(NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
+        warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
         warnings += [why] if (why := obstacles.unstartable(context, agent)) else []
         ident, started, more = self._seat_coordinator(project)
         return Begun(
@@ -150,7 +148,7 @@ class Projects(Part):
             return seat.holder, False, []
         try:
             made = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
-        except CoordinatorLives as error:  # somebody else was faster
+        except errors.CoordinatorLives as error:  # somebody else was faster
             return str(error.facts["dispatch"]), False, []
         return made.id, True, made.warnings
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.actor import Part
 from fleet.api.tasks.tasks import Tasks
-from fleet.errors.given import BadSetting
 from fleet.model.agents.dialect import clean
 from fleet.model.branches import task_ref
 from fleet.model.tasks.comments import with_lines
@@ -78,7 +78,7 @@ class Reviews(Part):
 def _is_a_persons(request: Request, project: str) -> bool:
     try:
         return bool(request.settings(project)["review"].value != "agent")
-    except BadSetting:  # whoever mends fleet.toml may review as well
+    except errors.BadSetting:  # whoever mends fleet.toml may review as well
         return True
 
 

@@ -190,12 +190,12 @@ class Tasks(Part):
 
 def new_task(by: Actor, project: str, title: str, fields: dict[str, Any]) -> NewTask:
     """A task as somebody wants it. What is not said comes from the project's settings."""
-    from fleet.errors.refused import NotTrusted
+    from fleet import errors
     from fleet.verbs.tasks.add import NewTask
 
     settings = by.request.settings(project)
     missing = [name for name in ("verify", "engine", "priority") if fields.get(name) is None]
     if "verify" in missing and settings["task.verify"].untrusted:
-        raise NotTrusted(project=project, settings="task.verify")
+        raise errors.NotTrusted(project=project, settings="task.verify")
     defaults = {name: settings[f"task.{name}"].value for name in missing}
     return NewTask(project=project, title=title, **(fields | defaults))

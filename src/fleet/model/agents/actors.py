@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.given import ActorIsGiven
+from fleet import errors
 from fleet.model import names
 from fleet.model.results.value import Value
 
@@ -24,7 +24,7 @@ def acting(*, dispatch: str | None, named: str | None, person: str) -> tuple[str
     """The actor's name, and the dispatch it is, if it is one."""
     if dispatch:
         if named is not None:
-            raise ActorIsGiven(given=named, dispatch=dispatch)
+            raise errors.ActorIsGiven(given=named, dispatch=dispatch)
         ident = names.DispatchId(dispatch, source="FLEET_DISPATCH_ID")
         return ident, ident
     return names.actor(named if named is not None else person), None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.families import BadInput
+from fleet import errors
 from fleet.model.agents.dialect import clean
 from fleet.model.results.agents import Choice
 from fleet.model.results.value import Value
@@ -83,7 +83,9 @@ def answer(kind: QuestionKind, choices: list[Choice], words: list[str], reason: 
         return _verdict(" ".join(words).strip(), reason)
     if len(words) != len(choices):
         wanted = "; ".join(f"{each.question} ({', '.join(each.options)})" for each in choices)
-        raise BadInput(what=f"{len(choices)} answers are wanted, one for each question, not {len(words)}: {wanted}")
+        raise errors.BadInput(
+            what=f"{len(choices)} answers are wanted, one for each question, not {len(words)}: {wanted}"
+        )
     return Answer(answers={each.question: _chosen(each, word) for each, word in zip(choices, words)})  # noqa: B905 - compared above
 
 
@@ -93,7 +95,7 @@ def _verdict(words: str, reason: str) -> Answer:
     if words.lower() in _NO:
         return Answer(allow=False, reason=reason)
     if not words:
-        raise BadInput(what="say allow or deny")
+        raise errors.BadInput(what="say allow or deny")
     # Anything else is an instruction: not this, but what is said.
     return Answer(allow=False, reason=words)
 

@@ -6,7 +6,7 @@ environment says. An agent reports, logs, asks and hands off for itself; it does
 
 from __future__ import annotations
 
-from fleet.errors.refused import NotAllowed
+from fleet import errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,11 +139,11 @@ def check(act: str, role: str, *, who: str) -> None:
         raise refusal(act, role, who=who)
 
 
-def refusal(act: str, role: str, *, who: str, rule: str = "") -> NotAllowed:
+def refusal(act: str, role: str, *, who: str, rule: str = "") -> errors.NotAllowed:
     """The refusal of an act, with the rule."""
     entry = ACTS[act]
     instead = _INSTEAD.get(role, _ASK)
-    return NotAllowed(role=role, who=who, act=act, what=entry.what, rule=rule or entry.rule, instead=instead)
+    return errors.NotAllowed(role=role, who=who, act=act, what=entry.what, rule=rule or entry.rule, instead=instead)
 
 
 def is_freer(wanted: str, own: str | None) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jmespath
 from jmespath.exceptions import JMESPathError
 
-from fleet.errors.given import BadWorkflow
+from fleet import errors
 from fleet.model.jobs import placeholders
 from fleet.model.jobs.keys import JOB, MAP, RETRY, STEP
 from fleet.model.text.documents.nodes import Unreadable
@@ -112,7 +112,7 @@ def read(text: str, file: str) -> Workflow:
     if found:
         first = found[0]
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise BadWorkflow(
+        raise errors.BadWorkflow(
             file=file, line=first.line, column=first.column, why=f"{first.why}{more}", advice=first.advice or "mend it"
         )
     return _workflow(parse(text).plain)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.given import BadSetting
+from fleet import errors
 from fleet.model.settings.table import SETTINGS, SettingValue
 from fleet.model.text.documents.nodes import Node, Unreadable
 from fleet.model.text.documents.tables import Table
@@ -32,8 +32,8 @@ def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
     }
 
 
-def _bad(path: str, fault: Fault) -> BadSetting:
-    return BadSetting(file=path, line=fault.line, why=fault.why, advice=fault.advice)
+def _bad(path: str, fault: Fault) -> errors.BadSetting:
+    return errors.BadSetting(file=path, line=fault.line, why=fault.why, advice=fault.advice)
 
 
 def _faults(given: dict[str, Node], file: str) -> Iterator[Fault]:

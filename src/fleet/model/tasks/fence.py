@@ -6,8 +6,7 @@ attempt only by saying so.
 
 from __future__ import annotations
 
-from fleet.errors.families import Superseded
-from fleet.errors.refused import NeedsOverride
+from fleet import errors
 from fleet.model.tasks import steps
 from fleet.model.text import times
 
@@ -67,7 +66,7 @@ def check_person(project: str, slug: str, state: State, caller: Caller, *, overr
     """Refuse a person who would change a task under somebody's hands without saying so."""
     held = state.status == "in_progress" and state.assignee != caller.actor and not is_waiting(state)
     if held and not override:
-        raise NeedsOverride(project=project, slug=slug, holder=state.assignee)
+        raise errors.NeedsOverride(project=project, slug=slug, holder=state.assignee)
 
 
 def is_waiting(state: State) -> bool:
@@ -92,8 +91,8 @@ def step(project: str, slug: str, state: State, event: str) -> TaskStatus:
     return steps.step(project, slug, state.status, event)
 
 
-def _superseded(project: str, slug: str, state: State, caller: Caller) -> Superseded:
-    return Superseded(who=f"dispatch {caller.dispatch}", project=project, slug=slug, now=_now(state, caller))
+def _superseded(project: str, slug: str, state: State, caller: Caller) -> errors.Superseded:
+    return errors.Superseded(who=f"dispatch {caller.dispatch}", project=project, slug=slug, now=_now(state, caller))
 
 
 def _now(state: State, caller: Caller) -> str:

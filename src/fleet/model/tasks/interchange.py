@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fleet.errors.families import FleetError
+from fleet import errors
 from fleet.model import names
 from fleet.model.tasks import graph, steps
 from fleet.model.text import texts
@@ -130,7 +130,7 @@ def _read_line(reading: Reading, number: int, raw: bytes) -> None:
         if given.get("status") == "tombstone" and "id" in given:  # an issue that was deleted in beads
             reading.deleted.add(str(given["id"]).lower())
         node = _node(number, given)
-    except (_Unusable, FleetError) as error:
+    except (_Unusable, errors.FleetError) as error:
         reading.findings.append(f"line {number}: {error}")
         return
     except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -5,7 +5,7 @@ Ready and waiting are computed, archived is a flag; neither is a status.
 
 from __future__ import annotations
 
-from fleet.errors.refused import IllegalStep
+from fleet import errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def step(project: str, slug: str, status: str, event: str) -> TaskStatus:
     after = STEPS.get((status, event))
     if after is None:
         advice = _ADVICE.get(event, "`fleet task retry` opens it again")
-        raise IllegalStep(event=event, project=project, slug=slug, status=status, advice=advice)
+        raise errors.IllegalStep(event=event, project=project, slug=slug, status=status, advice=advice)
     return after
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from fleet.errors.given import BadTime
+from fleet import errors
 from fleet.model.text.times import LAST, SECOND, duration
 
 _DURATION = re.compile(r"(\d{1,6})([smhdw])", re.ASCII)
@@ -41,7 +41,7 @@ def _parsed(text: str, local: tzinfo | None) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise BadTime(given=text, what="a time", forms=_FORMS) from None
+        raise errors.BadTime(given=text, what="a time", forms=_FORMS) from None
     return found if found.tzinfo else found.replace(tzinfo=local)
 
 
@@ -55,5 +55,5 @@ def _stamp(text: str, found: datetime) -> int:
 
 def _checked(text: str, at: int) -> int:
     if not 0 <= at <= LAST:
-        raise BadTime(given=text, what="a time between 1970 and 9999", forms=_FORMS)
+        raise errors.BadTime(given=text, what="a time between 1970 and 9999", forms=_FORMS)
     return at

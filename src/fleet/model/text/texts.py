@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.given import BadText
+from fleet import errors
 
 TITLE = 500
 LINE = 2_000
@@ -24,14 +24,14 @@ def title(given: str) -> str:
 def line(what: str, given: str, *, most: int = LINE) -> str:
     """Check a text of one line that must not be empty."""
     if _BREAKS.intersection(given.strip()):
-        raise BadText(what=what, why="has more than one line", advice="put the rest into --description")
+        raise errors.BadText(what=what, why="has more than one line", advice="put the rest into --description")
     return text(what, given.strip(), most=most, advice=f"say it in {most} characters at most")
 
 
 def text(what: str, given: str, *, most: int = MESSAGE, advice: str = "") -> str:
     """Check a text that must not be empty."""
     if not given.strip():
-        raise BadText(what=what, why="is empty", advice=f"say something, in {most} characters at most")
+        raise errors.BadText(what=what, why="is empty", advice=f"say something, in {most} characters at most")
     return maybe(what, given, most=most, advice=advice)
 
 
@@ -39,7 +39,7 @@ def maybe(what: str, given: str, *, most: int = DESCRIPTION, advice: str = "") -
     """Check a text that may be empty."""
     if len(given) > most:
         otherwise = "put it into a file and register that with `fleet artifact PATH`"
-        raise BadText(what=what, why=f"has {len(given)} characters, {most} at most", advice=advice or otherwise)
+        raise errors.BadText(what=what, why=f"has {len(given)} characters, {most} at most", advice=advice or otherwise)
     if given.isprintable():
         return given
     for char in given:
@@ -50,8 +50,10 @@ def maybe(what: str, given: str, *, most: int = DESCRIPTION, advice: str = "") -
 def _refuse_control(what: str, char: str) -> None:
     point = ord(char)
     if 0xD800 <= point <= 0xDFFF:  # noqa: PLR2004 - surrogates: what argv holds for bytes that are no UTF-8
-        raise BadText(what=what, why="is not valid UTF-8", advice="convert it, for example with `iconv -t utf-8`")
+        raise errors.BadText(
+            what=what, why="is not valid UTF-8", advice="convert it, for example with `iconv -t utf-8`"
+        )
     control = point < _FIRST_PRINTABLE or _DELETE <= point <= _LAST_C1
     if control and char not in _KEPT:
         advice = "leave control characters out; colours go with `NO_COLOR=1`"
-        raise BadText(what=what, why=f"holds the control character U+{point:04X}", advice=advice)
+        raise errors.BadText(what=what, why=f"holds the control character U+{point:04X}", advice=advice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import gmtime, strftime
 
-from fleet.errors.given import BadTime
+from fleet import errors
 
 SECOND = 1_000
 MINUTE = 60 * SECOND
@@ -45,5 +45,5 @@ def duration(given: str) -> int:
     """Parse `90s`, `30m`, `2h`, `3d`, `1w` into milliseconds."""
     number, unit = given.strip()[:-1], given.strip()[-1:]
     if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS and unit in UNITS):
-        raise BadTime(given=given, what="a time", forms=_FORMS)
+        raise errors.BadTime(given=given, what="a time", forms=_FORMS)
     return int(number) * UNITS[unit]

@@ -10,8 +10,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors.refused import WorktreeRefused
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.branches import head_ref
 from fleet.model.dispatch.worktree_verdict import Aside, Keep
 from fleet.resources.worktree import half_made, half_removed
@@ -78,7 +77,7 @@ class Worktree:
         """Where nothing is, git need not be asked first; if it refuses, it is."""
         try:
             self._make(claim, order, world, lock)
-        except GitRefused:
+        except errors.GitRefused:
             return False
         return True
 
@@ -129,7 +128,7 @@ class Worktree:
                 self._begin_branch(claim, order, world, lock)
             if not claim.data.get("branch_was_there", True):
                 self._mark(claim, order, world)
-        except GitRefused:
+        except errors.GitRefused:
             return False
         return True
 
@@ -140,7 +139,7 @@ class Worktree:
         if not is_ordered(order, world) and not is_made_by(claim, order.repository, order.branch, world):
             advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
             why = f"branch {order.branch} exists and is not provably of this project's agents"
-            raise WorktreeRefused(path=claim.name, why=why, advice=advice)
+            raise errors.WorktreeRefused(path=claim.name, why=why, advice=advice)
         return True
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
@@ -151,7 +150,7 @@ class Worktree:
         try:
             look = self.look(claim, world)
             if look in {"unknown", "foreign"}:
-                raise GitRefused(what=f"remove {claim.name}", why=f"it is {look}")
+                raise errors.GitRefused(what=f"remove {claim.name}", why=f"it is {look}")
             if claim.state in UNMADE:
                 half_made.discard(claim, world)
             elif look == "ours":
@@ -186,19 +185,19 @@ def _refuse_losing(claim: Claim, world: World) -> None:
     whole = replace(claim, state="live")  # what a removal before this one took away is there again
     verdict = may_go(whole, world, disposable=claim.data.get("disposable", ()))
     if isinstance(verdict, Keep):
-        raise GitRefused(what=f"remove {claim.name}", why=verdict.reason)
+        raise errors.GitRefused(what=f"remove {claim.name}", why=verdict.reason)
     if isinstance(verdict, Aside):
-        raise GitRefused(what=f"remove {claim.name}", why=f"it has {verdict.files} new ignored files; try again")
+        raise errors.GitRefused(what=f"remove {claim.name}", why=f"it has {verdict.files} new ignored files; try again")
 
 
-def _refusal(claim: Claim, look: Look, here: Listed | None, world: World) -> WorktreeRefused:
+def _refusal(claim: Claim, look: Look, here: Listed | None, world: World) -> errors.WorktreeRefused:
     """Why what is there cannot be used, and what a person can do about it."""
     if claim.state in UNMADE and here is not None and (here.locked or "").startswith(mark(world)):
         why = "fleet made it, but its database knows of no work in it: was a backup restored, or is it changed by its checkout alone?"
         advice = "save what you need of it and move the folder away; the next dispatch makes it anew"
-        return WorktreeRefused(path=claim.name, why=why, advice=advice)
+        return errors.WorktreeRefused(path=claim.name, why=why, advice=advice)
     advice = "look at it with git worktree list; move it away or repair it"
-    return WorktreeRefused(path=claim.name, why=f"it is {look}", advice=advice)
+    return errors.WorktreeRefused(path=claim.name, why=f"it is {look}", advice=advice)
 
 
 def _registered(claim: Claim, known: list[Listed]) -> Listed | None:

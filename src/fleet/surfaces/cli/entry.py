@@ -9,8 +9,7 @@ import gc
 import os
 import sys
 
-from fleet.errors.families import FleetError
-from fleet.errors.given import BadText
+from fleet import errors
 from fleet.surfaces.cli.hot import table
 from fleet.surfaces.cli.ui import streams
 
@@ -45,7 +44,7 @@ def run(words: list[str]) -> int:
     try:
         _refuse_bytes(words)
         return _run(words)
-    except FleetError as error:
+    except errors.FleetError as error:
         tell(error, as_json="--json" in words)
         return error.code
 
@@ -105,10 +104,10 @@ def _refuse_bytes(words: list[str]) -> None:
             word.encode()
         except UnicodeEncodeError:
             advice = "convert it, for example with `iconv -t utf-8`"
-            raise BadText(what=f"word {word!a}", why="is not valid UTF-8", advice=advice) from None
+            raise errors.BadText(what=f"word {word!a}", why="is not valid UTF-8", advice=advice) from None
 
 
-def tell(error: FleetError, *, as_json: bool) -> None:
+def tell(error: errors.FleetError, *, as_json: bool) -> None:
     """For people a line on stderr; for programs an object on stdout."""
     if as_json:
         streams.answer(error.as_document())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.families import FleetError
+from fleet import errors
 from fleet.surfaces.cli.ui import streams
 from fleet.world.home import home_record
 from fleet.world.home.location import home_path
@@ -13,7 +13,7 @@ def warn_of_move(words: list[str]) -> None:
     try:
         home = home_path()
         record = home_record.read(home)
-    except FleetError:
+    except errors.FleetError:
         return
     if record is None or record.path == home or words[:1] == ["home"]:
         return

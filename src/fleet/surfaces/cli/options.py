@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import FleetError
 from fleet.surfaces.cli.hot.table import COMMON
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Slug(click.ParamType[str]):
             with Fleet.open() as fleet:
                 project = fleet.project_here(ctx.params.get("project"))
                 tasks = fleet.graph.slugs(project=project, prefix=incomplete)
-        except FleetError:
+        except errors.FleetError:
             return []
         return [CompletionItem(task.slug, help=task.title) for task in tasks]
 
@@ -82,7 +82,7 @@ class ProjectName(click.ParamType[str]):
         try:
             with Fleet.open() as fleet:
                 known = [each.name for each in fleet.projects.list()]
-        except FleetError:
+        except errors.FleetError:
             return []
         return [CompletionItem(name) for name in known if name.startswith(incomplete)]
 

@@ -9,8 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import FleetError
-from fleet.errors.refused import NotResumable
+from fleet import errors
 from fleet.model.branches import INTEGRATION, task_branch
 from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs.dispatch.plan import Wanted
@@ -120,7 +119,7 @@ def _check_dispatch(scene: Scene) -> list[str]:
             return [f"nobody works, but the task is {task.status}"]
         try:
             again = fleet.dispatches.start(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
-        except FleetError as error:
+        except errors.FleetError as error:
             return [f"it cannot be dispatched again: {error}"]
         fleet.dispatches.kill(again.id, "tried")
     return []
@@ -271,9 +270,9 @@ def _resume_again(scene: Scene) -> list[str]:
     with scene.fleet("again") as fleet:
         try:
             fleet.dispatches.resume("t")
-        except NotResumable as error:
+        except errors.NotResumable as error:
             return [] if fleet.agents.list() else [f"it cannot be resumed again: {error}"]
-        except FleetError as error:
+        except errors.FleetError as error:
             return [f"it cannot be resumed again: {error}"]
     return []
 

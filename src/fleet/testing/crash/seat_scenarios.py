@@ -7,10 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.contested import GateHeld
-from fleet.errors.families import FleetError
-from fleet.errors.refused import CoordinatorLives
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.identity import Identity
@@ -65,7 +63,7 @@ def _start_over(scene: Scene) -> list[str]:
     with scene.fleet("again") as fleet:
 
         def over() -> bool:
-            with contextlib.suppress(CoordinatorLives, GateHeld):
+            with contextlib.suppress(errors.CoordinatorLives, errors.GateHeld):
                 fleet.coord.start(_coordinator(*PROVES))
             return _seat(fleet).candidate is None
 
@@ -166,7 +164,7 @@ def _drain_again(scene: Scene) -> list[str]:
         fleet.sweep.run(kill=True)
         try:
             _drain(fleet)
-        except FleetError as error:
+        except errors.FleetError as error:
             return [f"it cannot be drained: {error}"]
     return []
 

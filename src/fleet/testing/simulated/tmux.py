@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fleet.errors.tools import TmuxRefused
+from fleet import errors
 from fleet.testing.simulated.processes import FIRST
 from fleet.world.tmux import LIMIT, Listing, Pane, Tmux
 
@@ -172,9 +172,9 @@ class SimulatedTmux(Tmux):
         def act() -> Identity | None:
             server = self._server()
             if server is None:
-                raise TmuxRefused(what=f"make session {session}", why=self._why_silent())
+                raise errors.TmuxRefused(what=f"make session {session}", why=self._why_silent())
             if any(pane.session == session for pane in server.panes):
-                raise TmuxRefused(what=f"make session {session}", why=f"duplicate session: {session}")
+                raise errors.TmuxRefused(what=f"make session {session}", why=f"duplicate session: {session}")
             pane = server.open(session, words, env, cwd)
             pane.dispatch, pane.home, pane.stamped = dispatch, self.home_id, True
             return self._processes.identify(server.process.pid)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import has_box, state_of
-from fleet.errors.families import FleetError
 from fleet.model.agents.hook_events import QUIET
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
@@ -56,7 +56,7 @@ def _waiting(context: Context, dispatch: str) -> list[WaitingMessage]:
 def _engine(context: Context, known: LivingAgent) -> Engine | None:
     try:
         return read_engine(context.world.home, known.engine)
-    except FleetError:
+    except errors.FleetError:
         return None
 
 

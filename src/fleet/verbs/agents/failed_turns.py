@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.refused import EngineHeld
+from fleet import errors
 from fleet.model.agents.hook_events import MOST_FAILED_TURNS
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.engines import HeldEngine, Lifted, Limits, QuotaView
@@ -41,9 +41,9 @@ def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100)
         return
     if held.kind == "login":
         advice = f"log in with the program itself, then say `fleet limits lift {engine}`"
-        raise EngineHeld(engine=engine, reason=held.reason, advice=advice)
+        raise errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
     if held.until is not None and held.until > tx.at:
-        raise EngineHeld(engine=engine, reason=held.reason, advice=f"it is tried again at {iso(held.until)}")
+        raise errors.EngineHeld(engine=engine, reason=held.reason, advice=f"it is tried again at {iso(held.until)}")
     _try(tx, held, dispatch)
 
 
@@ -53,7 +53,7 @@ def _refuse_full(tx: Tx, engine: str, quota_percent: int) -> None:
             reason = f"{row.percent} % of its window {row.span} is used"
             reset = f"it is reset at {iso(row.resets_at)}"
             advice = f"{reset}; limits.quota_percent in config.toml says how much may be used"
-            raise EngineHeld(engine=engine, reason=reason, advice=advice)
+            raise errors.EngineHeld(engine=engine, reason=reason, advice=advice)
 
 
 def _try(tx: Tx, held: Hold, dispatch: str) -> None:
@@ -62,7 +62,7 @@ def _try(tx: Tx, held: Hold, dispatch: str) -> None:
     if trying is not None and is_unfinished(trying):
         if trying.launched_at is None or tx.at - max(trying.launched_at, held.tried_at or 0) < TRIAL:
             advice = f"{trial} tries whether it is over; the others follow when its model has answered"
-            raise EngineHeld(engine=engine, reason=held.reason, advice=advice)
+            raise errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
         q.lift_hold(tx, engine=engine)
         tx.note(lifted=engine)
         return
@@ -150,7 +150,7 @@ def _may_go_on(context: Context, agent: LivingAgent, now: int) -> bool:
         return False
     try:
         context.commit(_try_with(agent))
-    except EngineHeld:
+    except errors.EngineHeld:
         return False
     return True
 

@@ -10,8 +10,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from fleet import errors
 from fleet.engines import hooks
-from fleet.errors.families import Refused
 from fleet.model.results.engines import HooksInstalled, HooksOf
 from fleet.verbs.agents.inject_hooks import keep_dialect
 
@@ -60,7 +60,7 @@ def status(context: Context, engine: Engine) -> HooksOf:
 
 def _read(engine: Engine) -> tuple[str, Settings]:
     if engine.hooks is None or not engine.hooks.install:
-        raise Refused(what=f"engine {engine.name!r} has no settings file that hooks can be installed in")
+        raise errors.Refused(what=f"engine {engine.name!r} has no settings file that hooks can be installed in")
     path = os.path.realpath(os.path.expanduser(engine.hooks.install))
     try:
         with open(path, encoding="utf-8") as file:
@@ -68,9 +68,9 @@ def _read(engine: Engine) -> tuple[str, Settings]:
     except FileNotFoundError:
         return path, {}
     except (OSError, ValueError) as error:
-        raise Refused(what=f"{path} was left alone: it cannot be read as JSON ({error})") from None
+        raise errors.Refused(what=f"{path} was left alone: it cannot be read as JSON ({error})") from None
     if not isinstance(settings, dict) or not isinstance(settings.get("hooks", {}), dict):
-        raise Refused(what=f"{path} was left alone: it is not what {engine.name} writes")
+        raise errors.Refused(what=f"{path} was left alone: it is not what {engine.name} writes")
     return path, settings
 
 

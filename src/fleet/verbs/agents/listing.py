@@ -10,11 +10,11 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.engines import status_file
 from fleet.engines.hooks import states_without_hook
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
-from fleet.errors.families import FleetError
 from fleet.model.agents.hook_events import is_silent
 from fleet.model.dispatch.steps import is_pending
 from fleet.model.identity import Identity
@@ -142,7 +142,7 @@ def _engine(context: Context, row: Dispatch) -> Engine | None:
         return None
     try:
         return read_engine(context.world.home, row.engine)
-    except FleetError:
+    except errors.FleetError:
         return None
 
 

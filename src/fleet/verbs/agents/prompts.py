@@ -10,9 +10,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import BundleHeld
-from fleet.errors.families import Absent, BadInput, Contested, NotOwned, Refused, Superseded
-from fleet.errors.refused import OtherHost
+from fleet import errors
 from fleet.model import names
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
@@ -75,7 +73,7 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
 def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and row.owner != wanted:
-        raise NotOwned(what=f"dispatch {ident}", owner=row.owner)
+        raise errors.NotOwned(what=f"dispatch {ident}", owner=row.owner)
 
 
 def _intend(context: Context, kind: DispatchKind, order: Order, claim: Claim) -> Change[None]:
@@ -89,7 +87,7 @@ def _intend(context: Context, kind: DispatchKind, order: Order, claim: Claim) ->
         if row is None:
             _add_pending(tx, context, kind, order, str(caller or context.world.processes.me()))
         elif not is_unfinished(row):
-            raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
+            raise errors.Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                              now=f"it is {row.exec_state}")  # fmt: skip
         bundles.add_claim(tx, claim)
 
@@ -104,7 +102,7 @@ def _retaken(context: Context, held: Claim, wanted: Claim) -> Claim:
         data = jsontext.dumps(wanted.data)
         stepped = change(life.STEPS, held.state, "retaken")
         if not q.retake_claim(tx, id=held.id, actor=wanted.actor, was=held.actor, data=data, at=tx.at, **stepped):
-            raise Contested(what=f"{held}: somebody else is at it; try again")
+            raise errors.Contested(what=f"{held}: somebody else is at it; try again")
 
     context.commit(Change(f"take up the prompt of {held.dispatch}", work))
     return replace(held, actor=wanted.actor, data=wanted.data)
@@ -112,9 +110,9 @@ def _retaken(context: Context, held: Claim, wanted: Claim) -> Claim:
 
 def _add_pending(tx: Tx, context: Context, kind: DispatchKind, order: Order, spawner: str) -> None:
     if order.slug is not None and q.task_exists(tx, project=order.project, slug=order.slug) is None:
-        raise Absent(what=f"task {order.project}/{order.slug}")
+        raise errors.Absent(what=f"task {order.project}/{order.slug}")
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
-        raise Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
+        raise errors.Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                          now="its id was used before")  # fmt: skip
     note_home(tx, context.world)
     if not q.add_dispatch(
@@ -138,7 +136,7 @@ def _add_pending(tx: Tx, context: Context, kind: DispatchKind, order: Order, spa
         server=None,
     ):
         held = q.unfinished_of_task(tx, project=order.project, slug=order.slug or "")
-        raise BundleHeld(project=order.project, slug=order.slug, holder=held.id if held else "someone")
+        raise errors.BundleHeld(project=order.project, slug=order.slug, holder=held.id if held else "someone")
 
 
 def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
@@ -146,22 +144,22 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     names.DispatchId(ident)
     _refuse_elsewhere(context, ident)
     if kind not in KINDS:
-        raise BadInput(what=f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
+        raise errors.BadInput(what=f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
     if class_of(kind) == "adoptable":
-        raise BadInput(what=f"a {kind} belongs to its task, not to {ident}; it goes when the task is archived")
+        raise errors.BadInput(what=f"a {kind} belongs to its task, not to {ident}; it goes when the task is archived")
     known = context.store.read(lambda rows: q.id_given(rows, id=ident))
     if known is None:
-        raise Absent(what=f"dispatch {ident}")
+        raise errors.Absent(what=f"dispatch {ident}")
     claims = [claim for claim in _claims(context, ident) if claim.kind == kind]
     held = [claim for claim in claims if claim.state != "released"]
     if not held:
         return PromptOutcome(outcome="already_released", dispatch_id=ident, kind=kind, path=None)
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if class_of(kind) == "exclusive" and row is not None and is_unfinished(row):
-        raise NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row.exec_state}")
+        raise errors.NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row.exec_state}")
     left = release(context, held[-1])
     if left:
-        raise NotOwned(what=left, owner="someone else")
+        raise errors.NotOwned(what=left, owner="someone else")
     return _answer("released", ident, context, held[-1])
 
 
@@ -171,7 +169,7 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
     names.DispatchId(old)
     successor = context.store.read(lambda rows: q.dispatch_by_id(rows, id=new))
     if successor is None:
-        raise Absent(what=f"dispatch {new}")
+        raise errors.Absent(what=f"dispatch {new}")
     _refuse_elsewhere(context, new)
     _refuse_elsewhere(context, old)
     mine = [each for each in _claims(context, new) if each.data.get("rewritten_from") == old]
@@ -179,7 +177,7 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
         return _answer("already_rewritten", new, context, mine[0])
     claim = _claim_of(context, old)
     if claim is None or claim.state != "live":
-        raise Absent(what=f"prompt of {old}")
+        raise errors.Absent(what=f"prompt of {old}")
     context.commit(_hand_over(claim, new, content))
     moved = next(each for each in _claims(context, new) if each.id == claim.id)
     finish_rewrite(context, moved)
@@ -193,7 +191,7 @@ def _hand_over(claim: Claim, new: str, content: str) -> Change[None]:
         tx.dispatch = new
         _refuse_ended(tx, new)
         if take_over(tx, claim, new, content) is None:
-            raise NotOwned(what=f"the prompt of {old}", owner="someone else")
+            raise errors.NotOwned(what=f"the prompt of {old}", owner="someone else")
 
     return Change(f"hand the inbox of {old} over to {new}", work, content)
 
@@ -202,9 +200,9 @@ def _refuse_ended(tx: Tx, ident: str) -> None:
     """Refuse to hand an inbox to a dispatch that has ended: it would be released with it."""
     row = q.dispatch_by_id(tx, id=ident)
     if row is None:
-        raise Superseded(who=f"dispatch {ident}", project="", slug="", now="it is archived")
+        raise errors.Superseded(who=f"dispatch {ident}", project="", slug="", now="it is archived")
     if not is_unfinished(row):
-        raise Superseded(
+        raise errors.Superseded(
             who=f"dispatch {ident}", project=row.project, slug=row.slug or "", now=f"it is {row.exec_state}"
         )
 
@@ -251,7 +249,7 @@ def inspect(context: Context, ident: str) -> Inspected:
     names.DispatchId(ident)
     kept = context.store.read(lambda rows: journal(rows, ident))
     if kept is None:
-        raise Absent(what=f"dispatch {ident}")
+        raise errors.Absent(what=f"dispatch {ident}")
     seen = {
         claim.kind: KINDS[claim.kind].look(claim, context.world)
         for claim in _claims(context, ident)
@@ -266,11 +264,11 @@ def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
     held = [*_claims(context, names.DispatchId(ident)), *_bundle_of(context, ident), *_of_job(context, ident)]
     claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
     if not claims:
-        raise Absent(what=f"{kind} of {ident}")
+        raise errors.Absent(what=f"{kind} of {ident}")
     here = [claim for claim in claims if is_own(context, claim)]
     if here:
         word = "job cancel" if here[0].job else "kill"
-        raise Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` let it go")
+        raise errors.Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` let it go")
 
     def work(tx: Tx) -> Disowned:
         tx.dispatch = None if claims[0].job else ident
@@ -301,7 +299,7 @@ def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
     word = given or ("worker" if slug else "coord")
     kind = next((each for each in DISPATCH_KINDS if each == word), None)
     if kind is None or (kind == "coord") != (slug is None):
-        raise BadInput(what=f"kind {word!r} does not fit: a coordinator has no task, everything else has one")
+        raise errors.BadInput(what=f"kind {word!r} does not fit: a coordinator has no task, everything else has one")
     return kind
 
 
@@ -311,7 +309,7 @@ def _parse_owner(given: str) -> tuple[str, str | None]:
         return names.project(parts[1]), None
     if len(parts) == 4 and parts[0] == "project" and parts[2] == "slug":  # noqa: PLR2004
         return names.project(parts[1]), names.slug(parts[3])
-    raise BadInput(what=f"--owner {given!r} is neither project/P/slug/S nor coord/P")
+    raise errors.BadInput(what=f"--owner {given!r} is neither project/P/slug/S nor coord/P")
 
 
 def _claims(context: Context, ident: str) -> list[Claim]:
@@ -335,4 +333,4 @@ def _refuse_elsewhere(context: Context, ident: str, *, host: str | None = None, 
     world = context.world
     for meant, mine, what in ((host, world.host.id, "host"), (socket, world.tmux.socket, "tmux socket")):
         if meant and meant != mine:
-            raise OtherHost(what=f"dispatch {ident}", made=f"{what} {meant}", here=mine, dispatch=ident)
+            raise errors.OtherHost(what=f"dispatch {ident}", made=f"{what} {meant}", here=mine, dispatch=ident)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.absent import NoSuchQuestion
-from fleet.errors.superseded import AnsweredBefore
+from fleet import errors
 from fleet.model.agents import questions
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.agents import Answered, Question
@@ -45,9 +44,9 @@ def answer(ident: str, words: list[str], reason: str = "") -> Change[Answered]:
     def work(tx: Tx) -> Answered:
         row = q.question_by_id(tx, id=ident)
         if row is None:
-            raise NoSuchQuestion(question=ident)
+            raise errors.NoSuchQuestion(question=ident)
         if row.project is None or row.answer is not None or row.closed_at is not None or not is_unfinished(row):
-            raise AnsweredBefore(question=ident, how=_how(row))
+            raise errors.AnsweredBefore(question=ident, how=_how(row))
         tx.about(row.project, row.slug)
         tx.dispatch = row.dispatch
         given = questions.answer(row.kind, questions.choices_of(row.choices), words, reason)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.engines.hooks import states_without_hook
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
-from fleet.errors.families import FleetError
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -47,7 +47,7 @@ def _watched(context: Context, row: LivingAgent) -> Engine | None:
         return None
     try:
         engine = read_engine(context.world.home, row.engine)
-    except FleetError:
+    except errors.FleetError:
         return None
     shown = {rule.state for rule in engine.screen}
     return engine if engine.interactive and TROUBLES & shown & states_without_hook(engine) else None

@@ -10,10 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import GateHeld
-from fleet.errors.families import Absent, Contested, FleetError, Refused
-from fleet.errors.store import StoreReplaced
-from fleet.errors.superseded import NotSeated
+from fleet import errors
 from fleet.model.dispatch.remedies import Leave, Press, may_settle, remedy_for
 from fleet.model.dispatch.settling import HANDED_OFF
 from fleet.model.dispatch.steps import is_unfinished
@@ -67,12 +64,14 @@ def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by
 def _refuse_pointless(context: Context, row: Dispatch) -> None:
     ident, project = row.id, row.project
     if not is_unfinished(row):
-        raise Refused(what=f"{ident} has ended already: {row.exec_state}; `fleet resume {ident}` starts a successor")
+        raise errors.Refused(
+            what=f"{ident} has ended already: {row.exec_state}; `fleet resume {ident}` starts a successor"
+        )
     if row.kind == "finisher":
-        raise Refused(what=f"{ident} is a merge of fleet's own: nothing to hand off")
+        raise errors.Refused(what=f"{ident} is a merge of fleet's own: nothing to hand off")
     holder = context.store.read(lambda rows: seats.seat(rows, project)).holder
     if row.kind == "coord" and holder != ident:
-        raise NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
+        raise errors.NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
 
 
 def _queue(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change[HandoffView]:
@@ -83,7 +82,7 @@ def _queue(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change
                       asked_by=by, at=tx.at)  # fmt: skip
         queued = q.queued_handoff_of(tx, dispatch=row.id)
         if queued is None:
-            raise Contested(what=f"the id {entry} was given out before; try again")
+            raise errors.Contested(what=f"the id {entry} was given out before; try again")
         tx.note(handoff=queued.id, reason=reason, document=name)
         return view(queued).replaced(changed=queued.id == entry)
 
@@ -102,7 +101,7 @@ def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
     while True:
         kept = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
         if kept is None:
-            raise Absent(what=f"handoff {entry}")
+            raise errors.Absent(what=f"handoff {entry}")
         handoff = _carry_on(context, kept) if kept.state == "queued" else view(kept)
         if handoff.state != "queued" or context.world.clock.ticks() >= deadline:
             return handoff
@@ -117,13 +116,13 @@ def _carry_on(context: Context, entry: Handoff) -> HandoffView:
     gate = context.world.project_gate(entry.project, f"handoff-{entry.id}")
     try:
         gate.take()
-    except GateHeld:
+    except errors.GateHeld:
         return view(entry).replaced(deferred="somebody is draining it")
     try:
         waits = _coordinator(context, entry) if entry.slug is None else _worker(context, entry)
-    except (NotSeated, StoreReplaced):
+    except (errors.NotSeated, errors.StoreReplaced):
         raise
-    except (FleetError, OSError) as error:
+    except (errors.FleetError, OSError) as error:
         waits = str(error)
     finally:
         gate.give()

@@ -11,10 +11,8 @@ import contextlib
 from dataclasses import replace as changed
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.engines.reader import engine as read_engine
-from fleet.errors.contested import ReplaceInProgress
-from fleet.errors.families import FleetError, Refused
-from fleet.errors.refused import NotProven
 from fleet.model.dispatch.remedies import Leave, Press, Withdraw, remedy_for
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.coord import Seated
@@ -50,12 +48,12 @@ def begin(context: Context, wanted: Wanted) -> Seated:
         tend(context, project)
         seat = context.store.read(lambda rows: seats.seat(rows, project))
         if seat.candidate is not None:
-            raise ReplaceInProgress(project=project, candidate=seat.candidate)
+            raise errors.ReplaceInProgress(project=project, candidate=seat.candidate)
         warnings = remote_control.mark(context, project)
         limit = wanted.proof or proof_limit(context, wanted)
         try:
             made = dispatch(context, changed(wanted, predecessor=seat.holder, proof=limit))
-        except (FleetError, OSError):
+        except (errors.FleetError, OSError):
             tend(context, project)
             raise
         return Seated.made_of(made, replaces=seat.holder, warnings=warnings)
@@ -82,7 +80,7 @@ def await_proof(context: Context, project: str, ident: str) -> int:
         if why and (seat.candidate != ident or withdraw(context, project, ident, why)):
             seconds = _seconds(context, ident, seat)
             end_withdrawn(context, ident, why)
-            raise NotProven(project=project, dispatch=ident, seconds=seconds, why=why)
+            raise errors.NotProven(project=project, dispatch=ident, seconds=seconds, why=why)
         context.world.clock.wait(_LOOK_AGAIN)
 
 
@@ -96,7 +94,7 @@ def end_withdrawn(context: Context, ident: str, why: str) -> None:
     """What a withdrawn candidate held is released before whoever withdrew it goes on."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and is_unfinished(row):
-        with contextlib.suppress(Refused):  # somebody was faster, and it has ended
+        with contextlib.suppress(errors.Refused):  # somebody was faster, and it has ended
             end(context, ident, asked_for="kill", reason=f"withdrawn: {why}")
 
 

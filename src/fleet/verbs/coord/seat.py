@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.absent import NoCoordinator
-from fleet.errors.contested import CoordSpawnInProgress, GateHeld
-from fleet.errors.families import BadInput
-from fleet.errors.refused import CoordinatorLives
+from fleet import errors
 from fleet.model.dispatch.remedies import Leave, remedy_for
 from fleet.model.dispatch.steps import is_pending, is_unfinished
 from fleet.model.identity import Identity
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
 def coord_spawn(context: Context, wanted: Wanted) -> Seated:
     """Start the coordinator. A living or unknown one vetoes; one that was launched and is proven dead is settled and replaced."""
     if not wanted.project:
-        raise BadInput(what="--coord-spawn needs a project: say -p PROJECT")
+        raise errors.BadInput(what="--coord-spawn needs a project: say -p PROJECT")
     gate = spawn_gate(context, wanted.project)
     try:
         context.project(wanted.project)
@@ -52,9 +49,9 @@ def spawn_gate(context: Context, project: str) -> Gate:
     gate = context.world.project_gate(project, "coord-spawn")
     try:
         gate.take()
-    except GateHeld:
+    except errors.GateHeld:
         holder = gate.holder()
-        raise CoordSpawnInProgress(
+        raise errors.CoordSpawnInProgress(
             project=project, holder=f"pid={holder.pid}" if holder else "unknown process"
         ) from None
     return gate
@@ -73,14 +70,14 @@ def _settle_or_veto(context: Context, project: str) -> bool:
     return holder.process is not None
 
 
-def _veto(context: Context, project: str, holder: Dispatch) -> CoordinatorLives:
+def _veto(context: Context, project: str, holder: Dispatch) -> errors.CoordinatorLives:
     """A coordinator that lives, or of which nothing can be proven here."""
     own = is_own(context, holder)
     process = Identity.parse(holder.process or holder.spawner)
     life = context.world.processes.life(process) if own else "unknown"
     far = not own or (life == "unknown" and process is not None and process.host != context.world.host.machine)
     advice = f"attach to it with `fleet attach {holder.id}`{' there' if far else ''}"
-    return CoordinatorLives(
+    return errors.CoordinatorLives(
         project=project,
         life="starting" if own and not far and is_pending(holder) else life,
         dispatch=holder.id,
@@ -105,7 +102,7 @@ def stop(context: Context, project: str, reason: str) -> Unseated:
         end_withdrawn(context, candidate, reason)
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.holder is None:
-        raise NoCoordinator(project=project)
+        raise errors.NoCoordinator(project=project)
     ident, row = seat.holder, holder_of(context, project)
     ended = end(context, ident, asked_for="kill", reason=reason) if row is not None and is_unfinished(row) else None
     if ended is None or ended.settled:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import FleetError
-from fleet.errors.refused import EngineHeld, LimitReached
-from fleet.errors.store import StoreReplaced
-from fleet.errors.superseded import NotSeated
+from fleet import errors
 from fleet.model.tasks.pipeline import KIND_AT, MENDING
 from fleet.store import queries as q
 from fleet.verbs.dispatch import dispatch as dispatching
@@ -42,13 +39,13 @@ def advance(context: Context, project: str, troubles: list[str]) -> list[str]:
     for row in (each for each in due if each.slug not in handed):
         try:
             started.append(_start(context, project, row))
-        except LimitReached:
+        except errors.LimitReached:
             break
-        except (NotSeated, StoreReplaced):
+        except (errors.NotSeated, errors.StoreReplaced):
             raise
-        except EngineHeld as error:
+        except errors.EngineHeld as error:
             troubles += [str(error)] if str(error) not in troubles else []
-        except (FleetError, OSError) as error:
+        except (errors.FleetError, OSError) as error:
             troubles.append(f"{row.slug} was not started: {error}")
     return started
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import WorktreeBusy
-from fleet.errors.families import FleetError
-from fleet.errors.store import StoreReplaced
-from fleet.errors.superseded import NotSeated
+from fleet import errors
 from fleet.model.dispatch.remedies import remedy_for
 from fleet.store import queries as q
 from fleet.verbs.dispatch import remaining
@@ -39,10 +36,10 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
     for row in mine:
         try:
             what = _tend(context, row, listing, census)
-        except (NotSeated, StoreReplaced):
+        except (errors.NotSeated, errors.StoreReplaced):
             raise
-        except (FleetError, OSError) as error:
-            said_so = error.spoken if isinstance(error, WorktreeBusy) else error
+        except (errors.FleetError, OSError) as error:
+            said_so = error.spoken if isinstance(error, errors.WorktreeBusy) else error
             troubles.append(f"{row.id} of {row.slug}: {said_so}")
             continue
         said += [f"{row.id} ({row.kind} of {row.slug}): {what}"] if what else []
@@ -56,7 +53,7 @@ def _tend(context: Context, row: Dispatch, listing: Listing, census: Census | No
         remaining.record(context, row, census, lasting=_LASTING)
     done = apply(context, row, remedy_for("tick", seen))
     if done.strangers:
-        raise WorktreeBusy(project=row.project, slug=row.slug, who=done.strangers, way=done.way)
+        raise errors.WorktreeBusy(project=row.project, slug=row.slug, who=done.strangers, way=done.way)
     if done.ended:
         finish_dead_merge(context, row)
     return done.said if done.ended or done.said == "asked to exit" or done.said.startswith("still there") else ""

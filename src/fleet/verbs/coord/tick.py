@@ -9,10 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import GateHeld, TickInProgress
-from fleet.errors.families import FleetError
-from fleet.errors.store import StoreReplaced
-from fleet.errors.superseded import NotSeated
+from fleet import errors
 from fleet.model.identity import Identity
 from fleet.model.results.coord import Ticked
 from fleet.store import seats
@@ -43,9 +40,9 @@ class Steps:
         """Take one step. What fails is recorded as a trouble; being superseded ends the tick."""
         try:
             self.done += act()
-        except (NotSeated, StoreReplaced):
+        except (errors.NotSeated, errors.StoreReplaced):
             raise
-        except (FleetError, OSError) as error:
+        except (errors.FleetError, OSError) as error:
             self.troubles.append(f"{name}: {error}")
 
 
@@ -56,12 +53,12 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
         _take_seat(context, project, ident, nonce)
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.holder != ident:
-        raise NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
+        raise errors.NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
     gate = context.world.project_gate(project, "coordinator")
     try:
         gate.take()
-    except GateHeld:
-        raise TickInProgress(project=project, holder=gate.holder() or "an unknown process") from None
+    except errors.GateHeld:
+        raise errors.TickInProgress(project=project, holder=gate.holder() or "an unknown process") from None
     try:
         steps = _work(context, project)
     finally:
@@ -84,7 +81,7 @@ def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
     if seat.candidate != ident:
         return
     if context.world.processes.life(Identity.parse(context.dispatch(ident).process or "")) != "alive":
-        raise NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
+        raise errors.NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
     world = context.world
     prove(context.store, world.home, project=project, ident=ident, nonce=nonce, clock=world.clock, ids=world.ids)
 

@@ -10,7 +10,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import Contested, FleetError
+from fleet import errors
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.tables import change
@@ -77,7 +77,7 @@ def make(context: Context, claims: list[Claim], order: Order, made_before: Seque
                 _make(context, claim, replace(order, meanwhile=make_ours))
                 made.append(claim)
         make_ours()
-    except (FleetError, OSError):
+    except (errors.FleetError, OSError):
         steps = [(claim, "made" if claim in made else "not_made") for claim in claims]
         context.commit(walk([*((claim, "made") for claim in made_before), *steps]))
         raise
@@ -89,7 +89,7 @@ def _make(context: Context, claim: Claim, order: Order) -> None:
     try:
         kind.acquire(claim, order, context.world, lock.take() if kind.by_program else NO_LOCK)
     except BlockingIOError:
-        raise Contested(what=f"{claim}: somebody is at it already; try again") from None
+        raise errors.Contested(what=f"{claim}: somebody is at it already; try again") from None
     finally:
         lock.give()
 
@@ -165,7 +165,7 @@ def _undo_half_made(context: Context, claim: Claim) -> Left | None:
         KINDS[claim.kind].release(claim, context.world, handle)
         context.world.forget_effect_lock(claim.id)
         context.commit(step(claim, "found_absent"))
-    except (FleetError, OSError) as error:
+    except (errors.FleetError, OSError) as error:
         return f"{claim}: {error}"
     finally:
         lock.give()
@@ -191,7 +191,7 @@ def _remove(context: Context, claim: Claim) -> Left | None:
         return None
     try:
         KINDS[claim.kind].release(claim, context.world, handle)
-    except (FleetError, OSError) as error:
+    except (errors.FleetError, OSError) as error:
         lock.give()
         context.commit(_failed(replace(claim, state="releasing")))
         return f"{claim}: {error}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import WorktreeBusy
+from fleet import errors
 from fleet.model.dispatch.remedies import KillRest, Leave, Press, Settle, Withdraw, remedy_for
 from fleet.model.states import assert_never
 from fleet.store import queries as q
@@ -82,7 +82,7 @@ def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | 
     if attempt is not None and attempt.id != speaker:
         applied = treat(context, attempt, "dispatch")
         if applied.strangers:
-            raise WorktreeBusy(project=project, slug=slug, who=applied.strangers, way=applied.way)
+            raise errors.WorktreeBusy(project=project, slug=slug, who=applied.strangers, way=applied.way)
 
 
 def withdraw(context: Context, project: str, ident: str, why: str) -> bool:

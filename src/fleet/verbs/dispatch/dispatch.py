@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import BundleHeld, TaskHeld
-from fleet.errors.families import Contested, FleetError
-from fleet.errors.refused import LimitReached, NotReady, WorktreeRefused
+from fleet import errors
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import is_in_flight, owner
 from fleet.model.results.dispatches import Dispatched
@@ -70,7 +68,7 @@ def start(context: Context, wanted: Wanted) -> Dispatched:
     claims = _write_plan(context, wanted, order)
     try:
         _make(context, claims, order)
-    except (FleetError, OSError) as error:
+    except (errors.FleetError, OSError) as error:
         settle(context, order.dispatch, why=str(error), undo=True)
         if not _is_in_flight(context, order.dispatch):
             raise
@@ -99,7 +97,7 @@ def _make(context: Context, claims: list[Claim], order: Order) -> None:
     try:
         for claim in needed:
             prompts.finish_rewrite(context, claim)
-    except (FleetError, OSError):
+    except (errors.FleetError, OSError):
         context.commit(walk([*((claim, "made") for claim in made), (session, "not_made")]))
         raise
     acquire(context, [session], order, made)
@@ -113,7 +111,7 @@ def _write_plan(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
     while True:
         try:
             return _write_plan_once(context, wanted, order)
-        except Contested:
+        except errors.Contested:
             slug = order.slug
             if slug is None or context.world.clock.ticks() >= deadline or _is_attempted(context, order.project, slug):
                 raise
@@ -184,7 +182,9 @@ def _seen(context: Context, claim: Claim) -> Seen:
         _mark_late(context, claim)
     if claim.state == "live" and look in {"foreign", "unknown"}:
         advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
-        raise WorktreeRefused(path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice)
+        raise errors.WorktreeRefused(
+            path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice
+        )
     return Seen(free=free, look=look)
 
 
@@ -220,15 +220,15 @@ def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted:
         (count.here, "project_agents", f"agents at work in {project}"),
     ):
         if now >= limits[name]:
-            raise LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
+            raise errors.LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
     if _take_task(tx, order, slug, wanted):
         return
     was = tasks.state(tx, project, slug)
     if was.status == "in_progress":
         since = times.iso_or_none(was.started_at) or "an unknown time"
-        raise TaskHeld(project=project, slug=slug, holder=was.assignee, since=since)
+        raise errors.TaskHeld(project=project, slug=slug, holder=was.assignee, since=since)
     fence.step(project, slug, was, "claim")
-    raise NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=tx.at))
+    raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=tx.at))
 
 
 def _take_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
@@ -245,7 +245,7 @@ def _take_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
 
 def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> None:
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
-        raise Contested(what=f"the id {order.dispatch} was given out before; try again")
+        raise errors.Contested(what=f"the id {order.dispatch} was given out before; try again")
     note_home(tx, context.world)
     written = q.add_dispatch(
         tx,
@@ -269,7 +269,7 @@ def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> No
     )
     if not written:
         held = q.unfinished_of_task(tx, project=order.project, slug=order.slug or "")
-        raise BundleHeld(project=order.project, slug=order.slug, holder=held.id if held else "someone")
+        raise errors.BundleHeld(project=order.project, slug=order.slug, holder=held.id if held else "someone")
     ident, session = order.dispatch, f"fleet-{order.dispatch}"
     q.add_agent(tx, id=ident, engine=order.engine, session=session, conversation=wanted.conversation, at=tx.at)
     if order.slug is not None and (wanted.resumes or wanted.handoffs):
@@ -288,7 +288,7 @@ def _adopt(
     bundles.own(tx, project=order.project, slug=slug, host=host, dispatch=order.dispatch, kind=order.kind)
     now = {claim.kind: claim for claim in bundles.current(tx, order.project, slug)}
     if {kind: claim.state for kind, claim in now.items()} != {kind: claim.state for kind, (claim, _) in before.items()}:
-        raise Contested(what=f"the bundle of {order.project}/{slug} changed meanwhile; try again")
+        raise errors.Contested(what=f"the bundle of {order.project}/{slug} changed meanwhile; try again")
     made = []
     for name in _BUNDLE:
         todo = bundles.adopt(tx, fresh[name], now.get(name), before[name][1] if name in before else None)

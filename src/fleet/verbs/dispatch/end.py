@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.engines.reader import engine as read_engine
-from fleet.errors.families import FleetError, Refused
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.states import assert_never
@@ -36,7 +36,7 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
     """Ask, wait, kill, settle. The asking is written down first, so that an exit after it is evidence of nothing."""
     row = journal(context, ident)
     if not is_unfinished(row):
-        raise Refused(what=f"{ident} has ended already: {row.exec_state}")
+        raise errors.Refused(what=f"{ident} has ended already: {row.exec_state}")
     refuse_foreign(context, f"dispatch {ident}", row)
     ask(context, row, asked_for=asked_for, reason=reason)
     row = journal(context, ident)  # it may have been launched meanwhile
@@ -116,5 +116,5 @@ def _recorded(context: Context, row: Dispatch) -> Dispatch:
 def _exit_signal(context: Context, row: Dispatch) -> int:
     try:
         return signal.Signals[read_engine(context.world.home, row.engine or "shell").exit_signal]
-    except FleetError:
+    except errors.FleetError:
         return signal.SIGTERM

@@ -7,8 +7,7 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from fleet.errors.absent import NoSuchDispatch
-from fleet.errors.given import Ambiguous
+from fleet import errors
 from fleet.model import names
 from fleet.model.dispatch.steps import TIMES, is_unfinished
 from fleet.model.results.dispatches import Journal
@@ -30,7 +29,7 @@ def find(rows: Rows, given: str, project: str | None = None, *, here: str | None
     if given == "@last":
         row = q.newest_dispatch(rows)
         if row is None:
-            raise NoSuchDispatch(dispatch=given)
+            raise errors.NoSuchDispatch(dispatch=given)
         return row.id
     prefix = f"{given}%" if len(given) >= SHORTEST_PREFIX and set(given) <= set("0123456789abcdef") else "-"
     matches = [row for row in q.dispatches_like(rows, prefix=prefix, slug=given) if project in {None, row.project}]
@@ -39,15 +38,15 @@ def find(rows: Rows, given: str, project: str | None = None, *, here: str | None
         return given
     matches = [row for row in matches if row.slug == given] or matches  # a slug that looks like the beginning of an id
     if matches and matches[0].slug != given and q.task_called(rows, slug=given) is not None:
-        raise NoSuchDispatch(dispatch=given)
+        raise errors.NoSuchDispatch(dispatch=given)
     matches = [row for row in matches if row.slug == given and row.project == here] or matches
     unfinished = [row for row in matches if is_unfinished(row)]
     chosen = unfinished or _newest_of_one_task(matches)
     if not chosen:
-        raise NoSuchDispatch(dispatch=given)
+        raise errors.NoSuchDispatch(dispatch=given)
     if len(chosen) > 1:
         candidates = ", ".join(f"{row.id} ({row.kind} of {row.project}/{row.slug})" for row in chosen)
-        raise Ambiguous(given=given, candidates=candidates)
+        raise errors.Ambiguous(given=given, candidates=candidates)
     return chosen[0].id
 
 
@@ -71,7 +70,7 @@ def journal(context: Context, ident: str) -> Dispatch:
     """The journal of a dispatch, from the tables or from the archive. NoSuchDispatch when it is in neither."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
     if row is None:
-        raise NoSuchDispatch(dispatch=ident)
+        raise errors.NoSuchDispatch(dispatch=ident)
     return row
 
 

@@ -13,10 +13,9 @@ import signal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
+from fleet import errors
 from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.errors.families import FleetError, Superseded
-from fleet.errors.tools import TmuxRefused
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.one_time_proof import VARIABLE, hashed
@@ -81,7 +80,7 @@ def launch(context: Context, ident: str) -> Launched:
     launched = context.commit(_launch(row, me, hashed(nonce), joined))
     if launched == "too late":
         now = context.dispatch(ident).exec_state
-        raise Superseded(
+        raise errors.Superseded(
             who=f"session fleet-{ident}", project=row.project, slug=row.slug or "", now=f"its dispatch is {now}"
         )
     repository = context.project(row.project).path
@@ -101,7 +100,7 @@ def _refuse_other_server(context: Context, row: Dispatch) -> None:
         return
     if context.world.processes.life(meant) != "dead":
         why = f"its server, process {meant.pid}, lives, and process {pid} has taken its socket"
-        raise TmuxRefused(what=f"start the agent of {row.id}", why=why)
+        raise errors.TmuxRefused(what=f"start the agent of {row.id}", why=why)
 
 
 def _join_cgroup(context: Context, row: Dispatch, me: str) -> dict[str, dict[str, str]]:
@@ -222,7 +221,7 @@ def _set_up(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
     """Prepare the worktree; on failure record the reason as the report, and raise."""
     try:
         _prepare_worktree(context, row, repository, cwd)
-    except FleetError as error:
+    except errors.FleetError as error:
         why = str(error)
 
         def work(tx: Tx) -> int:
@@ -300,4 +299,4 @@ def run_hook(context: Context, row: Dispatch, setting: str, cwd: str) -> None:
     result = context.world.programs.record(setting, ["/bin/sh", "-c", words], path=log, limit=_SETUP_LIMIT, cwd=cwd)
     if not result.ok:
         output = escapes.tail(" ".join(f"{result.out} {result.err}".split()), _REASON, more=log)
-        raise FleetError(what=f"{setting} failed ({result.status}): {output}")
+        raise errors.FleetError(what=f"{setting} failed ({result.status}): {output}")

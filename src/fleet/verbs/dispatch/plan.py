@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.engines import prompt, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.errors.absent import NoSuchTask
-from fleet.errors.families import BadInput
-from fleet.errors.refused import NotReady, NotTrusted
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
@@ -65,11 +63,13 @@ class Wanted:
 def prepare(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
     """Look at everything that could be refused. Returns the order, and what is wanted with everything that was left open."""
     if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
-        raise BadInput(what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one")
+        raise errors.BadInput(
+            what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one"
+        )
     task = _task(context, wanted)
     project, engine, autonomy = _check_start(context, wanted, task)
     if task is None and wanted.slug is not None:
-        raise NoSuchTask(project=wanted.project, slug=wanted.slug)
+        raise errors.NoSuchTask(project=wanted.project, slug=wanted.slug)
     wanted = _at_its_stage(wanted, task)
     integration, base, there = _branches(context, wanted, project.path)
     order = _order(context, wanted, project, integration=integration, base=base, task=task)
@@ -85,7 +85,7 @@ def _at_its_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
     kind = KIND_AT[task.stage]
     if kind == "finisher":
         why = f"its work is done and waits to be merged: `fleet merge {task.slug} -p {task.project}`"
-        raise NotReady(project=task.project, slug=task.slug, why=why)
+        raise errors.NotReady(project=task.project, slug=task.slug, why=why)
     left = task.assignee if task.status == "in_progress" and kind == "reviewer" else None
     return replace(wanted, kind=kind, predecessor=wanted.predecessor or left)
 
@@ -106,7 +106,7 @@ def _check_start(context: Context, wanted: Wanted, task: WholeTask | None) -> tu
     readiness.program_of(engine, wanted.command)
     autonomy = wanted.autonomy or settings["autonomy"].value
     if engine.autonomy and autonomy is None and settings["autonomy"].untrusted:
-        raise NotTrusted(project=wanted.project, settings="autonomy")
+        raise errors.NotTrusted(project=wanted.project, settings="autonomy")
     readiness.check(engine, autonomy=autonomy, repository=project.path)
     return project, engine, autonomy
 
@@ -115,16 +115,18 @@ def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None
     """Refuse to make a worktree whose commands nobody has trusted."""
     waiting = [name for name in _OF_WORKTREES if settings[name].untrusted]
     if wanted.slug is not None and waiting:
-        raise NotTrusted(project=wanted.project, settings=" and ".join(waiting))
+        raise errors.NotTrusted(project=wanted.project, settings=" and ".join(waiting))
 
 
 def _engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Engine:
     setting = context.settings(wanted.project)["engine"]
     name = wanted.engine or (task and task.engine) or setting.value
     if not name and setting.untrusted:
-        raise NotTrusted(project=wanted.project, settings="engine")
+        raise errors.NotTrusted(project=wanted.project, settings="engine")
     if not name:
-        raise BadInput(what="no engine: say --engine NAME, or set engine in fleet.toml; `fleet engine list` shows them")
+        raise errors.BadInput(
+            what="no engine: say --engine NAME, or set engine in fleet.toml; `fleet engine list` shows them"
+        )
     return read_engine(context.world.home, name)
 
 

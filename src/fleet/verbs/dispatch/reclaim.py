@@ -7,8 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors.contested import GateHeld
-from fleet.errors.refused import NotTrusted
+from fleet import errors
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import HANDED_OFF
@@ -97,7 +96,7 @@ def release_bundle(context: Context, project: str, slug: str) -> list[str]:
     gate = gate_to_let_go(context, project, slug)
     try:
         gate.take(wait=_GATE_WAIT)
-    except GateHeld as held:
+    except errors.GateHeld as held:
         return [f"the bundle of {project}/{slug}: {held}"]
     try:
         return (
@@ -205,7 +204,7 @@ def _teardown(context: Context, project: str | None) -> str | None:
     """The teardown command; None when there is none, or when nobody has trusted it."""
     try:
         command: str | None = context.setting("worktree.teardown", project)
-    except NotTrusted:
+    except errors.NotTrusted:
         return None
     return command
 

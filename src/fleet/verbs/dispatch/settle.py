@@ -5,9 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from fleet.errors.absent import NoSuchDispatch
-from fleet.errors.contested import WorktreeBusy
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.remedies import may_settle
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED, Evidence, Outcome, outcome
@@ -52,7 +50,7 @@ def settle(context: Context, ident: str, *, listing: Listing | None = None, why:
     for _ in range(_TRIES):
         try:
             row = context.dispatch(ident)
-        except NoSuchDispatch:
+        except errors.NoSuchDispatch:
             return _settled_before(context, ident)
         seen = None if undo and is_pending(row) else look_at_end(context, row, listing)
         if seen is not None and seen.condition != "ended" and not may_settle(seen):
@@ -68,7 +66,7 @@ def _settled_before(context: Context, ident: str) -> Ended:
     """Somebody else was faster, and its journal is in the archive."""
     journal = archived(context, ident)
     if journal is None:
-        raise NoSuchDispatch(dispatch=ident)
+        raise errors.NoSuchDispatch(dispatch=ident)
     return Ended(id=ident, settled=True, exec_state=journal.exec_state, left=[])
 
 
@@ -83,7 +81,7 @@ def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
     return end.exec_state if context.commit(_end(row, end, pane, context, work)) else None
 
 
-def kept_worktree(context: Context, ident: str) -> WorktreeBusy | None:
+def kept_worktree(context: Context, ident: str) -> errors.WorktreeBusy | None:
     """The refusal that whoever needs the worktree of a dead agent gets, if a process keeps it that fleet cannot attribute."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not is_in_flight(row) or row.slug is None:
@@ -91,7 +89,7 @@ def kept_worktree(context: Context, ident: str) -> WorktreeBusy | None:
     seen = look_at_end(context, row)
     if not seen.strangers:
         return None
-    return WorktreeBusy(project=row.project, slug=row.slug, who=seen.strangers, way=seen.way)
+    return errors.WorktreeBusy(project=row.project, slug=row.slug, who=seen.strangers, way=seen.way)
 
 
 def _last_look(context: Context, row: Dispatch) -> Pane | None:
@@ -132,7 +130,7 @@ def _work(context: Context, row: Dispatch) -> str | None:
     branch = task_branch(row.slug)
     try:
         return context.world.git.branches(context.project(row.project).path, branch).get(branch)
-    except GitRefused:
+    except errors.GitRefused:
         return None
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import Contested
-from fleet.errors.refused import NotDisowned
+from fleet import errors
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import INTERRUPTED, Outcome
@@ -59,10 +58,12 @@ def _refuse_alive(context: Context, row: Dispatch) -> None:
     if alive:
         pids = ", ".join(str(each.pid) for each in dict.fromkeys(alive))
         advice = f"end it first, with `fleet kill {ident} --reason TEXT` in its own home"
-        raise NotDisowned(dispatch=ident, why=f"it is alive here: process {pids}", advice=advice)
+        raise errors.NotDisowned(dispatch=ident, why=f"it is alive here: process {pids}", advice=advice)
     pane = context.world.tmux.listing().pane_of(row.id)
     if pane is not None and not pane.dead:
-        raise NotDisowned(dispatch=ident, why="its tmux session is here", advice=f"`fleet attach {ident}` shows it")
+        raise errors.NotDisowned(
+            dispatch=ident, why="its tmux session is here", advice=f"`fleet attach {ident}` shows it"
+        )
 
 
 def _is_unknown(context: Context, row: Dispatch, *, stuck: bool) -> bool:
@@ -77,7 +78,7 @@ def _refuse_own(context: Context, row: Dispatch | Job) -> None:
     """Refuse what is this home's own."""
     if is_own(context, row):
         advice = f"`fleet kill {row.id} --reason TEXT` ends it, `fleet clean` lets go of what it held"
-        raise NotDisowned(dispatch=row.id, why="it is this home's, and can be judged here", advice=advice)
+        raise errors.NotDisowned(dispatch=row.id, why="it is this home's, and can be judged here", advice=advice)
 
 
 def _refuse_home_here(context: Context, row: Dispatch | Job) -> None:
@@ -85,7 +86,7 @@ def _refuse_home_here(context: Context, row: Dispatch | Job) -> None:
     place = "" if is_own(context, row) else _home_here(context, row)
     if place:
         why, advice = f"its home {place} is on this machine", f"act there, with FLEET_HOME={place}"
-        raise NotDisowned(dispatch=row.id, why=why, advice=advice)
+        raise errors.NotDisowned(dispatch=row.id, why=why, advice=advice)
 
 
 def _home_here(context: Context, row: Dispatch | Job) -> str:
@@ -154,7 +155,7 @@ def _end(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> ExecState:
     stepped = change(EXEC_STEPS, row.exec_state, f"settled_{state}")
     if not q.end_dispatch(tx, id=row.id, **stepped, report=row.report, asked_for=row.asked_for,
                           exit_status=None, reason=why, work=None, at=tx.at):  # fmt: skip
-        raise Contested(what=f"{row.id} changed meanwhile; try again")
+        raise errors.Contested(what=f"{row.id} changed meanwhile; try again")
     q.archive_agent(tx, id=row.id, at=tx.at)
     settle_task(tx, row, Outcome(exec_state=state, reason=why), (*spawns, None), None)
     return state

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.refused import NotExcused
+from fleet import errors
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.dispatches import Excused
 from fleet.store.transaction import Change
@@ -35,7 +35,7 @@ def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
     for pid in new:
         why = _why_not(row, pid, found, census)
         if why:
-            raise NotExcused(pid=pid, dispatch=ident, why=why)
+            raise errors.NotExcused(pid=pid, dispatch=ident, why=why)
     whom = {str(census.identity(pid)): ps.command(pid) for pid in new}
     return context.commit(_excuse(row, whom)) if whom else Excused(id=ident, not_ours=[])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.refused import OtherHost
+from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.store import queries as q
 from fleet.world.home import home_change
@@ -59,7 +59,7 @@ def refuse_foreign(context: Context, what: str, row: Value | Claim, dispatch: st
     """Raise OtherHost when it is another home's. The dispatch is the one that could be disowned."""
     if not is_own(context, row):
         ident = dispatch or ((row.dispatch or row.job) if isinstance(row, Claim) else getattr(row, "id", "")) or "ID"
-        raise OtherHost(what=what, made=owner_of(context, row), here=this_home(context), dispatch=ident)
+        raise errors.OtherHost(what=what, made=owner_of(context, row), here=this_home(context), dispatch=ident)
 
 
 def refuse_foreign_bundle(context: Context, project: str, slug: str) -> None:

@@ -10,8 +10,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors.families import Refused
-from fleet.errors.refused import HomeMoved
+from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.identity import Identity
@@ -26,7 +25,6 @@ from fleet.world.home import home_change, paths
 from fleet.world.home.tmux_socket import socket_path
 
 if TYPE_CHECKING:
-    from fleet.errors.families import FleetError
     from fleet.store.queries import Dispatch
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
@@ -52,15 +50,17 @@ def show(context: Context) -> HomeView:
     )
 
 
-def plan(context: Context, moved: FleetError | None) -> Repair:
+def plan(context: Context, moved: errors.FleetError | None) -> Repair:
     """What a repair would do. Refused when the home was not moved, is a copy, or something of the old place may live."""
     if moved is None:
-        raise Refused(what=f"the fleet home {context.world.home} is where it was made; nothing is to be repaired")
-    if not isinstance(moved, HomeMoved):
+        raise errors.Refused(
+            what=f"the fleet home {context.world.home} is where it was made; nothing is to be repaired"
+        )
+    if not isinstance(moved, errors.HomeMoved):
         raise moved
     living = _living(context)
     if living:
-        raise Refused(
+        raise errors.Refused(
             what=f"the fleet home is not repaired while something of {context.world.record.path} may live: "
             f"{'; '.join(living)}; move the home back and end it there, then move it again"
         )
@@ -70,7 +70,7 @@ def plan(context: Context, moved: FleetError | None) -> Repair:
                   claims=claims, left=lost, repaired=False)  # fmt: skip
 
 
-def repair(context: Context, moved: FleetError | None) -> Repair:
+def repair(context: Context, moved: errors.FleetError | None) -> Repair:
     """Repair the home as planned."""
     planned = plan(context, moved)
     left = [*planned.left, *_repair_trees(context)]

@@ -12,7 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import Refused
+from fleet import errors
 from fleet.model.results.home import Rotated
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -76,7 +76,7 @@ def _is_kept(store: Store, files: Files, name: str, span: tuple[int, int]) -> bo
         why = (
             "was written before an older backup was restored, and has the numbers of other operations than the database"
         )
-        raise Refused(
+        raise errors.Refused(
             what=f"{files.root}/{paths.OPERATIONS}/{name} {why}; move it to another folder, then rotate again"
         )
     return bool(there)

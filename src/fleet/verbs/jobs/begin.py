@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import BadInput, Refused
+from fleet import errors
 from fleet.model import names
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import Workflow, faults, read
@@ -47,9 +47,9 @@ def text_of(file: str) -> str:
         with open(file, encoding="utf-8") as opened:
             return opened.read()
     except UnicodeDecodeError:
-        raise BadInput(what=f"{file} is not UTF-8; save it as UTF-8") from None
+        raise errors.BadInput(what=f"{file} is not UTF-8; save it as UTF-8") from None
     except OSError as error:
-        raise BadInput(what=f"{file} cannot be read: {str(error.strerror).lower()}") from None
+        raise errors.BadInput(what=f"{file} cannot be read: {str(error.strerror).lower()}") from None
 
 
 def validate(file: str) -> Validation:
@@ -106,11 +106,11 @@ def _parameters(workflow: Workflow, given: dict[str, str], environment: Mapping[
     strange = sorted(set(given) - set(spoken) - set(workflow.env))
     if strange:
         known = ", ".join(sorted({*spoken, *workflow.env})) or "none"
-        raise BadInput(what=f"--set {strange[0]}: the job speaks of no such variable (of {known})")
+        raise errors.BadInput(what=f"--set {strange[0]}: the job speaks of no such variable (of {known})")
     values = {name: environment[name] for name in spoken if name in environment} | workflow.env | given
     missing = [name for name in spoken if name not in values]
     if missing:
-        raise BadInput(what=f"{{env.{missing[0]}}} has no value: say --set {missing[0]}=VALUE")
+        raise errors.BadInput(what=f"{{env.{missing[0]}}} has no value: say --set {missing[0]}=VALUE")
     return values
 
 
@@ -135,7 +135,7 @@ def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> N
         what = (
             f"items of job {job.id} are at work with isolation {was}; `fleet job resume {job.id}` first, then change it"
         )
-        raise Refused(what=what)
+        raise errors.Refused(what=what)
 
 
 def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> JobEnded:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import GateHeld
-from fleet.errors.families import Refused
+from fleet import errors
 from fleet.model.branches import job_branch
 from fleet.model.jobs.items import JOB_STEPS
 from fleet.model.results.jobs import JobCancelled
@@ -34,7 +33,7 @@ def cancel(context: Context, ident: str, reason: str) -> JobCancelled:
     gate = gate_of(context, ident)
     try:
         gate.take()
-    except GateHeld:
+    except errors.GateHeld:
         return _outcome(context, ident, [], str(gate.holder()))
     try:
         left = _end_all(context, job)
@@ -54,7 +53,7 @@ def _cancelled(ident: str, reason: str) -> Change[None]:
         was = records.job_of(tx, ident)
         tx.about(was.project)
         if was.state == "done":
-            raise Refused(
+            raise errors.Refused(
                 what=f"job {ident} is done; `fleet job dlq drop {ident} --all` lets go of what it could not do"
             )
         tx.note(job=ident, was=was.state, reason=reason)

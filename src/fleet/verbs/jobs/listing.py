@@ -6,8 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors.absent import NoSuchItem, NoSuchJob
-from fleet.errors.given import Ambiguous
+from fleet import errors
 from fleet.model.branches import job_branch
 from fleet.model.results.jobs import (
     ItemDetails,
@@ -48,9 +47,9 @@ def find_job(context: Context, given: str) -> str:
         prefix = f"{given if given.isalnum() else '-'}%"
         ids = [row.id for row in context.store.read(lambda rows: q.jobs_like(rows, prefix=prefix, most=_FEW))]
     if not ids:
-        raise NoSuchJob(job=given)
+        raise errors.NoSuchJob(job=given)
     if len(ids) > 1:
-        raise Ambiguous(given=given, candidates=", ".join(ids))
+        raise errors.Ambiguous(given=given, candidates=", ".join(ids))
     return ids[0]
 
 
@@ -62,9 +61,9 @@ def find_item(context: Context, job: str, given: str) -> Item:
         return exact
     alike = context.store.read(lambda rows: q.items_like(rows, job=job, prefix=f"{plain}%", most=_FEW))
     if not alike:
-        raise NoSuchItem(job=job, item=given)
+        raise errors.NoSuchItem(job=job, item=given)
     if len(alike) > 1:
-        raise Ambiguous(given=given, candidates=", ".join(row.id for row in alike))
+        raise errors.Ambiguous(given=given, candidates=", ".join(row.id for row in alike))
     return alike[0]
 
 

@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors.absent import NoSuchJob
-from fleet.errors.families import Contested, Refused
+from fleet import errors
 from fleet.model.jobs import items as kinds
 from fleet.model.tables import change, target
 from fleet.model.tasks.steps import STEPS as TASK_STEPS
@@ -44,7 +43,7 @@ def job_of(rows: Rows, ident: str) -> Job:
     """A job's row, or NoSuchJob."""
     job = q.job_by_id(rows, id=ident)
     if job is None:
-        raise NoSuchJob(job=ident)
+        raise errors.NoSuchJob(job=ident)
     return job
 
 
@@ -54,7 +53,7 @@ def create(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.about(new.project)
         if not q.reserve_id(tx, id=new.id, at=tx.at):
-            raise Contested(what=f"the id {new.id} was given out before; try again")
+            raise errors.Contested(what=f"the id {new.id} was given out before; try again")
         q.add_job(tx, id=new.id, project=new.project, name=new.name, source=new.source, folder=new.folder,
                   parameters=json.dumps(new.parameters), actor=tx.caller.actor, home=new.home, at=tx.at)  # fmt: skip
         _add_parts(tx, new.id, parts)
@@ -70,12 +69,14 @@ def renew(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
         was = job_of(tx, new.id)
         tx.about(was.project)
         if (was.project, was.name) != (new.project, new.name):
-            raise Refused(what=f"job {new.id} is {was.name} of project {was.project}, not {new.name} of {new.project}")
+            raise errors.Refused(
+                what=f"job {new.id} is {was.name} of project {was.project}, not {new.name} of {new.project}"
+            )
         after, parameters = target(kinds.JOB_STEPS, "renew"), json.dumps(new.parameters)
         if not q.renew_job(
             tx, id=new.id, source=new.source, folder=new.folder, parameters=parameters, after=after, at=tx.at
         ):
-            raise Refused(what=f"job {new.id} was cancelled; run it under another id")
+            raise errors.Refused(what=f"job {new.id} was cancelled; run it under another id")
         _add_parts(tx, new.id, parts)
         for part in kinds.PARTS:
             reset_part(tx, new.id, part)
@@ -96,7 +97,7 @@ def begin(ident: str) -> Change[None]:
         was = job_of(tx, ident)
         tx.about(was.project)
         if not q.begin_job(tx, id=ident, after=target(kinds.JOB_STEPS, "begin"), at=tx.at):
-            raise Refused(what=f"job {ident} is {was.state}; there is nothing to resume")
+            raise errors.Refused(what=f"job {ident} is {was.state}; there is nothing to resume")
         for part in kinds.PARTS:
             row = q.item_by_id(tx, job=ident, id=part)
             if row is not None and row.state in {"dead", "parked"}:

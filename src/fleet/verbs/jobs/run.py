@@ -8,10 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import StoreBusy
-from fleet.errors.families import FleetError, JobFailed, Refused, StoreError
-from fleet.errors.refused import NotMergeable
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.branches import job_branch
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import read
@@ -99,10 +96,10 @@ class Runner:
             self._go()
         except _Halt as halt:
             return "paused", str(halt)
-        except (StoreError, StoreBusy):
+        except (errors.StoreError, errors.StoreBusy):
             raise  # nothing can be written down, not even that
-        except FleetError as error:
-            why = error.facts.get("why") if isinstance(error, JobFailed) else None
+        except errors.FleetError as error:
+            why = error.facts.get("why") if isinstance(error, errors.JobFailed) else None
             return "failed", str(why or error)
         finally:
             try:
@@ -225,7 +222,7 @@ class Runner:
         row = self._item(part)
         if row is not None and row.state != "done":
             why = f"{part} failed: {row.reason or row.state}"
-            raise JobFailed(job=self._job.id, why=why, advice=f"`fleet resume {self._job.id}` tries it again")
+            raise errors.JobFailed(job=self._job.id, why=why, advice=f"`fleet resume {self._job.id}` tries it again")
 
     def _item(self, ident: str) -> Item | None:
         return self._context.store.read(lambda rows: q.item_by_id(rows, job=self._job.id, id=ident))
@@ -284,7 +281,7 @@ class Runner:
                 merge_item.let_go(self._context, self._job, each.item.id, status="failed", reason=each.reason)
             if each.state == "dead" and self._workflow.map.on_failure == "stop":
                 why = f"item {each.item.id} failed, and on_failure is stop: {each.reason}"
-                raise JobFailed(job=self._job.id, why=why, advice="`fleet job dlq` shows it")
+                raise errors.JobFailed(job=self._job.id, why=why, advice="`fleet job dlq` shows it")
         alike = item_outcome.most_alike(self._context, self._job, self._workflow)
         if alike:
             raise _Halt(alike)
@@ -327,12 +324,12 @@ class Runner:
     def _merge_one(self, row: Item) -> None:
         try:
             commit = merge_item.merge(self._context, self._job, row.id)
-        except (NotMergeable, GitRefused) as error:
+        except (errors.NotMergeable, errors.GitRefused) as error:
             parked = records.Failure(item=row, state="parked", reason=str(error), signature="merge", where="merge")
             self._context.commit(records.outcomes(self._job, [], [parked], [], merge=True))
             self.progress.tell_item(row, "parked", str(error))
             return
-        except Refused:
+        except errors.Refused:
             return  # somebody moved the branch meanwhile: in the next round
         self._context.commit(records.finish(self._job, row.id, commit))
         self.progress.tell_item(row, "done")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import GateHeld
+from fleet import errors
 from fleet.model.results.home import Swept
 from fleet.store import queries as q
 from fleet.verbs.homes.ownership import is_own
@@ -29,7 +29,7 @@ def litter(context: Context, *, kill: bool) -> Iterator[Swept]:
         gate = context.world.work_gate(f"job-{row.job}", row.job)
         try:
             gate.take()
-        except GateHeld:
+        except errors.GateHeld:
             continue
         try:
             finding = _let_go(context, row, kill=kill)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import GateHeld
-from fleet.errors.families import Refused
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.branches import head_ref, task_branch
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.world.git.branch_in_use import branch_in_hand
@@ -32,7 +30,7 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
     target = _target_before(context, project, repository) or target_branch(context, project, repository)
     start = context.world.git.resolve(repository, head_ref(target))
     if start is None:
-        raise GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
+        raise errors.GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
     gate = context.world.git_gate(repository)
     gate.take(wait=60)
     try:
@@ -44,7 +42,7 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
         gate.give()
     if made is None:
         why = context.world.git.why_not_made(repository, name) or "it is not there"
-        raise GitRefused(what=f"make the branch {name}", why=why)
+        raise errors.GitRefused(what=f"make the branch {name}", why=why)
     return name, made
 
 
@@ -57,17 +55,17 @@ def _target_before(context: Context, project: str, repository: str) -> str:
 def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
     """Refuse to move a branch that somebody has in hand: checked out, or in the middle of a rebase or a bisect."""
     if context.world.git.worktrees(repository) is None:
-        raise GitRefused(what=f"say whether {branch} is checked out", why="it does not list the worktrees")
+        raise errors.GitRefused(what=f"say whether {branch} is checked out", why="it does not list the worktrees")
     why = branch_in_hand(context.world.git, repository, branch)
     if why:
-        raise Refused(what=f"{why}; check out another branch there, then try again")
+        raise errors.Refused(what=f"{why}; check out another branch there, then try again")
 
 
 def target_branch(context: Context, project: str, repository: str) -> str:
     """The branch that the user lands work on."""
     name = context.setting("target", project) or context.world.git.head_branch(repository)
     if not name:
-        raise GitRefused(what="tell the target branch", why="HEAD is detached; set target in fleet.toml")
+        raise errors.GitRefused(what="tell the target branch", why="HEAD is detached; set target in fleet.toml")
     return str(name)
 
 
@@ -90,7 +88,7 @@ def _follow_unless_merging(context: Context, project: str, repository: str) -> s
     gate = context.world.project_gate(project, "merge")
     try:
         gate.take()
-    except GateHeld:
+    except errors.GateHeld:
         return integration_branch(context, project, repository)[1]
     try:
         return follow(context, project, repository)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import Contested, FleetError, Refused
-from fleet.errors.refused import NotMergeable
+from fleet import errors
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.steps import EXEC_STEPS, owner
 from fleet.model.tables import change
@@ -73,12 +72,12 @@ def finish(
         acquire(context, [claim], order)
         made = merge_in_tree(context, order, claim, verify=verify, advice=advice)
         if move is not None and not move(made):
-            raise Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
+            raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
     except KeyboardInterrupt:
-        _end(context, order, "failed", FleetError(what="interrupted"))
+        _end(context, order, "failed", errors.FleetError(what="interrupted"))
         raise
-    except (FleetError, OSError) as error:
-        if move is None and isinstance(error, NotMergeable):
+    except (errors.FleetError, OSError) as error:
+        if move is None and isinstance(error, errors.NotMergeable):
             _end(context, order, "done")
         else:
             _end(context, order, "failed", error, park)
@@ -95,7 +94,7 @@ def _begin(context: Context, order: Order, claim: Claim) -> None:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
         if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
-            raise Contested(what=f"the id {order.dispatch} was given out before; try again")
+            raise errors.Contested(what=f"the id {order.dispatch} was given out before; try again")
         note_home(tx, world)
         written = q.add_dispatch(
             tx,
@@ -113,7 +112,9 @@ def _begin(context: Context, order: Order, claim: Claim) -> None:
             **dict.fromkeys(("server", "engine", "autonomy", "model", "command", "predecessor")),
         )
         if not written:
-            raise Refused(what=f"{order.project}/{order.slug} has an agent at work; merge it when that has ended")
+            raise errors.Refused(
+                what=f"{order.project}/{order.slug} has an agent at work; merge it when that has ended"
+            )
         q.launch_dispatch(tx, id=order.dispatch, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
         bundles.add_claim(tx, claim)
         tx.note(kind=order.kind, integration=order.integration, base=order.base)

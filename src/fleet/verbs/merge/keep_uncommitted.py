@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import Absent
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.worktree_verdict import Keep
 from fleet.model.results.value import OfTask
@@ -62,10 +61,10 @@ def _kept_claims(context: Context) -> list[tuple[Claim, Keep]]:
 def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -> str:
     mine = [each for each in _kept_claims(context) if (each[0].project, each[0].slug) == (project, slug)]
     if not mine or not is_bundle_releasable(context, project, slug):
-        raise Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
+        raise errors.Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
     claim, kept = mine[0]
     if not kept.committable:
-        raise GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=kept.reason)
+        raise errors.GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=kept.reason)
     half_removed.restore(claim, context.world)  # undo an interrupted removal: what it deleted is nobody's change
     return context.world.git.keep_dirty(repository, claim.name, slug)
 

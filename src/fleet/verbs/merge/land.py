@@ -6,7 +6,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import Refused
+from fleet import errors
 from fleet.model.branches import head_ref
 from fleet.model.results.merge import Landing
 from fleet.verbs.merge.branches import integration_branch, target_branch
@@ -32,7 +32,7 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
     old = git.resolve(repository, head_ref(target))
     commits = git.commits(repository, old, tip) if old else None
     if old is None or commits is None:
-        raise Refused(what=f"git does not say what {target} has; is there a branch {target} in {repository}?")
+        raise errors.Refused(what=f"git does not say what {target} has; is there a branch {target} in {repository}?")
     landing = Landing(
         project=project,
         target=target,
@@ -49,14 +49,14 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
     held = holders(git, repository, target)
     if held is None:
         what = f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
-        raise Refused(what=what)
+        raise errors.Refused(what=what)
     if held:
         return _land_in_hand(context, held, landing, tip, here=here)
     if landing.diverged:
         what = f"{target} has commits of its own that {integration} does not have"
-        raise Refused(what=f"{what}: check out {target} and run `git merge {integration}`")
+        raise errors.Refused(what=f"{what}: check out {target} and run `git merge {integration}`")
     if not git.set_branch(repository, target, new=tip, old=old):
-        raise Refused(what=f"{target} moved meanwhile; try again")
+        raise errors.Refused(what=f"{target} moved meanwhile; try again")
     return landing.replaced(moved=True)
 
 

@@ -10,9 +10,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from fleet.errors.families import Refused
-from fleet.errors.refused import IllegalStep, NotMergeable, WorkMoved
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.branches import head_ref, task_branch, task_ref
 from fleet.model.results.merge import Merged
 from fleet.model.text.times import HOUR
@@ -67,7 +65,7 @@ def _refuse_unfinished(project: str, slug: str, state: TaskState) -> None:
         return
     waits = state.status == "in_progress" and state.stage == "review"
     advice = f"it waits for review: `fleet review {slug} -p {project}`" if waits else "only work that is done is merged"
-    raise IllegalStep(event="merge", project=project, slug=slug, status=state.status, advice=advice)
+    raise errors.IllegalStep(event="merge", project=project, slug=slug, status=state.status, advice=advice)
 
 
 def is_finished(state: TaskState) -> bool:
@@ -79,7 +77,7 @@ def park_moved(context: Context, project: str, slug: str, state: TaskState, tip:
     """Send a task whose branch is not at its named commit back to review: nobody has looked at what is there now."""
     try:
         refuse_moved(context, project, slug, state, tip)
-    except WorkMoved as error:
+    except errors.WorkMoved as error:
         _park(context, project, slug, state, str(error), stage="review")
         raise
 
@@ -90,14 +88,14 @@ def _refuse_without_branch(context: Context, project: str, slug: str, state: Tas
     elsewhere = _deleted_branch(slug, state) or _work_elsewhere(context, project, slug)
     if state.archived or (state.status == "done" and not elsewhere):
         advice = f"it was done without an agent, or its branch is gone: `fleet task show {slug} -p {project}`"
-        raise NotMergeable(project=project, slug=slug, why=missing, advice=advice, stage="finisher")
+        raise errors.NotMergeable(project=project, slug=slug, why=missing, advice=advice, stage="finisher")
     _park_and_refuse(context, project, slug, state, elsewhere or missing)
 
 
 def _park_and_refuse(context: Context, project: str, slug: str, state: TaskState, why: str) -> NoReturn:
     _park(context, project, slug, state, why, stage="finisher")
     advice = f"bring its work onto {task_branch(slug)}, then `fleet task retry {slug} -p {project}`"
-    raise NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
+    raise errors.NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
 def _park(context: Context, project: str, slug: str, was: TaskState, why: str, *, stage: str) -> None:
@@ -138,7 +136,7 @@ def work_outside_branch(context: Context, project: str, slug: str, integration: 
     path = os.path.realpath(f"{context.world.home}/{paths.worktree(project, slug)}")
     trees = git.worktrees(repository)
     if trees is None:
-        raise GitRefused(what=f"say what the worktree of {slug} has", why="it does not list the worktrees")
+        raise errors.GitRefused(what=f"say what the worktree of {slug} has", why="it does not list the worktrees")
     for tree in trees:
         if os.path.realpath(tree.path) != path or tree.branch == task_branch(slug):
             continue
@@ -183,7 +181,7 @@ def _refuse_changed(context: Context, project: str, slug: str, was: TaskState) -
     """What somebody decided about the task while it was being merged counts."""
     now = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if not is_as(now, was):
-        raise Refused(what=f"{project}/{slug} was changed meanwhile, it is {now.status} now; nothing was merged")
+        raise errors.Refused(what=f"{project}/{slug} was changed meanwhile, it is {now.status} now; nothing was merged")
 
 
 def _park_failed(order: Order, was: TaskState, most: int, tx: Tx, error: Exception) -> str | None:
@@ -194,7 +192,7 @@ def _park_failed(order: Order, was: TaskState, most: int, tx: Tx, error: Excepti
     project, slug, why = order.project, order.slug or "", str(error)
     if not is_as(tasks.state(tx, project, slug), was):
         return None
-    if isinstance(error, NotMergeable):
+    if isinstance(error, errors.NotMergeable):
         stage = str(error.facts["stage"])
     else:
         q.add_spawn_failure(tx, project=project, slug=slug, dispatch=order.dispatch, at=tx.at, why=why)

@@ -6,8 +6,7 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import FleetError
-from fleet.errors.refused import NotMergeable, NotTrusted
+from fleet import errors
 from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.world.home import paths
@@ -47,10 +46,12 @@ def _merge_commit(context: Context, order: Order, path: str) -> str:
     """
     work, made = order.work, context.world.git.resolve_in(path, "HEAD")
     if made is None:
-        raise FleetError(what="git does not say what was merged")
+        raise errors.FleetError(what="git does not say what was merged")
     nothing_new = made == order.base and context.world.git.is_in(order.repository, work, made) is True
     if not nothing_new and context.world.proofs.parents(order.repository, made) != [order.base, work]:
-        raise FleetError(what=f"{made[:12]} is not the merge of {work[:12]} into {(order.base or 'nothing')[:12]}")
+        raise errors.FleetError(
+            what=f"{made[:12]} is not the merge of {work[:12]} into {(order.base or 'nothing')[:12]}"
+        )
     return made
 
 
@@ -72,7 +73,7 @@ def _verify_of_project(context: Context, order: Order) -> str | None:
     """Return the project's command. One that nobody has trusted is neither run nor skipped: the task waits for a person."""
     try:
         found: str | None = context.setting("verify", order.project)
-    except NotTrusted as error:
+    except errors.NotTrusted as error:
         advice = f"look at it with `fleet trust -p {order.project}`, then `fleet task retry {order.slug}`"
         raise _refusal(order, f"its verify command is not trusted: {error}", advice, "finisher") from None
     return found
@@ -128,5 +129,5 @@ def _change_of_tree(context: Context, path: str, made: str, before: dict[str, st
     return f"changed files that git tracks: {', '.join(changed[:_LISTED])}{more}" if changed else ""
 
 
-def _refusal(order: Order, why: str, advice: str, stage: str) -> NotMergeable:
-    return NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage=stage)
+def _refusal(order: Order, why: str, advice: str, stage: str) -> errors.NotMergeable:
+    return errors.NotMergeable(project=order.project, slug=order.slug, why=why, advice=advice, stage=stage)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import BadInput
-from fleet.errors.refused import WorkMoved
+from fleet import errors
 from fleet.model import names
 from fleet.model.branches import head_ref, task_branch, task_ref
 from fleet.model.results.merge import Work, WorkSince
@@ -27,7 +26,9 @@ def refuse_moved(context: Context, project: str, slug: str, state: TaskState, ti
         return
     accepted = context.store.read(lambda rows: q.accepted_work(rows, project=project, slug=slug, work=work))
     named = "reported" if accepted is None else "reviewed"
-    raise WorkMoved(project=project, slug=slug, branch=task_branch(slug), named=named, then=work[:12], now=tip[:12])
+    raise errors.WorkMoved(
+        project=project, slug=slug, branch=task_branch(slug), named=named, then=work[:12], now=tip[:12]
+    )
 
 
 def judged_commit(context: Context, project: str, slug: str, *, accept: bool, seen: str | None) -> str | None:
@@ -41,10 +42,10 @@ def judged_commit(context: Context, project: str, slug: str, *, accept: bool, se
     if seen is not None:
         full = context.world.git.resolve(repository, seen) if names.is_commit(seen) else None
         if full is None:
-            raise BadInput(what=f"--commit {seen!r} is no commit of {repository}")
+            raise errors.BadInput(what=f"--commit {seen!r} is no commit of {repository}")
         if full != tip:
             now = tip[:12] if tip else "nothing"
-            raise WorkMoved(
+            raise errors.WorkMoved(
                 project=project, slug=slug, branch=task_branch(slug), named="looked at", then=full[:12], now=now
             )
     elif accept:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import Contested, FleetError
-from fleet.errors.refused import IllegalStep, NotPulled, WorkMoved
+from fleet import errors
 from fleet.model.branches import head_ref, remote_ref, task_branch, task_ref
 from fleet.model.results.merge import PullRequestView
 from fleet.model.text.times import SECOND
@@ -88,7 +87,7 @@ def tend(context: Context, project: str) -> list[PullRequestView]:
             _record_check_time(context, project, seen, row.slug)
             try:
                 views.append(_tended(context, project, row.slug, opened=bool(row.pull_request)))
-            except (Contested, NotPulled, WorkMoved) as error:
+            except (errors.Contested, errors.NotPulled, errors.WorkMoved) as error:
                 view = _view(project, row.slug, row.pull_request, "unknown", changed=False)
                 views.append(view.replaced(why=str(error)))
     return views
@@ -133,11 +132,11 @@ def _ready(context: Context, project: str, slug: str) -> PullRequest:
         advice = (
             f"it waits for review: `fleet review {slug} -p {project}`" if waits else "only work that is done gets one"
         )
-        raise IllegalStep(
+        raise errors.IllegalStep(
             event="open a pull request for", project=project, slug=slug, status=state.status, advice=advice
         )
     if state.attempted:
-        raise Contested(what=f"{project}/{slug} has an agent at work; wait for it to end")
+        raise errors.Contested(what=f"{project}/{slug} has an agent at work; wait for it to end")
     return _pull_request(context, project, slug)
 
 
@@ -186,7 +185,7 @@ def _push(context: Context, project: str, slug: str, repository: str, remote: st
     if now != tip:
         try:
             context.world.remotes.push(repository, remote, branch, commit=tip, old=now, limit=LIMIT)
-        except FleetError as error:
+        except errors.FleetError as error:
             raise _refused(project, slug, str(error), "see that you can push there, then say it again") from error
     context.world.remotes.note_pushed(repository, remote, branch, tip)
 
@@ -238,8 +237,8 @@ def _note_closed(project: str, slug: str, address: str) -> Change[None]:
     return Change(f"{address} of {project}/{slug} was closed", work)
 
 
-def _refused(project: str, slug: str, why: str, advice: str) -> NotPulled:
-    return NotPulled(project=project, slug=slug, why=why, advice=advice)
+def _refused(project: str, slug: str, why: str, advice: str) -> errors.NotPulled:
+    return errors.NotPulled(project=project, slug=slug, why=why, advice=advice)
 
 
 def _view(project: str, slug: str, address: str | None, state: PullRequestState, *, changed: bool) -> PullRequestView:

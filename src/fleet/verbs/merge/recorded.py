@@ -6,8 +6,7 @@ until a person has put the merges back, or has said that they are meant to be go
 
 from __future__ import annotations
 
-from fleet.errors.refused import MergesMissing
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.branches import head_ref
 from fleet.model.results.merge import MergesAcknowledged, MergeView
 from fleet.model.text import texts
@@ -59,15 +58,15 @@ def describe_missing(context: Context, project: str) -> str | None:
     """Return the sentence that status and the tick say of missing merges; None when none is missing."""
     try:
         gone = missing_merges(context, project)
-    except GitRefused as error:
+    except errors.GitRefused as error:
         return f"its recorded merges cannot be looked for: {error}"
     return _missing_error(gone).spoken if gone else None
 
 
-def _missing_error(gone: list[Merge]) -> MergesMissing:
+def _missing_error(gone: list[Merge]) -> errors.MergesMissing:
     newest = gone[0]
     slugs = ", ".join(slugs_of(gone))
-    return MergesMissing(project=newest.project, integration=newest.integration, count=len(gone), slugs=slugs)
+    return errors.MergesMissing(project=newest.project, integration=newest.integration, count=len(gone), slugs=slugs)
 
 
 def slugs_of(merges: list[Merge]) -> list[str]:

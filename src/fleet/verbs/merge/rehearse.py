@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.refused import NotMergeable
+from fleet import errors
 from fleet.model.branches import task_ref
 from fleet.model.results.merge import Tried
 from fleet.verbs.merge.branches import integration_branch
@@ -24,6 +24,6 @@ def rehearse(context: Context, project: str, slug: str) -> Tried:
             return Tried(ok=False, says="it has no branch", commit=None)
         try:
             finish(context, order_for(context, project, slug, integration=integration, base=base, work=tip), move=None)
-        except NotMergeable as error:
+        except errors.NotMergeable as error:
             return Tried(ok=False, says=str(error.facts["why"]), commit=tip)
         return Tried(ok=True, says="it merges, and verify passes on the merged tree", commit=tip)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import Refused
+from fleet import errors
 from fleet.model.results.merge import MergesRestored
 from fleet.store.transaction import Change
 from fleet.verbs.merge.branches import refuse_checked_out
@@ -40,7 +40,7 @@ def _restore_branch(context: Context, repository: str, integration: str, commits
         if old is None
         else proofs.move_and_keep(repository, integration, new=tip, old=old)
     ):
-        raise Refused(what=f"{integration} moved meanwhile; nothing was restored, try again")
+        raise errors.Refused(what=f"{integration} moved meanwhile; nothing was restored, try again")
     return tip
 
 
@@ -53,7 +53,7 @@ def _joined(context: Context, repository: str, integration: str, tip: str, commi
     made = context.world.proofs.join(repository, tip, commit, f"Restore merged work on {integration}")
     if made.conflicts:
         what = f"{commit[:12]} does not merge into {integration} by itself: conflict in {', '.join(made.conflicts)}"
-        raise Refused(
+        raise errors.Refused(
             what=f"{what}; check out {integration}, run `git merge {commit[:12]}` there and commit the result"
         )
     return made.commit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors.given import BadSetting
+from fleet import errors
 from fleet.model.settings import document
 from fleet.model.settings.edit import with_value
 from fleet.model.settings.table import PROJECT_FILE
@@ -27,7 +27,9 @@ def configure(context: Context, project: str, wanted: dict[str, str]) -> list[st
         after = with_value(after, name, wanted[name])
     told = {name: value.value for name, value in document.read(path, after, PROJECT_FILE).items()}
     if told != known | wanted:
-        raise BadSetting(file=path, line=1, why=f"{', '.join(changed)} cannot be put in", advice="write it by hand")
+        raise errors.BadSetting(
+            file=path, line=1, why=f"{', '.join(changed)} cannot be put in", advice="write it by hand"
+        )
     if changed:
         write(context.world.funnel, path, [after])
     return changed

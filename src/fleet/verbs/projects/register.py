@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.absent import NoSuchProject
-from fleet.errors.families import Contested
-from fleet.errors.refused import ProjectInUse, ProjectTaken
+from fleet import errors
 from fleet.model import names
 from fleet.model.results.projects import Registration, Removed
 from fleet.store import queries as q
@@ -51,10 +49,10 @@ def register(*, name: str, path: str) -> Change[Registration]:
 def _refuse_another(tx: Tx, name: str, path: str) -> None:
     named = q.project_by_name(tx, name=name)
     if named is not None and named.path != path:
-        raise ProjectTaken(what=named.path, project=name)
+        raise errors.ProjectTaken(what=named.path, project=name)
     there = q.project_by_path(tx, path=path)
     if there is not None and there.name != name:
-        raise ProjectTaken(what=path, project=there.name)
+        raise errors.ProjectTaken(what=path, project=there.name)
 
 
 def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | None = None) -> Change[Removed]:
@@ -68,12 +66,12 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
         tx.about(name)
         project = q.project_by_name(tx, name=name)
         if project is None:
-            raise NoSuchProject(project=name)
+            raise errors.NoSuchProject(project=name)
         count, journals = q.count_tasks(tx, project=name), q.count_dispatches(tx, project=name).n
         _refuse_job_claims(name, q.count_job_claims(tx, project=name).n)
         _refuse_in_use(name, tasks=count.n, working=count.working, journals=journals, with_tasks=with_tasks)
         if count.n and (seen is None or q.operation_since(tx, project=name, after=seen) is not None):
-            raise Contested(
+            raise errors.Contested(
                 what=f"project {name!r} was changed while its tasks were copied; nothing was removed, try again"
             )
         for delete in _REMOVALS:
@@ -88,16 +86,16 @@ def _refuse_job_claims(name: str, count: int) -> None:
     """What a job's runner started may still run."""
     if count:
         advice = "`fleet claims list exclusive job_process` shows them; end the jobs, or let `fleet clean` end what dead runners left"
-        raise ProjectInUse(project=name, tasks=f"{count} job(s) whose processes may run", advice=advice)
+        raise errors.ProjectInUse(project=name, tasks=f"{count} job(s) whose processes may run", advice=advice)
 
 
 def _refuse_in_use(name: str, *, tasks: int, working: int, journals: int, with_tasks: bool) -> None:
     if working:
         advice = f"`fleet task list -p {name} --status in_progress` shows them; end or unclaim them first"
-        raise ProjectInUse(project=name, tasks=f"{working} task(s) in progress", advice=advice)
+        raise errors.ProjectInUse(project=name, tasks=f"{working} task(s) in progress", advice=advice)
     if journals:
         advice = "`fleet dispatches list` shows them; let them be reclaimed first"
-        raise ProjectInUse(project=name, tasks=f"{journals} dispatch(es) that are not archived", advice=advice)
+        raise errors.ProjectInUse(project=name, tasks=f"{journals} dispatch(es) that are not archived", advice=advice)
     if tasks and not with_tasks:
         advice = f"`fleet task export -p {name}` keeps a copy; --with-tasks removes them, and keeps one too"
-        raise ProjectInUse(project=name, tasks=f"{tasks} task(s)", advice=advice)
+        raise errors.ProjectInUse(project=name, tasks=f"{tasks} task(s)", advice=advice)

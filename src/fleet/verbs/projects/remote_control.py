@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.absent import NoSuchProject
-from fleet.errors.families import FleetError
+from fleet import errors
 from fleet.model import names
 from fleet.model.results.projects import RemoteControlView
 from fleet.store import queries as q
@@ -35,7 +34,7 @@ def look(rows: Rows, project: str) -> RemoteControlView:
     """Whether remote control was turned up or down, or neither yet."""
     found = q.remote_control_of(rows, project=names.project(project))
     if found is None:
-        raise NoSuchProject(project=project)
+        raise errors.NoSuchProject(project=project)
     return RemoteControlView(project=project, remote_control=found.remote_control)
 
 
@@ -45,6 +44,6 @@ def mark(context: Context, project: str) -> list[str]:
         return []
     try:
         context.commit(set_remote_control(project=project, to="up"))
-    except FleetError as error:
+    except errors.FleetError as error:
         return [f"remote control was not turned on ({error}); `fleet rc up {project}` does it later"]
     return []

@@ -12,10 +12,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.engines import prompt
 from fleet.engines.reader import engine as read_engine
-from fleet.errors.absent import NoSuchDispatch
-from fleet.errors.refused import NotResumable
 from fleet.model import names
 from fleet.model.branches import head_ref, task_branch
 from fleet.model.dispatch import resumption
@@ -68,10 +67,10 @@ def named(context: Context, given: str, project: str | None) -> str:
     wanted = session[1] if session else given if given == "@last" else names.slug(given)
     try:
         return context.store.read(lambda rows: find.find(rows, wanted, project))
-    except NoSuchDispatch:
+    except errors.NoSuchDispatch:
         old = find.find_archived(context, wanted)
         if old is None:
-            raise NoSuchDispatch(dispatch=given) from None
+            raise errors.NoSuchDispatch(dispatch=given) from None
         return old
 
 
@@ -119,7 +118,7 @@ def _newest(context: Context, row: Dispatch, slug: str) -> Dispatch:
     while before is not None and before.id != row.id:
         before = find.journal(context, before.predecessor) if before.resumes and before.predecessor else None
     if before is None:
-        raise NotResumable(
+        raise errors.NotResumable(
             dispatch=row.id,
             why=f"{last.id} has followed it on {row.project}/{slug}",
             advice=f"`fleet resume {last.id}` if that one is to go on",
@@ -139,16 +138,16 @@ def settled(context: Context, row: Dispatch) -> Dispatch:
                 advice = "then resume again"
             elif "fleet dispatches disown" in applied.why:
                 advice = "it is not started again beside one that may live"
-            raise NotResumable(dispatch=row.id, why=applied.why, advice=advice)
+            raise errors.NotResumable(dispatch=row.id, why=applied.why, advice=advice)
         row = find.journal(context, row.id)
-    raise NotResumable(dispatch=row.id, why="it keeps changing", advice="try again")
+    raise errors.NotResumable(dispatch=row.id, why="it keeps changing", advice="try again")
 
 
 def _refuse_foreign(context: Context, row: Dispatch) -> None:
     """Only the home that started an agent knows whether it lives, and has its worktree."""
     why = why_foreign(context, row)
     if why:
-        raise NotResumable(dispatch=row.id, why=why, advice=f"resume it there; {offer(row.id)}")
+        raise errors.NotResumable(dispatch=row.id, why=why, advice=f"resume it there; {offer(row.id)}")
 
 
 def _refuse_unresumable(context: Context, row: Dispatch, slug: str) -> None:
@@ -156,20 +155,22 @@ def _refuse_unresumable(context: Context, row: Dispatch, slug: str) -> None:
     task = context.store.read(lambda rows: q.task_job(rows, **place))
     if task is not None and task.job:
         advice = f"`fleet resume {task.job}` goes on with that"
-        raise NotResumable(dispatch=row.id, why=f"it worked for job {task.job}", advice=advice)
+        raise errors.NotResumable(dispatch=row.id, why=f"it worked for job {task.job}", advice=advice)
     item = context.store.read(lambda rows: q.job_of_task(rows, **place))
     if item is not None:
         advice = f"`fleet resume {item.job}` goes on with what is unfinished"
-        raise NotResumable(dispatch=row.id, why=f"it works on an item of job {item.job}", advice=advice)
+        raise errors.NotResumable(dispatch=row.id, why=f"it works on an item of job {item.job}", advice=advice)
     state = context.store.read(lambda rows: tasks.state(rows, **place))
     why = resumption.why_finished(row) or resumption.why_taken(row, state)
     if why:
         raise _refusal(row, why)
 
 
-def _refusal(row: Dispatch, why: str) -> NotResumable:
+def _refusal(row: Dispatch, why: str) -> errors.NotResumable:
     advice = f"`fleet task show {row.slug} -p {row.project}` says how it stands; `fleet task retry` opens it again"
-    return NotResumable(dispatch=row.id, why=why, advice=advice if row.slug else "start one with `fleet coord start`")
+    return errors.NotResumable(
+        dispatch=row.id, why=why, advice=advice if row.slug else "start one with `fleet coord start`"
+    )
 
 
 def _briefing(context: Context, row: Dispatch, slug: str, *, goes_on: bool) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.engines.reader import engine as read_engine
-from fleet.errors.absent import NoSuchDispatch
-from fleet.errors.families import FleetError
 from fleet.model.dispatch import resumption
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.dispatches import Resumable, ResumedMany, Unresumed
@@ -48,7 +47,7 @@ def resume_all(context: Context, project: str | None = None) -> ResumedMany:
             continue
         try:
             many.resumed.append(resume(context, each.id))
-        except FleetError as error:
+        except errors.FleetError as error:
             many.waiting.append(Unresumed.made_of(each, why=str(error)))
     return many
 
@@ -58,7 +57,7 @@ def _settle_dead(context: Context, project: str | None) -> None:
     for row in _unfinished(context, project):
         try:
             settled(context, row)
-        except FleetError:
+        except errors.FleetError:
             continue
 
 
@@ -76,7 +75,7 @@ def _coordinators(context: Context, project: str | None) -> list[Dispatch]:
             continue
         try:
             row = find.journal(context, seat.holder)
-        except NoSuchDispatch:
+        except errors.NoSuchDispatch:
             continue
         if is_own(context, row) and not is_unfinished(row) and resumption.was_interrupted(row):
             lost.append(row)
@@ -101,6 +100,6 @@ def _can_go_on(context: Context, row: LeftAttempt) -> bool:
     """Whether a successor would go on in the conversation of the attempt."""
     try:
         engine = read_engine(context.world.home, row.engine or "")
-    except FleetError:
+    except errors.FleetError:
         return False
     return conversation.can_go_on(engine, row.conversation or conversation.found(context, engine, row))

@@ -10,8 +10,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import GateHeld, ResumeInProgress, TaskHeld
-from fleet.errors.refused import ForceRefused
+from fleet import errors
 from fleet.model.text.times import iso, utc
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -45,7 +44,7 @@ def taken(context: Context, project: str, slug: str) -> Gate:
     while True:
         try:
             gate.take()
-        except GateHeld:
+        except errors.GateHeld:
             _refuse_attempted(context, project, slug)
             if context.world.clock.ticks() >= deadline:
                 raise
@@ -57,7 +56,7 @@ def taken(context: Context, project: str, slug: str) -> Gate:
 def _refuse_attempted(context: Context, project: str, slug: str) -> None:
     row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if row is not None:
-        raise TaskHeld(project=project, slug=slug, holder=row.id, since=iso(row.created_at))
+        raise errors.TaskHeld(project=project, slug=slug, holder=row.id, since=iso(row.created_at))
 
 
 def taken_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) -> Holder | None:
@@ -67,7 +66,7 @@ def taken_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) 
     """
     try:
         gate.take(wait=WAIT if not force and _is_let_go(gate.holder()) else 0)
-    except GateHeld:
+    except errors.GateHeld:
         if not force:
             raise _in_progress(gate, subject) from None
     else:
@@ -76,7 +75,7 @@ def taken_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) 
     stopped = _stop_holder(context, gate, subject)
     try:
         gate.take(wait=max(deadline - context.world.clock.ticks(), 0))
-    except GateHeld:
+    except errors.GateHeld:
         raise _in_progress(gate, subject) from None
     return stopped
 
@@ -85,10 +84,10 @@ def _is_let_go(holder: Holder | None) -> bool:
     return holder is not None and holder.id.startswith(_LETTING_GO)
 
 
-def _in_progress(gate: Gate, subject: str) -> ResumeInProgress:
+def _in_progress(gate: Gate, subject: str) -> errors.ResumeInProgress:
     holder = gate.holder()
     who = f"PID {holder.pid} on {holder.host} (acquired {utc(holder.since)})" if holder else "an unknown process"
-    return ResumeInProgress(id=subject, holder=who)
+    return errors.ResumeInProgress(id=subject, holder=who)
 
 
 def _stop_holder(context: Context, gate: Gate, subject: str) -> Holder | None:
@@ -102,7 +101,7 @@ def _stop_holder(context: Context, gate: Gate, subject: str) -> Holder | None:
         if _is_free(gate):
             return None
     if holder is None or why:
-        raise ForceRefused(id=subject, holder=str(holder or "an unknown process"), why=why)
+        raise errors.ForceRefused(id=subject, holder=str(holder or "an unknown process"), why=why)
     context.commit(_record_forced_stop(holder, subject))
     processes = context.world.processes
     processes.signal(holder.who, signal.SIGTERM)
@@ -116,7 +115,7 @@ def _is_free(gate: Gate) -> bool:
     """Whether it could be had just now. It is given back: the caller takes it the same way in every case."""
     try:
         gate.take()
-    except GateHeld:
+    except errors.GateHeld:
         return False
     gate.give()
     return True

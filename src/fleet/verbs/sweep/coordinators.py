@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import BadInput
+from fleet import errors
 from fleet.model.results.home import Swept
 from fleet.model.text.times import DAY, iso
 from fleet.store import queries as q
@@ -61,5 +61,5 @@ def _old(context: Context, *, kill: bool) -> Iterator[Swept]:
 def _nonces_days() -> int:
     days = os.environ.get(RETENTION, "")
     if days and not days.isdigit():
-        raise BadInput(what=f"{RETENTION}={days!r} is not a number of days")
+        raise errors.BadInput(what=f"{RETENTION}={days!r} is not a number of days")
     return int(days) if days else _NONCES_DAYS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import FleetError
+from fleet import errors
 from fleet.model.results.home import Swept
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callabl
         return Swept(what=what, why=why, proof=proof, action=f"would {action}")
     try:
         outcome = _outcome(act())
-    except (FleetError, OSError) as error:
+    except (errors.FleetError, OSError) as error:
         outcome = Outcome(failure=str(error))
     if outcome.failure:
         return Swept(what=what, why=why, proof=proof, action=f"could not {action}: {outcome.failure}", standing=True)

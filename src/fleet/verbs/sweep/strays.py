@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import GateHeld
+from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.home import Swept
@@ -140,7 +140,7 @@ def _forget_links(context: Context) -> None:
             for name in left:
                 if os.path.islink(f"{context.world.home}/{paths.LOCKS}/{name}"):
                     context.world.files.unlink(f"{paths.LOCKS}/{name}")
-    except GateHeld:
+    except errors.GateHeld:
         return
 
 

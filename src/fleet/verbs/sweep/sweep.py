@@ -10,8 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from fleet.errors.contested import GateHeld
-from fleet.errors.families import FleetError
+from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.remedies import KillRest, Leave, Press, Settle, Withdraw, remedy_for
 from fleet.model.dispatch.settling import HANDED_OFF
@@ -251,7 +250,7 @@ def _long_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
     for project in [row.name for row in context.store.read(q.all_projects)]:
         try:
             before = now - duration(context.setting("task.archive_after", project))
-        except FleetError as error:
+        except errors.FleetError as error:
             yield Swept(what=f"the ended tasks of {project}", why="their age cannot be judged", proof=str(error),
                           action="left alone", standing=True)  # fmt: skip
             continue
@@ -326,7 +325,7 @@ def _stop_server(context: Context) -> None:
     gate = context.world.gate("tmux")
     try:
         gate.take()
-    except GateHeld:
+    except errors.GateHeld:
         return
     try:
         context.world.tmux.stop_empty_server()

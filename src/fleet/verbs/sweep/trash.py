@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import GateHeld
+from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.model.results.home import Swept
 from fleet.model.text.sizes import shown_size
@@ -25,13 +25,14 @@ from fleet.world.home import paths, trash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeAlias
 
     from fleet.model.dispatch.worktree_verdict import Aside
     from fleet.store.queries import KeptTrash, Trash
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
-    AnyTrash = KeptTrash | Trash
+    AnyTrash: TypeAlias = KeptTrash | Trash
 
 _WHY = "ignored files that no setting calls disposable"
 
@@ -160,7 +161,7 @@ def findings(context: Context, *, kill: bool) -> Iterator[Swept]:
         gate = gate_to_let_go(context, row.project, row.slug)
         try:
             gate.take()
-        except GateHeld:
+        except errors.GateHeld:
             continue  # somebody is just putting it aside or back
         try:
             yield _finding_about(context, row, kill=kill)

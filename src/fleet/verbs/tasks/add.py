@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fleet.errors.absent import NoSuchProject, NoSuchTask
-from fleet.errors.refused import DependencyCycle, SlugTaken
+from fleet import errors
 from fleet.model import names
 from fleet.model.results.tasks import Added
 from fleet.model.tasks import graph, slugs
@@ -46,7 +45,7 @@ def add(new: NewTask) -> Change[Added]:
 
     def work(tx: Tx) -> Added:
         if q.project_by_name(tx, name=new.project) is None:
-            raise NoSuchProject(project=new.project)
+            raise errors.NoSuchProject(project=new.project)
         slug = _insert_with_slug(tx, task)
         tx.about(new.project, slug)
         for needs in after:
@@ -63,9 +62,9 @@ def add(new: NewTask) -> Change[Added]:
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
     """Let one task wait for another, which has to be there."""
     if needs == slug:
-        raise DependencyCycle(cycle=graph.cycle_text([slug, slug]))
+        raise errors.DependencyCycle(cycle=graph.cycle_text([slug, slug]))
     if q.task_exists(tx, project=project, slug=needs) is None:
-        raise NoSuchTask(project=project, slug=needs)
+        raise errors.NoSuchTask(project=project, slug=needs)
     return q.add_edge(tx, project=project, slug=slug, needs=needs)
 
 
@@ -113,7 +112,7 @@ def _insert_with_slug(tx: Tx, task: NewTask) -> str:
     """Insert a task under its slug, or else the first free one that its title gives; returns the slug."""
     if task.slug is not None:
         if not insert(tx, task, task.slug, added_at=tx.at):
-            raise SlugTaken(project=task.project, slug=task.slug)
+            raise errors.SlugTaken(project=task.project, slug=task.slug)
         return task.slug
     stem, number = slugs.slug_from(task.title), 1
     while not insert(tx, task, slugs.numbered(stem, number), added_at=tx.at):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.absent import NoSuchProject
-from fleet.errors.families import FleetError
-from fleet.errors.refused import ImportRefused
+from fleet import errors
 from fleet.model import names
 from fleet.model.results.tasks import Added, AddedMany
 from fleet.model.tasks import interchange, slugs
@@ -49,7 +47,7 @@ def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany
 def planned(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
     """The tasks that a list would become, each with a slug that is free."""
     if q.project_by_name(rows, name=like.project) is None:
-        raise NoSuchProject(project=like.project)
+        raise errors.NoSuchProject(project=like.project)
     for needs in like.after:
         tasks.state(rows, like.project, names.slug(needs))
     added: list[Added] = []
@@ -68,10 +66,10 @@ def _drafts(items: list[Item], like: NewTask) -> list[NewTask]:
     for item in items:
         try:
             drafts.append(checked(like._replace(title=item.title, description=item.description)))
-        except FleetError as error:
+        except errors.FleetError as error:
             findings.append(f"line {item.line}: {error}")
     if findings:
-        raise ImportRefused(told=interchange.findings_text(findings), findings=findings)
+        raise errors.ImportRefused(told=interchange.findings_text(findings), findings=findings)
     return drafts
 
 

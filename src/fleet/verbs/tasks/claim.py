@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.contested import TaskHeld
-from fleet.errors.refused import NotAllowed, NotReady
+from fleet import errors
 from fleet.model import names
 from fleet.model.results.reports import Claimed, Unclaimed
 from fleet.model.tasks import fence
@@ -47,7 +46,7 @@ def _refuse_another(tx: Tx, project: str, slug: str) -> None:
     if row is not None and (row.project, row.slug) != (project, slug):
         rule, instead = "an agent works on the task that it was started on", "report on that one"
         facts = {"role": row.kind, "act": "claim", "what": f"claim {project}/{slug}"}
-        raise NotAllowed(who=f"{row.kind} {ident}", rule=rule, instead=instead, **facts)
+        raise errors.NotAllowed(who=f"{row.kind} {ident}", rule=rule, instead=instead, **facts)
 
 
 def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclaimed]:
@@ -71,10 +70,10 @@ def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclai
 def _refuse(project: str, slug: str, was: TaskState, *, now: int, override: bool) -> None:
     if was.status != "in_progress":
         fence.step(project, slug, was, "claim")
-        raise NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))
+        raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))
     if not override:
         since = times.iso_or_none(was.started_at) or "an unknown time"
-        raise TaskHeld(project=project, slug=slug, holder=was.assignee, since=since)
+        raise errors.TaskHeld(project=project, slug=slug, holder=was.assignee, since=since)
 
 
 def _claimed(project: str, slug: str, tx: Tx, *, changed: bool) -> Claimed:

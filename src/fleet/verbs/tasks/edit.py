@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fleet.errors.refused import DependencyCycle
+from fleet import errors
 from fleet.model import names
 from fleet.model.results.tasks import Edited
 from fleet.model.tasks import fence, graph
@@ -132,7 +132,7 @@ def _refuse_cycle(tx: Tx, project: str, slug: str, needs: str) -> None:
     above = graph.needs_of((row.slug, row.needs) for row in q.ancestors(tx, project=project, slug=needs))
     way_back = graph.path_between(above, needs, slug)
     if way_back:
-        raise DependencyCycle(cycle=graph.cycle_text([slug, *way_back]))
+        raise errors.DependencyCycle(cycle=graph.cycle_text([slug, *way_back]))
 
 
 def _write_tags(tx: Tx, wanted: Edit) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2s
 from typing import TYPE_CHECKING
 
-from fleet.errors.refused import ImportRefused
+from fleet import errors
 from fleet.model import names
 from fleet.model.results.tasks import Imported
 from fleet.model.tasks import interchange
@@ -52,7 +52,7 @@ def ingest(
         interchange.check_graph(reading, known | _archived(tx, project))
         if reading.findings:
             findings = interchange.in_order(reading.findings)
-            raise ImportRefused(told=interchange.findings_text(findings), findings=findings)
+            raise errors.ImportRefused(told=interchange.findings_text(findings), findings=findings)
         _write(tx, project, reading, progress)
         edges = sum(len(node.after) for node in reading.nodes)
         tx.note(tasks=len(reading.nodes), edges=edges, file=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.refused import IllegalStep
+from fleet import errors
 from fleet.model import names
 from fleet.model.results.tasks import Archived, ArchivedMany, Paused, Reopened
 from fleet.model.tasks import fence
@@ -58,7 +58,7 @@ def archive(*, project: str, slug: str) -> Change[Archived]:
         was = tasks.state(tx, project, slug)
         if was.status not in life.TERMINAL:
             advice = "end it first: done, fail or abandon"
-            raise IllegalStep(event="archive", project=project, slug=slug, status=was.status, advice=advice)
+            raise errors.IllegalStep(event="archive", project=project, slug=slug, status=was.status, advice=advice)
         changed = q.archive_task(tx, project=project, slug=slug, at=tx.at)
         tx.note(archived=True)
         return Archived(project=project, task=slug, archived=True, changed=changed == 1)

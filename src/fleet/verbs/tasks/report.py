@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.families import Superseded
+from fleet import errors
 from fleet.model import names
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.reports import Report
@@ -111,7 +111,7 @@ def _report(tx: Tx, attempt: Dispatch, kept: states.Report, reason: str | None, 
         return True
     if attempt.report != kept:
         now = f"it was reported {attempt.report} before"
-        raise Superseded(who=f"dispatch {attempt.id}", project=attempt.project, slug=attempt.slug, now=now)
+        raise errors.Superseded(who=f"dispatch {attempt.id}", project=attempt.project, slug=attempt.slug, now=now)
     tx.note(repeated=True)
     return False
 

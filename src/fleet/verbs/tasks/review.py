@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.families import BadInput, Contested, Superseded
-from fleet.errors.refused import IllegalStep
+from fleet import errors
 from fleet.model import names
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.merge import Judgement, VerdictView, Waiting
@@ -51,7 +50,7 @@ def judge(
     names.slug(slug)
     text = texts.maybe("comments", comments.strip(), most=texts.MESSAGE)
     if verdict == SEND_BACK and not text:
-        raise BadInput(what="to send work back, say what is to be done: --comments TEXT")
+        raise errors.BadInput(what="to send work back, say what is to be done: --comments TEXT")
     status, stage = _AFTER[verdict]
     judged = VerdictView(project=project, task=slug, verdict=verdict, status=status, stage=stage, changed=True)
 
@@ -80,7 +79,7 @@ def _reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | Non
     row = q.dispatch_by_id(tx, id=tx.caller.dispatch)
     if row is None or not is_unfinished(row) or row.kind != "reviewer":
         now = "only its reviewer, or a person, says what becomes of it"
-        raise Superseded(who=f"dispatch {tx.caller.dispatch}", project=project, slug=slug, now=now)
+        raise errors.Superseded(who=f"dispatch {tx.caller.dispatch}", project=project, slug=slug, now=now)
     return row
 
 
@@ -98,10 +97,12 @@ def _refuse_elsewhere(project: str, slug: str, was: TaskState, tx: Tx) -> None:
     if was.stage != "review" or was.status not in {"in_progress", "blocked", "open"}:
         at = f"{was.status}, at the stage {was.stage}"
         advice = "`fleet review --list` shows what waits for a verdict"
-        raise IllegalStep(event="review", project=project, slug=slug, status=at, advice=advice)
+        raise errors.IllegalStep(event="review", project=project, slug=slug, status=at, advice=advice)
     if was.attempted and tx.caller.dispatch is None:
         who = was.assignee
-        raise Contested(what=f"{project}/{slug} is with agent {who}; wait for it, or end it with `fleet stop {who}`")
+        raise errors.Contested(
+            what=f"{project}/{slug} is with agent {who}; wait for it, or end it with `fleet stop {who}`"
+        )
 
 
 def _write(tx: Tx, judged: VerdictView, text: str, was: TaskState, work: str | None) -> None:

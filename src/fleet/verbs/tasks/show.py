@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.absent import NoSuchProject
+from fleet import errors
 from fleet.model import names
 from fleet.model.results.tasks import ArtifactView, EdgeView, Graph, GraphNode, LogEntry, TaskDetails, TaskView
 from fleet.model.results.value import Value
@@ -146,7 +146,7 @@ def _has(rows: Rows, row: ListedTask, text: str) -> bool:
 def check_project(rows: Rows, project: str) -> None:
     """Refuse a project that is not registered."""
     if q.project_by_name(rows, name=names.project(project)) is None:
-        raise NoSuchProject(project=project)
+        raise errors.NoSuchProject(project=project)
 
 
 def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Graph:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import FleetError
-from fleet.errors.given import BadSetting
-from fleet.errors.refused import NotTrusted
+from fleet import errors
 from fleet.model.results.home import Finding
 from fleet.store import queries as q
 from fleet.verbs.merge.recorded import refuse_missing
@@ -100,12 +98,12 @@ def _project(home: str, project: Project) -> Finding:
         return Finding(about=about, ok=False, says=f"{project.path} is gone", advice=advice)
     try:
         settings = trusted_settings(home, project.name, project.path)
-    except BadSetting as error:
+    except errors.BadSetting as error:
         return Finding(about=about, ok=False, says=str(error), advice=error.next_step)
     waiting = [each.name for each in settings.values() if each.untrusted]
     if not waiting:
         return Finding(about=about, ok=True, says=project.path)
-    why = NotTrusted(project=project.name, settings=", ".join(waiting))
+    why = errors.NotTrusted(project=project.name, settings=", ".join(waiting))
     return Finding(about=about, ok=False, says=str(why), advice=why.next_step)
 
 
@@ -113,6 +111,6 @@ def _missing_merges(context: Context, project: Project) -> Iterator[Finding]:
     """Yield a finding when merged work of a project is missing, or when git cannot tell."""
     try:
         refuse_missing(context, project.name)
-    except FleetError as error:
+    except errors.FleetError as error:
         advice = error.next_step or "see that the repository is there and git can read it"
         yield Finding(about=f"project {project.name}", ok=False, says=str(error), advice=advice)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.errors.families import FleetError
-from fleet.errors.given import BadSetting
+from fleet import errors
 from fleet.model.results.views import Hindrance
 from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.merge.recorded import describe_missing
@@ -41,7 +40,7 @@ def unstartable(context: Context, wanted: Wanted) -> str | None:
 
     try:
         check_start(context, wanted)
-    except FleetError as error:
+    except errors.FleetError as error:
         return error.spoken
     return None
 
@@ -55,5 +54,5 @@ def hindrances(context: Context, projects: list[ProjectView]) -> list[Hindrance]
 def _hindrance_or_bad_setting(context: Context, project: ProjectView) -> str | None:
     try:
         return hindrance(context, project.name, ready=project.ready > 0)
-    except BadSetting as error:
+    except errors.BadSetting as error:
         return error.spoken

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors.store import WriteFailed
+from fleet import errors
 from fleet.world.files import folders, unfinished
 from fleet.world.home import paths
 
@@ -112,7 +112,7 @@ def _publish(path: str, content: bytes) -> None:
         folders.make(os.path.dirname(path))
         _replace(path, content)
     except OSError as error:
-        raise WriteFailed(path=path, why=str(error.strerror).lower()) from error
+        raise errors.WriteFailed(path=path, why=str(error.strerror).lower()) from error
 
 
 def _replace(path: str, content: bytes) -> None:

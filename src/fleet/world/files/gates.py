@@ -13,8 +13,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import GateHeld
-from fleet.errors.store import WriteFailed
+from fleet import errors
 from fleet.model.identity import Identity
 from fleet.model.text.times import iso
 from fleet.world.files.locks import FileLock
@@ -114,7 +113,7 @@ class Gate:
         except BlockingIOError:
             return False
         except OSError as error:
-            raise WriteFailed(path=self.path, why=str(error.strerror or error).lower()) from error
+            raise errors.WriteFailed(path=self.path, why=str(error.strerror or error).lower()) from error
         try:
             self._write_holder(fd)
         except BaseException:
@@ -123,8 +122,8 @@ class Gate:
         _held.add(self)
         return True
 
-    def _held(self, otherwise: str) -> GateHeld:
-        return GateHeld(gate=os.path.basename(self.path), holder=self.holder() or otherwise)
+    def _held(self, otherwise: str) -> errors.GateHeld:
+        return errors.GateHeld(gate=os.path.basename(self.path), holder=self.holder() or otherwise)
 
     def forget(self) -> None:
         """Close the gate's file in a forked child, without unlocking it for the parent."""

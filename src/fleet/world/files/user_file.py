@@ -9,7 +9,7 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from fleet.errors.store import WriteFailed
+from fleet import errors
 from fleet.world.files import unfinished
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
                 with suppress(FileNotFoundError):
                     os.unlink(name)
     except OSError as error:
-        raise WriteFailed(path=path, why=str(error.strerror).lower()) from error
+        raise errors.WriteFailed(path=path, why=str(error.strerror).lower()) from error
 
 
 def _take_place(name: str, target: str, handle: int, mode: int | None) -> None:

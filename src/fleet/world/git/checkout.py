@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors.given import BadText
-from fleet.errors.refused import NotARepository
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.branches import HEADS, REFLOGS
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ def main_checkout(programs: Programs, path: str) -> str:
     """Return the top of the main checkout of the repository that a path lies in."""
     found = _ask(programs, path, "--absolute-git-dir", "--git-common-dir", "--is-bare-repository")
     if found is None:
-        raise NotARepository(path=path)
+        raise errors.NotARepository(path=path)
     own, common, bare = found
     return _text(os.path.realpath(common if bare == "true" else _top(programs, path, own, common)))
 
@@ -40,7 +38,7 @@ def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
     words = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
     done = git.run_in("rev-parse", path, *words)
     if done.status is None:
-        raise GitRefused(what="answer", why=done.err)
+        raise errors.GitRefused(what="answer", why=done.err)
     found = done.out.splitlines() if done.ok else None
     if found is None or os.path.realpath(found[0]) == os.path.realpath(found[1]):
         return ()
@@ -70,7 +68,7 @@ def _ask(programs: Programs, path: str, *questions: str) -> list[str] | None:
     asked = ["git", "-C", path, "rev-parse", "--path-format=absolute", *questions]
     done = programs.run("git rev-parse", asked, limit=_LIMIT)
     if done.status is None:
-        raise GitRefused(what="answer", why=done.err)
+        raise errors.GitRefused(what="answer", why=done.err)
     return done.out.splitlines() if done.ok else None
 
 
@@ -78,5 +76,5 @@ def _text(path: str) -> str:
     """Return the path; refuse one with bytes that are not UTF-8, which were lost when git's output was decoded."""
     if "\N{REPLACEMENT CHARACTER}" in path and not os.path.lexists(path):
         advice = "give the directory another name"
-        raise BadText(what=f"path {path!r}", why="is not valid UTF-8", advice=advice)
+        raise errors.BadText(what=f"path {path!r}", why="is not valid UTF-8", advice=advice)
     return path

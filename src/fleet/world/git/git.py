@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.branches import FOLLOWED_REF, branch_in, head_ref, kept_ref
 from fleet.model.text.secrets import hidden
 from fleet.world.git import locks, pointers, refs, worktree_status
@@ -87,7 +87,7 @@ class Git:
         asked = [head_ref(name) for name in names]
         done = self.run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *asked)
         if not done.ok:
-            raise GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=said(done))
+            raise errors.GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=said(done))
         pairs = (line.split(" ") for line in done.out.splitlines())
         return {branch_in(ref): commit for ref, commit in pairs if ref in asked}
 
@@ -170,7 +170,7 @@ class Git:
         between = f"{head_ref(since)}...{head_ref(until)}"
         done = self.run("diff", repository, "diff", *flags, between, "--")
         if not done.ok and until in self.branches(repository, until):
-            raise GitRefused(what=f"compare {until} with {since}", why=said(done))
+            raise errors.GitRefused(what=f"compare {until} with {since}", why=said(done))
         return done.out
 
     def file_at(self, repository: str, commit: str, path: str) -> str | None:
@@ -231,7 +231,7 @@ class Git:
         """Run a writing git command in a worktree of fleet's; remove locks that a killed git has left."""
         done = self._past(lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path)
         if not done.ok:
-            raise GitRefused(what=f"git {effect}", why=said(done))
+            raise errors.GitRefused(what=f"git {effect}", why=said(done))
 
     def _past(self, run: Callable[[], Done], near: str) -> Done:
         return locks.past(run, near, self._sees_everyone, self.funnel)
@@ -284,7 +284,7 @@ class Git:
         done = self.run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
         if not done.ok:
             self.run("worktree lock", repository, "worktree", "lock", "--reason", reason, path)
-            raise GitRefused(what=f"remove {path}", why=said(done))
+            raise errors.GitRefused(what=f"remove {path}", why=said(done))
 
     def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
         """Remove a worktree in which only git and the verify command have written."""
@@ -292,7 +292,7 @@ class Git:
         words = ["worktree", "remove", "--force", path]
         done = self.run("worktree remove", repository, *words, limit=_LONG, lock=lock)
         if not done.ok:
-            raise GitRefused(what=f"remove {path}", why=said(done))
+            raise errors.GitRefused(what=f"remove {path}", why=said(done))
 
     def forget(self, repository: str, path: str) -> None:
         """Remove git's entry of one worktree whose directory is gone. Entries of worktrees on an unmounted disk stay."""
@@ -305,7 +305,7 @@ class Git:
         if done.ok and done.out:
             done = self._exactly("checkout-index", path, "-z", "--stdin", given=done.out)
         if not done.ok:
-            raise GitRefused(what=f"restore {path}", why=said(done))
+            raise errors.GitRefused(what=f"restore {path}", why=said(done))
 
     def _exactly(self, effect: str, path: str, *words: str, given: str | None = None, index: str = "") -> Done:
         """Run git in a worktree of fleet's, keeping the bytes of file names; with another index if one is named."""
@@ -324,13 +324,15 @@ class Git:
         self._refuse_repositories(path)
         hidden = worktree_status.hidden_edits(self._exactly, path, self.funnel)
         if hidden is None or (hidden and not worktree_status.clear_flags(self._exactly, path, hidden)):
-            raise GitRefused(what=f"keep the work in {path}", why="git does not say which edits are hidden from it")
+            raise errors.GitRefused(
+                what=f"keep the work in {path}", why="git does not say which edits are hidden from it"
+            )
         self._write(path, "add", "--all", effect="add", limit=_LONG, lock=None)
         tree = self.run_in("write-tree", path, "write-tree").out.strip()
         words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
         commit = self.run_in("commit-tree", path, *words).out.strip()
         if not commit or not self.set_ref(repository, ref, commit):
-            raise GitRefused(what=f"keep the work in {path}", why="no commit was made")
+            raise errors.GitRefused(what=f"keep the work in {path}", why="no commit was made")
         self._write(path, "reset", "--hard", "--quiet", effect="reset", limit=_LONG, lock=None)
         return ref
 
@@ -339,7 +341,7 @@ class Git:
         found = self.status(path)
         if found is None or worktree_status.repositories_among(found, path):
             why = "git does not say what is in it" if found is None else "there is another repository in it"
-            raise GitRefused(what=f"keep the work in {path}", why=why)
+            raise errors.GitRefused(what=f"keep the work in {path}", why=why)
 
     def fast_forward(self, checkout: str, commit: str) -> str:
         """Fast-forward the branch and files of a person's checkout, at that person's request.
@@ -365,7 +367,7 @@ class Git:
         )
         self.run_in("merge --abort", path, "merge", "--abort")
         if not any(files):
-            raise GitRefused(what=f"merge {commit[:12]}", why=said(done))
+            raise errors.GitRefused(what=f"merge {commit[:12]}", why=said(done))
         return [name for name in files if name]
 
     def _must(
@@ -379,7 +381,7 @@ class Git:
     ) -> None:
         done = self.run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
         if not done.ok:
-            raise GitRefused(what=f"git {effect}", why=said(done))
+            raise errors.GitRefused(what=f"git {effect}", why=said(done))
 
     def run(
         self,
@@ -473,7 +475,7 @@ def git_dir(repository: str) -> str:
 def _answer(done: Done, what: str) -> str | None:
     """Return git's output; None when git answered no. Raise when git could not answer at all."""
     if done.status not in {0, 1}:
-        raise GitRefused(what=what, why=said(done))
+        raise errors.GitRefused(what=what, why=said(done))
     return done.out.strip() if done.ok else None
 
 

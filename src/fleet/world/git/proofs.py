@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.branches import head_ref, merged_ref
 from fleet.world.git.worktree_status import NOT_INTO
 
@@ -133,7 +133,9 @@ class GitProofs:
         """Merge two commits into a new one, without a worktree. Needs git 2.38."""
         done = self._git.run("merge-tree", repository, "merge-tree", "--write-tree", "--name-only", "-z", onto, other)
         if done.status not in {0, 1}:
-            raise GitRefused(what=f"merge {other[:12]} into {onto[:12]}", why=" ".join(done.err.split()) or "no answer")
+            raise errors.GitRefused(
+                what=f"merge {other[:12]} into {onto[:12]}", why=" ".join(done.err.split()) or "no answer"
+            )
         tree, *rest = done.out.split("\0")
         if not done.ok:
             return Joined("", tuple(rest[: rest.index("")]) if "" in rest else tuple(rest))
@@ -168,4 +170,4 @@ class GitProofs:
 
 def _must(done: Done, what: str) -> None:
     if not done.ok:
-        raise GitRefused(what=what, why=" ".join(done.err.split()) or "no answer")
+        raise errors.GitRefused(what=what, why=" ".join(done.err.split()) or "no answer")

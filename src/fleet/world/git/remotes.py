@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.branches import head_ref, remote_ref
 from fleet.world.git.git import said
 
@@ -34,7 +34,7 @@ class GitRemotes:
         words = ["push", "--quiet", f"--force-with-lease={ref}:{old}", remote, f"{commit}:{ref}"]
         done = self._git.run("push", repository, *words, limit=limit)
         if not done.ok:
-            raise GitRefused(what="git push", why=said(done))
+            raise errors.GitRefused(what="git push", why=said(done))
 
     def fetch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
         """Fetch a branch into a ref of fleet's own and return its commit; None when the remote does not answer."""

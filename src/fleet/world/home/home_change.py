@@ -8,9 +8,7 @@ import os
 import secrets
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import FleetError
-from fleet.errors.refused import HomeCopied, HomeMoved
-from fleet.errors.store import HomeUnusable, WriteFailed
+from fleet import errors
 from fleet.model.text import jsontext
 from fleet.world.clock import Clock
 from fleet.world.files import folders
@@ -21,7 +19,6 @@ from fleet.world.home.home_record import HomeRecord
 from fleet.world.host import Host
 
 if TYPE_CHECKING:
-    from fleet.errors.families import Refused
     from fleet.world.funnel import Funnel
 
 _ID_BYTES = 6
@@ -56,19 +53,19 @@ def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeR
         _create(home, paths.RECORD, new, funnel)
         found = home_record.read(home)
     if found is None:
-        raise HomeUnusable(path=home, why=f"{paths.RECORD} was removed meanwhile")
+        raise errors.HomeUnusable(path=home, why=f"{paths.RECORD} was removed meanwhile")
     return found if found.database == database else change(home, funnel, database=database)
 
 
 def keep_copy(home: str, funnel: Funnel, record: HomeRecord) -> None:
     """Write the copy of the record if there is none. When that fails, a later command tries again."""
-    with contextlib.suppress(OSError, WriteFailed):
+    with contextlib.suppress(OSError, errors.WriteFailed):
         _create(home, paths.RECORD_COPY, record, funnel)
 
 
 def restore(home: str, funnel: Funnel) -> None:
     """Write a lost home.json again from its copy. When that fails, the copy is used."""
-    with contextlib.suppress(OSError, FleetError):
+    with contextlib.suppress(OSError, errors.FleetError):
         change(home, funnel)
 
 
@@ -92,7 +89,7 @@ def _link_new(path: str, record: HomeRecord) -> None:
         with contextlib.suppress(FileExistsError):
             os.link(building, path)
     except OSError as error:
-        raise WriteFailed(path=path, why=str(error.strerror or error).lower()) from error
+        raise errors.WriteFailed(path=path, why=str(error.strerror or error).lower()) from error
     finally:
         with contextlib.suppress(OSError):
             os.unlink(building)
@@ -112,16 +109,16 @@ def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
     return now
 
 
-def why_elsewhere(record: HomeRecord, home: str) -> Refused | None:
+def why_elsewhere(record: HomeRecord, home: str) -> errors.Refused | None:
     """Return the refusal for a home that was moved, copied, or is called by another path; None when its record fits."""
     here = os.path.realpath(home)
     if record.path == here:
         return None
     with contextlib.suppress(OSError):
         if os.path.samefile(record.path, here):
-            return HomeCopied(path=here, was=record.path, how="another name of")
-    with contextlib.suppress(HomeUnusable):
+            return errors.HomeCopied(path=here, was=record.path, how="another name of")
+    with contextlib.suppress(errors.HomeUnusable):
         there = home_record.read(record.path)
         if there is not None and there.id == record.id:
-            return HomeCopied(path=here, was=record.path, how="a copy of")
-    return HomeMoved(path=here, was=record.path)
+            return errors.HomeCopied(path=here, was=record.path, how="a copy of")
+    return errors.HomeMoved(path=here, was=record.path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fleet.errors.store import HomeUnusable
+from fleet import errors
 from fleet.model.text import jsontext
 from fleet.world.home import paths
 
@@ -37,7 +37,7 @@ def read(home: str) -> HomeRecord | None:
     """
     try:
         found = _read(home, paths.RECORD)
-    except HomeUnusable:
+    except errors.HomeUnusable:
         copy = _copy(home)
         if copy is None:
             raise
@@ -48,7 +48,7 @@ def read(home: str) -> HomeRecord | None:
 def _copy(home: str) -> HomeRecord | None:
     try:
         found = _read(home, paths.RECORD_COPY)
-    except HomeUnusable:
+    except errors.HomeUnusable:
         return None
     if found is not None:
         found.is_copy = True
@@ -62,11 +62,11 @@ def _read(home: str, name: str) -> HomeRecord | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise HomeUnusable(path=home, why=f"{name}: {error.strerror}".lower()) from None
+        raise errors.HomeUnusable(path=home, why=f"{name}: {error.strerror}".lower()) from None
     try:
         return _understood(os.read(handle, _MOST).decode("utf-8").strip())
     except (ValueError, TypeError, StopIteration, OSError):
-        raise HomeUnusable(path=home, why=f"{path} cannot be understood; put it back from a backup") from None
+        raise errors.HomeUnusable(path=home, why=f"{path} cannot be understood; put it back from a backup") from None
     finally:
         os.close(handle)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fleet.errors.store import HomeUnusable
+from fleet import errors
 from fleet.world.home import paths
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ def home_path() -> str:
     """Return $FLEET_HOME or ~/.fleet as an absolute path with links resolved, so that one home has one path."""
     told = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
     if not os.path.isabs(told) and here() is None:
-        raise HomeUnusable(path=told, why="the current directory was removed")
+        raise errors.HomeUnusable(path=told, why="the current directory was removed")
     return os.path.realpath(told)
 
 
@@ -37,19 +37,19 @@ def ready_home(path: str, funnel: Funnel, *, make: bool = True) -> str:
     An agent never creates one: its home was moved or deleted.
     """
     if not make and not os.path.lexists(path):
-        raise HomeUnusable(path=path, why="it is not there")
+        raise errors.HomeUnusable(path=path, why="it is not there")
     try:
         if not os.path.isdir(path):
             funnel.through("make home", lambda: os.makedirs(path, mode=_PRIVATE, exist_ok=True))
     except FileExistsError:
-        raise HomeUnusable(path=path, why="it is not a directory") from None
+        raise errors.HomeUnusable(path=path, why="it is not a directory") from None
     except OSError as error:
-        raise HomeUnusable(path=path, why=str(error.strerror).lower()) from None
+        raise errors.HomeUnusable(path=path, why=str(error.strerror).lower()) from None
     status = os.stat(path)
     if status.st_uid != os.geteuid():
-        raise HomeUnusable(path=path, why=f"it belongs to user {status.st_uid}")
+        raise errors.HomeUnusable(path=path, why=f"it belongs to user {status.st_uid}")
     if not os.access(path, os.W_OK | os.X_OK):
-        raise HomeUnusable(path=path, why="it cannot be written to")
+        raise errors.HomeUnusable(path=path, why="it cannot be written to")
     return path
 
 

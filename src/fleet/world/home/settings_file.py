@@ -7,7 +7,7 @@ import stat
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fleet.errors.given import BadSetting
+from fleet import errors
 from fleet.model.settings import document
 
 if TYPE_CHECKING:
@@ -34,20 +34,24 @@ def text_of(path: str) -> str:
     try:
         return _read(path).decode().replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
-        raise BadSetting(file=path, line=1, why="it is not UTF-8", advice="save it as UTF-8") from None
+        raise errors.BadSetting(file=path, line=1, why="it is not UTF-8", advice="save it as UTF-8") from None
     except OSError as error:
-        raise BadSetting(file=path, line=1, why=str(error.strerror).lower(), advice="mend its permissions") from None
+        raise errors.BadSetting(
+            file=path, line=1, why=str(error.strerror).lower(), advice="mend its permissions"
+        ) from None
 
 
 def _read(path: str) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise BadSetting(file=path, line=1, why="it is not a regular file", advice="put a file of settings there")
+            raise errors.BadSetting(
+                file=path, line=1, why="it is not a regular file", advice="put a file of settings there"
+            )
         with open(fd, "rb", closefd=False) as file:
             found = file.read(_MOST + 1)
     finally:
         os.close(fd)
     if len(found) > _MOST:
-        raise BadSetting(file=path, line=1, why="it is larger than 1 MB", advice="leave only settings in it")
+        raise errors.BadSetting(file=path, line=1, why="it is larger than 1 MB", advice="leave only settings in it")
     return found

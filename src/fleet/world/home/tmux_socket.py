@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fleet.errors.tools import TmuxRefused
+from fleet import errors
 from fleet.world.files import folders
 from fleet.world.home import paths
 
@@ -25,7 +25,7 @@ def socket_of(home: str, funnel: Funnel) -> str:
         funnel.through("make socket folder", lambda: folders.make(folder))
     status = os.lstat(folder)
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise TmuxRefused(what=f"use {folder} for its socket", why="it is not a private directory of this user")
+        raise errors.TmuxRefused(what=f"use {folder} for its socket", why="it is not a private directory of this user")
     return path
 
 

@@ -7,7 +7,7 @@ import shutil
 import stat
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import Refused
+from fleet import errors
 from fleet.world.files import folders
 from fleet.world.home import paths
 
@@ -53,7 +53,7 @@ def delete(world: World, folder: str) -> None:
     """Delete a folder of the trash for good, if it is there. Refuses a folder that is not directly in the home's trash."""
     path = f"{world.home}/{folder}"
     if os.path.realpath(path) != f"{os.path.realpath(world.home)}/{paths.TRASH}/{os.path.basename(folder)}":
-        raise Refused(what=f"{path} is not in the trash of this home; it is left alone")
+        raise errors.Refused(what=f"{path} is not in the trash of this home; it is left alone")
     if os.path.isdir(path):
         world.funnel.through("delete trash", lambda: _delete(path))
 

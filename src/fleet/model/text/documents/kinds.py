@@ -5,7 +5,7 @@ No regular expressions here: settings are read by commands that cannot afford th
 
 from __future__ import annotations
 
-from fleet.errors.given import BadName, BadTime
+from fleet import errors
 from fleet.model import names
 from fleet.model.text.times import duration
 
@@ -95,7 +95,7 @@ def is_number(value: object) -> bool:
 def _is_engine(value: object) -> bool:
     try:
         return isinstance(value, str) and bool(names.engine(value))
-    except BadName:
+    except errors.BadName:
         return False
 
 
@@ -137,7 +137,7 @@ def duration_like(example: str, *, least: int = 1) -> Kind:
     def accepts(value: object) -> bool:
         try:
             return isinstance(value, str) and duration(value) >= least
-        except BadTime:
+        except errors.BadTime:
             return False
 
     return Kind(f"a duration like {example}", accepts, {"type": "string", "pattern": r"^\s*[0-9]{1,6}[smhdw]\s*$"})

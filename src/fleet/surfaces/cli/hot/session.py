@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import Superseded
 from fleet.model.names import DispatchId
 from fleet.model.text import escapes
 from fleet.world.process.programs import detached
@@ -25,7 +25,7 @@ def launch(ident: str) -> None:
     with Fleet.open(make=False) as fleet:
         try:
             made = fleet.sessions.launch(ident)
-        except Superseded as error:
+        except errors.Superseded as error:
             sys.stdout.write(f"fleet: {escapes.line(str(error))}\n")
             return
     sys.stdout.flush()

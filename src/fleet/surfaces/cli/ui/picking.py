@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.errors.families import BadInput
+from fleet import errors
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def picked(fleet: Fleet, given: str | None, *, otherwise: str | None = None, end
     if otherwise:
         return fleet.dispatches.find(otherwise)
     what = "no agents at work" if asking else "name an agent: its id, a prefix of it, its task's slug, or @last"
-    raise BadInput(what=what)
+    raise errors.BadInput(what=what)
 
 
 def _chosen(agents: list[AgentView], *, first: str | None) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import Contested, FleetError, StoreError
-from fleet.errors.refused import LimitReached
+from fleet import errors
 from fleet.model.branches import job_branch
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED
 from fleet.model.jobs import items
@@ -31,15 +30,15 @@ def start(context: Context, job: Job, item: Item) -> Outcome | None:
     wanted = Wanted(project=job.project, slug=slug, engine=ENGINE, onto=job_branch(job.id))
     try:
         made = dispatch(context, wanted)
-    except (LimitReached, Contested):
+    except (errors.LimitReached, errors.Contested):
         if _attempt(context, job, item) is not None:
             return None  # a runner before us had dispatched it
         later = context.world.clock.now() + _LATER
         context.commit(records.put_back(job, [item.id], began=False, not_before=later))
         return None
-    except StoreError:
+    except errors.StoreError:
         raise
-    except (FleetError, OSError) as error:
+    except (errors.FleetError, OSError) as error:
         return Outcome(passed=False, where="dispatch", reason=str(error))
     context.commit(records.set_dispatch(job, item.id, made.id))
     return None

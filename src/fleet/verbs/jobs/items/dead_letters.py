@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.families import Refused
+from fleet import errors
 from fleet.model.jobs import items
 from fleet.model.results.jobs import ItemsDropped, ItemsRevived
 from fleet.model.tables import target
@@ -36,13 +36,13 @@ def _queued(context: Context, ident: str) -> list[Item]:
 
 def _chosen(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> list[Item]:
     if everything == bool(given):
-        raise Refused(what="name the items, or say --all")
+        raise errors.Refused(what="name the items, or say --all")
     if everything:
         return _queued(context, ident)
     chosen = [listing.find_item(context, ident, each) for each in given]
     strange = next((row for row in chosen if row.state not in QUEUED), None)
     if strange is not None:
-        raise Refused(what=f"item {strange.id} is {strange.state}, not in the dead-letter queue")
+        raise errors.Refused(what=f"item {strange.id} is {strange.state}, not in the dead-letter queue")
     return chosen
 
 
@@ -51,7 +51,7 @@ def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: b
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
     if job.state == "cancelled":
-        raise Refused(what=f"job {ident} was cancelled; run it under another id")
+        raise errors.Refused(what=f"job {ident} was cancelled; run it under another id")
     which = [row.id for row in _chosen(context, ident, given, everything=everything)]
 
     def work(tx: Tx) -> ItemsRevived:
@@ -59,7 +59,7 @@ def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: b
         now = records.job_of(tx, ident)
         if now.state == "running" and now.phase in {"reduce", "over"}:
             advice = f"say it again when it is over (`fleet job resume {ident}` if its runner is gone)"
-            raise Refused(what=f"job {ident} is reducing already; {advice}")
+            raise errors.Refused(what=f"job {ident} is reducing already; {advice}")
         revived = target(items.STEPS, "revive")
         moved = [item for item in which if q.revive_item(tx, job=ident, id=item, after=revived)]
         if moved and now.state != "running":

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors.contested import GateHeld
-from fleet.errors.families import Absent, Refused
-from fleet.errors.refused import NotMergeable
-from fleet.errors.tools import GitRefused
+from fleet import errors
 from fleet.model.branches import head_ref, job_branch, task_branch, task_ref
 from fleet.model.jobs import items
 from fleet.store import queries as q
@@ -43,7 +40,9 @@ def ensure_branch(context: Context, job: Job) -> None:
     finally:
         gate.give()
     if git.resolve(repository, head_ref(name)) is None:
-        raise GitRefused(what=f"make the branch {name}", why=git.why_not_made(repository, name) or "it is not there")
+        raise errors.GitRefused(
+            what=f"make the branch {name}", why=git.why_not_made(repository, name) or "it is not there"
+        )
 
 
 def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str | None:
@@ -58,16 +57,16 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
     if not shared:
         _refuse_moved(context, job, slug, tip)
     if base is None:
-        raise GitRefused(what=f"find the branch {name}", why="somebody has deleted it")
+        raise errors.GitRefused(what=f"find the branch {name}", why="somebody has deleted it")
     if tip is None or tip == base or git.contains(repository, name, tip):
         _refuse_work_elsewhere(context, job, slug)
         return base if tip not in {None, base} and _has_work(context, job, slug, tip) else None
     taken = branch_in_hand(git, repository, name)
     if taken:
-        raise GitRefused(what=f"move the branch {name}", why=taken)
+        raise errors.GitRefused(what=f"move the branch {name}", why=taken)
     if git.commits(repository, tip, base) == []:  # nothing happened here meanwhile: the branch just moves on
         if not git.set_branch(repository, name, new=tip, old=base):
-            raise Refused(what=f"the branch {name} moved meanwhile; try again")
+            raise errors.Refused(what=f"the branch {name} moved meanwhile; try again")
         return tip
     order = order_for(context, job.project, slug, integration=name, base=base, work=tip)
     advice = f"merge {order.branch} into {name} yourself, or try the item again"
@@ -85,7 +84,7 @@ def _refuse_work_elsewhere(context: Context, job: Job, slug: str) -> None:
     why = work_outside_branch(context, job.project, slug, job_branch(job.id))
     if why:
         advice = f"bring its work onto {task_branch(slug)}, or try the item again"
-        raise NotMergeable(project=job.project, slug=slug, why=why, advice=advice, stage="finisher")
+        raise errors.NotMergeable(project=job.project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
 def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> None:
@@ -95,7 +94,7 @@ def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> Non
         return
     why = f"{task_branch(slug)} moved since the item's steps ended: it was at {state.work[:12]}, and is at {tip[:12]}"
     advice = "try the item again: `fleet job dlq` lists it"
-    raise NotMergeable(project=job.project, slug=slug, why=why, advice=advice, stage="finisher")
+    raise errors.NotMergeable(project=job.project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
 def _has_work(context: Context, job: Job, slug: str, tip: str | None) -> bool:
@@ -107,7 +106,7 @@ def _settle_finisher(context: Context, job: Job, slug: str) -> None:
     """A runner that died over the merge left its journal and its tree."""
     row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=job.project, slug=slug))
     if row is not None and not treat(context, row, "job").ended:
-        raise Refused(what=f"{row.id} is still merging {slug}; try again")
+        raise errors.Refused(what=f"{row.id} is still merging {slug}; try again")
 
 
 def let_go(context: Context, job: Job, item: str, *, status: str = "done", reason: str | None = None) -> list[str]:
@@ -130,7 +129,7 @@ def let_go(context: Context, job: Job, item: str, *, status: str = "done", reaso
 def _keep_uncommitted(context: Context, project: str, slug: str, left: list[str]) -> list[str]:
     try:
         return keep(context, project, slug).left
-    except (Absent, GateHeld):
+    except (errors.Absent, errors.GateHeld):
         return left
-    except GitRefused as error:
+    except errors.GitRefused as error:
         return [*left, str(error)]

@@ -7,10 +7,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.engines import command, prompt, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.errors.families import BadInput, FleetError
-from fleet.errors.refused import EngineMissing
 from fleet.model.jobs import placeholders
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
@@ -98,7 +97,7 @@ class StepRun:
         self._began, self._before = self._context.world.clock.now(), self._head()
         try:
             return self._started(lock)
-        except (FleetError, OSError, placeholders.Missing) as error:
+        except (errors.FleetError, OSError, placeholders.Missing) as error:
             return Ended(status=None, why=str(error))
 
     def _started(self, lock: int | None) -> Child | Ended:
@@ -210,11 +209,11 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
     """The engine of a step and its freedom; refused when it could not be started."""
     name = step.engine or context.setting("engine", project)
     if not name:
-        raise BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
+        raise errors.BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
     engine = read_engine(context.world.home, name)
     if not engine.headless and (engine.interactive or "{command}" in engine.start):
         advice = "choose another engine; `headless` in its file says how it does one thing and exits"
-        raise EngineMissing(engine=name, program="(nothing that runs without a terminal)", advice=advice)
+        raise errors.EngineMissing(engine=name, program="(nothing that runs without a terminal)", advice=advice)
     autonomy = step.autonomy or context.setting("autonomy", project)
     readiness.program_of(engine, ())
     readiness.check(engine, autonomy=autonomy, repository=context.project(project).path)

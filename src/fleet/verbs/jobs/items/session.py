@@ -6,8 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from fleet.errors.absent import NoSuchItem
-from fleet.errors.families import Superseded
+from fleet import errors
 from fleet.model.branches import head_ref, job_branch, task_ref
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import read
@@ -37,7 +36,7 @@ def perform(context: Context, dispatch: str, project: str, slug: str, show: Show
     """Do all steps of the item that this dispatch is for. Says whether it passed."""
     known = context.store.read(lambda rows: q.item_of_task(rows, project=project, slug=slug))
     if known is None:
-        raise NoSuchItem(job="(none)", item=slug)
+        raise errors.NoSuchItem(job="(none)", item=slug)
     job = context.store.read(lambda rows: records.job_of(rows, known.job))
     item = _taken(context, job, known, dispatch)
     where = run_step.Where(home=context.world.home, job=job.id, project=project, item=item.id, attempt=item.attempts,
@@ -58,7 +57,7 @@ def _taken(context: Context, job: Job, item: Item, dispatch: str) -> Item:
     state, holder = (now.state, now.dispatch) if now else ("gone", None)
     slug = items.slug(job.id, item.id)
     why = f"item {item.id} is {state}, with {holder or 'nobody'}"
-    raise Superseded(who=f"dispatch {dispatch}", project=job.project, slug=slug, now=why)
+    raise errors.Superseded(who=f"dispatch {dispatch}", project=job.project, slug=slug, now=why)
 
 
 def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show) -> None:

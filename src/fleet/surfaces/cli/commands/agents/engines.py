@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.engines import readiness
-from fleet.errors.families import FleetError, Refused
-from fleet.errors.refused import AutonomyRefused, EngineNotReady
 from fleet.model.results.engines import EngineView, Readiness
 from fleet.model.states import assert_never
 from fleet.model.text.documents.kinds import AUTONOMIES
@@ -34,9 +33,9 @@ _GATE_WAIT = 2.0
 _CODES: dict[TrialVerdict, int] = {
     "proven": 0,
     "asks": 0,
-    "unproven": FleetError.code,
-    "broken": Refused.code,
-    "refused": Refused.code,
+    "unproven": errors.FleetError.code,
+    "broken": errors.Refused.code,
+    "refused": errors.Refused.code,
 }
 
 
@@ -127,7 +126,7 @@ def check(name: str, autonomy: str | None, *, json: bool) -> int:
         report = _Report(found, quiet=json)
         try:
             report.look(fleet, (autonomy,) if autonomy else tuple(found.autonomy) or (None,))
-        except FleetError as error:
+        except errors.FleetError as error:
             if not json:
                 raise
             report.blame(error)
@@ -162,9 +161,9 @@ class _Report:
         for autonomy in autonomies:
             try:
                 readiness.check(self._engine, autonomy=autonomy, repository=os.path.realpath(os.getcwd()))
-            except AutonomyRefused:
+            except errors.AutonomyRefused:
                 continue
-            except EngineNotReady as error:
+            except errors.EngineNotReady as error:
                 self.blame(error)
                 self._say(f"  {'here':<10} not ready: {error} — {error.next_step}")
                 return
@@ -175,7 +174,7 @@ class _Report:
         self.code = max(self.code, _CODES[trial.verdict])
         self.readiness.ok = self.code == 0
 
-    def blame(self, error: FleetError) -> None:
+    def blame(self, error: errors.FleetError) -> None:
         self.code = error.code
         self.readiness.ok, self.readiness.why, self.readiness.advice = False, str(error), error.next_step
 

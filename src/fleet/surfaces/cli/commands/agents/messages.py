@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import from_stdin, json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 
@@ -40,7 +40,7 @@ def message(words: tuple[str, ...], *, everybody: bool, project: str | None, **g
     """
     several = everybody or project
     if len(words) != (1 if several else 2):
-        raise BadInput(what="say whom and what: `fleet message AGENT TEXT`, or `fleet message --all TEXT`")
+        raise errors.BadInput(what="say whom and what: `fleet message AGENT TEXT`, or `fleet message --all TEXT`")
     text = from_stdin(words[-1]) or ""
     with Fleet.open(actor=given["as"]) as fleet:
         sent = fleet.messages.send(text, agent=None if several else words[0], project=project)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.agents.coord import ENGINE
 from fleet.api.fleet import Fleet
-from fleet.errors.absent import NoCoordinator
 from fleet.surfaces.cli.commands.coord.tick import run, tick
 from fleet.surfaces.cli.options import acting, reading
 from fleet.surfaces.cli.ui import terminal
@@ -136,7 +136,7 @@ def attach(project: str | None) -> None:
         name = fleet.project_here(project)
         holder = fleet.coord.show(name).holder
         if holder is None:
-            raise NoCoordinator(project=name)
+            raise errors.NoCoordinator(project=name)
         words = fleet.agents.attach_words(holder)
     sys.stdout.flush()
     become(fleet.funnel, words)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import BadInput
 from fleet.model.states import assert_never
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
@@ -136,7 +136,7 @@ def show(ident: str, **given: Any) -> None:
       fleet handoffs show 3f2a9c01
     """
     if not ident.strip():
-        raise BadInput(what="name a handoff; `fleet handoffs list` shows what there is")
+        raise errors.BadInput(what="name a handoff; `fleet handoffs list` shows what there is")
     with Fleet.open() as fleet:
         entry = fleet.coord.handoff(ident)
     if given["json"]:

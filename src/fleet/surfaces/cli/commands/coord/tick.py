@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.api.loop import Loop
-from fleet.errors.families import BadInput
 from fleet.model.text.times import iso
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
@@ -72,7 +72,9 @@ def run(project: str | None) -> None:
     with Fleet.open() as fleet:
         name = fleet.project_here(project)
         if fleet.speaker is None:
-            raise BadInput(what=f"this runs inside a coordinator's session; `fleet coord start -p {name}` starts one")
+            raise errors.BadInput(
+                what=f"this runs inside a coordinator's session; `fleet coord start -p {name}` starts one"
+            )
     clock = Clock()
 
     def say(line: str) -> None:

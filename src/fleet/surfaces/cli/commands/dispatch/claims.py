@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import FleetError
-from fleet.errors.given import BadText
 from fleet.model.dispatch.claim_steps import CLASSES
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
@@ -91,7 +90,7 @@ def _answered(ident: str, kind: str | None, act: Callable[[Fleet], PromptOutcome
     try:
         with Fleet.open() as fleet:
             terminal.say_json(act(fleet))
-    except FleetError as error:
+    except errors.FleetError as error:
         document = {"outcome": error.kind, "dispatch_id": ident, "kind": kind, "path": None}
         terminal.say_json(document | {"message": str(error), "hint": error.next_step})
         return error.code
@@ -103,7 +102,7 @@ def _content() -> str:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
         advice = "give it in UTF-8"
-        raise BadText(what="the prompt", why=f"is not UTF-8 at byte {error.start}", advice=advice) from None
+        raise errors.BadText(what="the prompt", why=f"is not UTF-8 at byte {error.start}", advice=advice) from None
 
 
 @claims.command("acquire-prompt", hidden=True)

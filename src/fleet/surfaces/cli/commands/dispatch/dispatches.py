@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.refused import NotSettled
 from fleet.model.results.dispatches import SettledDispatchView
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
@@ -116,7 +116,7 @@ def settle(agent: str, not_ours: tuple[int, ...], **given: Any) -> None:
         excused = fleet.dispatches.excuse(ident, not_ours).not_ours if not_ours else []
         ended = fleet.sessions.settle(ident)
     if not ended.settled:
-        raise NotSettled(dispatch=ident, why=ended.why or "")
+        raise errors.NotSettled(dispatch=ident, why=ended.why or "")
     if given["json"]:
         terminal.say_json(SettledDispatchView.made_of(ended, not_ours=excused))
         return

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import BadInput
 from fleet.surfaces.cli.commands.jobs.jobs import resume_job
 from fleet.surfaces.cli.options import ProjectName, unkeyed
 from fleet.surfaces.cli.ui import terminal
@@ -41,7 +41,7 @@ def resume(agent: str | None, **given: Any) -> int:
     """
     chosen = [bool(agent), given["everything"], given["listed"]]
     if sum(chosen) != 1 or (given["force"] and not agent):
-        raise BadInput(what="say one of: an id (perhaps with --force), --all, --list")
+        raise errors.BadInput(what="say one of: an id (perhaps with --force), --all, --list")
     with Fleet.open(actor=given["as"]) as fleet:
         job = fleet.jobs.named(agent) if agent else None
         if job:

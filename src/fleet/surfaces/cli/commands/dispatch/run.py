@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import BadInput, FleetError
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.hot import session
 from fleet.surfaces.cli.options import Slug, acting, from_stdin, unkeyed
@@ -71,7 +71,7 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
         )
         try:
             made = fleet.dispatches.start(replace(wanted, slug=task.slug))
-        except FleetError:
+        except errors.FleetError:
             slug = task.slug
             terminal.warn(f"the task {project}/{slug} was added all the same; `fleet dispatch {slug}` starts it")
             raise
@@ -109,9 +109,9 @@ def dispatch(slug: str | None, command: tuple[str, ...], **given: Any) -> None:
     if given["coord_spawn"] and slug is not None:
         command, slug = (slug, *command), None
     if not given["coord_spawn"] and slug is None:
-        raise BadInput(what="name a task; `fleet task ready` shows what could be started")
+        raise errors.BadInput(what="name a task; `fleet task ready` shows what could be started")
     if given["coord_spawn"] and not given["project"]:
-        raise BadInput(what="--coord-spawn needs a project: say -p PROJECT")
+        raise errors.BadInput(what="--coord-spawn needs a project: say -p PROJECT")
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         offer_trust(fleet, project, as_json=given["json"])

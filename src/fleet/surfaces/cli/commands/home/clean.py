@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.api.homes.sweep import PHASES
-from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
 
@@ -135,7 +135,7 @@ def clean(**given: Any) -> None:
 def _is_wanted(found: list[Swept], count: int) -> bool:
     _print_findings(found)
     if not sys.stdin.isatty():
-        raise BadInput(what="nobody is there to be asked whether to go on: say --yes")
+        raise errors.BadInput(what="nobody is there to be asked whether to go on: say --yes")
     return click.confirm(f"{terminal.counted(count, 'thing')} to clean up. Go on?")
 
 

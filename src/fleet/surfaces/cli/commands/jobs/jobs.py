@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fleet import errors
 from fleet.api.agents.jobs import job_schema, validate_job
 from fleet.api.fleet import Fleet
-from fleet.errors.families import BadInput
 from fleet.model.jobs.items import STATES
 from fleet.surfaces.cli.commands.jobs import progress
 from fleet.surfaces.cli.commands.jobs.dead_letters import dlq
@@ -87,7 +87,7 @@ def resume_job(ident: str, *, force: bool, actor: str | None, as_json: bool) -> 
 def _pair(given: str) -> tuple[str, str]:
     name, sign, value = given.partition("=")
     if not sign or not name:
-        raise BadInput(what=f"--set {given!r}: write NAME=VALUE")
+        raise errors.BadInput(what=f"--set {given!r}: write NAME=VALUE")
     return name, value
 
 
@@ -168,7 +168,7 @@ def validate(file: str, *, json: bool) -> int:
     else:
         for fault in validation.faults:
             terminal.say(f"{file}:{fault.line}:{fault.column}: {fault.why} — {fault.advice}")
-    return 0 if validation.valid else BadInput.code
+    return 0 if validation.valid else errors.BadInput.code
 
 
 @job.command("schema")
@@ -189,7 +189,7 @@ def step() -> int:
     try:
         dispatch, project, slug = (os.environ[name] for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", "FLEET_TASK"))
     except KeyError as error:
-        raise BadInput(what=f"{error.args[0]} is not set: this is for the sessions of a job") from None
+        raise errors.BadInput(what=f"{error.args[0]} is not set: this is for the sessions of a job") from None
     with Fleet.open() as fleet:
         return 0 if fleet.jobs.step(dispatch, project, slug, _show) else _FAILED
 

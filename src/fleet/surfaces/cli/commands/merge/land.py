@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import Refused
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
 from fleet.world.home.location import here
@@ -37,7 +37,7 @@ def land(**given: Any) -> int:
         terminal.say_json(landing)
     else:
         _show(landing)
-    return Refused.code if landing.run else 0
+    return errors.Refused.code if landing.run else 0
 
 
 def _show(landing: Landing) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import Slug, project_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 
@@ -33,7 +33,7 @@ def pr(slug: str | None, *, check: bool, **given: Any) -> None:
       fleet pr --check -p web
     """
     if slug is None and not check:
-        raise BadInput(what="name a task; `fleet status` shows what is ready to be merged")
+        raise errors.BadInput(what="name a task; `fleet status` shows what is ready to be merged")
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         if slug is None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.given import NoProject
 from fleet.model.results.projects import Setting
 from fleet.model.text import secrets
 from fleet.surfaces.cli.options import reading
@@ -44,7 +44,7 @@ def show(**given: Any) -> None:
     with Fleet.open() as fleet:
         try:
             project = fleet.project_here(given["project"])
-        except NoProject:
+        except errors.NoProject:
             project = None
         settings = [_setting(each) for each in fleet.settings.read(project).values()]
     if given["json"]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.refused import NotTrusted
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
 
@@ -40,7 +40,7 @@ def trust(**given: Any) -> None:
         if waiting.changes and not given["json"]:
             _show(waiting)
         if waiting.changes and not given["yes"] and not _is_confirmed(as_json=given["json"]):
-            raise NotTrusted(project=project, settings=", ".join(each.name for each in waiting.changes))
+            raise errors.NotTrusted(project=project, settings=", ".join(each.name for each in waiting.changes))
         trusted = fleet.settings.trust(project, waiting.values).replaced(changes=waiting.changes)
     if given["json"]:
         terminal.say_json(trusted)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import BadInput
-from fleet.errors.refused import NotTrusted
 from fleet.model.results.projects import Chosen
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.options import unkeyed
@@ -71,10 +70,10 @@ def _chosen(fleet: Fleet, project: str, given: dict[str, Any]) -> Chosen:
     chosen = Chosen(**{name: given[name] or known[name].value for name in _CHOICES})
     missing = [name for name in _CHOICES if not getattr(chosen, name)]
     if (waiting := [name for name in missing if known[name].untrusted]) and not _is_person(given):
-        raise NotTrusted(project=project, settings=", ".join(waiting))
+        raise errors.NotTrusted(project=project, settings=", ".join(waiting))
     if missing and not _is_person(given):
         words = ", ".join(f"--{name}" for name in missing)
-        raise BadInput(what=f"{project}: say {words}; fleet.toml does not, and it is not chosen for you")
+        raise errors.BadInput(what=f"{project}: say {words}; fleet.toml does not, and it is not chosen for you")
     chosen.engine = chosen.engine or _choose("Which engine do agents run on?", _offered(fleet.engines.all()))
     if not chosen.autonomy:
         can = fleet.engines.show(chosen.engine).autonomy or _AUTONOMY

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import BadInput
-from fleet.errors.given import BadText
 from fleet.model.results.tasks import EdgeView, Graph, GraphNode
 from fleet.model.tasks.markdown_list import Item, Reading, read_list
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
@@ -63,15 +62,15 @@ def _read(what: str, description: str | None) -> tuple[Reading, str]:
     """What is to be added, and where it was read."""
     from_file = what.endswith(_LISTS) and os.path.isfile(what)
     if what.endswith(_LISTS) and not from_file and " " not in what:
-        raise BadInput(what=f"there is no file {what}; a title has more than one word, or another end")
+        raise errors.BadInput(what=f"there is no file {what}; a title has more than one word, or another end")
     if what != "-" and not from_file:
         return Reading([Item(line=1, title=what, parent=None, description=description or "")]), "the command line"
     if description is not None:
-        raise BadInput(what="--description is for one task; in a list it is the text below an item")
+        raise errors.BadInput(what="--description is for one task; in a list it is the text below an item")
     reading = read_list((_text_of(what) if from_file else from_stdin("-") or "").splitlines())
     name = os.path.basename(what) if from_file else "standard input"
     if not reading.items:
-        raise BadInput(what=f"{name} has no items: a line like `- [ ] Fix the login page` is one")
+        raise errors.BadInput(what=f"{name} has no items: a line like `- [ ] Fix the login page` is one")
     return reading, name
 
 
@@ -81,9 +80,9 @@ def _text_of(path: str) -> str:
             return file.read()
     except UnicodeDecodeError:
         advice = "convert it, for example with `iconv -t utf-8`"
-        raise BadText(what=f"file {path}", why="is not valid UTF-8", advice=advice) from None
+        raise errors.BadText(what=f"file {path}", why="is not valid UTF-8", advice=advice) from None
     except OSError as error:
-        raise BadInput(what=f"{path}: {str(error.strerror).lower()}") from None
+        raise errors.BadInput(what=f"{path}: {str(error.strerror).lower()}") from None
 
 
 def _print_added(added: AddedMany) -> None:

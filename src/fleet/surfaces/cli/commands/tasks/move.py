@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import BadInput
 from fleet.surfaces.cli.options import Slug, override_option, slug_argument, writing
 from fleet.surfaces.cli.ui import terminal
 
@@ -104,7 +104,7 @@ def archive(slug: str | None, *, ended: bool, older_than: str | None, **given: U
       fleet task archive --ended --older-than 30d
     """
     if bool(slug) == ended:
-        raise BadInput(what="name a task, or say --ended for all that ended long ago")
+        raise errors.BadInput(what="name a task, or say --ended for all that ended long ago")
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         if slug:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.errors.families import BadInput, FleetError, Refused
 from fleet.model.states import assert_never
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
 from fleet.surfaces.cli.ui import drawing, streams, terminal
@@ -86,17 +86,17 @@ def _is_person() -> bool:
 def _own_task(fleet: Fleet) -> str:
     """The task of the agent that is speaking."""
     if fleet.speaker is None:
-        raise BadInput(what="name the task; `fleet review --list` shows what waits")
+        raise errors.BadInput(what="name the task; `fleet review --list` shows what waits")
     return fleet.task_here("review SLUG")
 
 
 def _try_first(fleet: Fleet, project: str, slug: str, verdict: ReviewVerdict) -> None:
     """Refuse to accept work that does not merge, or that does not pass verify."""
     if verdict != ACCEPT:
-        raise BadInput(what="--verify is for looking and accepting; leave it out to send work back")
+        raise errors.BadInput(what="--verify is for looking and accepting; leave it out to send work back")
     tried = fleet.reviews.rehearse(project=project, slug=slug)
     if not tried.ok:
-        raise Refused(what=f"{project}/{slug} was not accepted: {tried.says.strip()}")
+        raise errors.Refused(what=f"{project}/{slug} was not accepted: {tried.says.strip()}")
 
 
 def _say_judged(judged: VerdictView) -> None:
@@ -143,7 +143,9 @@ def _walk(fleet: Fleet, project: str | None, slug: str | None, *, verify: bool) 
         try:
             if not _one(fleet, place, each, verify=verify):
                 return
-        except FleetError as error:  # somebody else was faster, or git does not answer: the others wait all the same
+        except (
+            errors.FleetError
+        ) as error:  # somebody else was faster, or git does not answer: the others wait all the same
             terminal.say(terminal.paint(f"fleet: {error}", "red"))
 
 
