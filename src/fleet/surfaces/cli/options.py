@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
     # What `writing` hands over: `def command(slug: str, **given: Unpack[Writing])`.
     Writing = TypedDict("Writing", {"project": str | None, "as": str | None, "key": str | None, "json": bool})
+    # What `unkeyed` hands over.
+    Unkeyed = TypedDict("Unkeyed", {"as": str | None, "json": bool})
+    # What `acting` hands over, and `anywhere`.
+    Acting = TypedDict("Acting", {"project": str | None, "as": str | None, "json": bool})
+    Anywhere = TypedDict("Anywhere", {"as": str | None, "key": str | None, "json": bool})
 
 F = TypeVar("F", bound="Callable[..., object] | click.Command")
 COUNT = click.IntRange(1, 1 << 60)
