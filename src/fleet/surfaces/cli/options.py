@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     Writing = TypedDict("Writing", {"project": str | None, "as": str | None, "key": str | None, "json": bool})
     # What `unkeyed` hands over.
     Unkeyed = TypedDict("Unkeyed", {"as": str | None, "json": bool})
+    # What `acting` hands over, and `anywhere`.
+    Acting = TypedDict("Acting", {"project": str | None, "as": str | None, "json": bool})
+    Anywhere = TypedDict("Anywhere", {"as": str | None, "key": str | None, "json": bool})
 
 F = TypeVar("F", bound="Callable[..., object] | click.Command")
 COUNT = click.IntRange(1, 1 << 60)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,13 +11,16 @@ from fleet import errors
 from fleet.api.agents.coord import ENGINE
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.commands.coord.tick import run, tick
-from fleet.surfaces.cli.options import acting, reading
+from fleet.surfaces.cli.options import F, acting, reading
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.process.programs import become
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from fleet.model.results.coord import Seated
+    from fleet.surfaces.cli.options import Acting
 
 _HOW = (
     click.option("--engine", metavar="NAME", default=ENGINE, show_default=True,
@@ -27,7 +30,7 @@ _HOW = (
 )  # fmt: skip
 
 
-def _starting(command: Any) -> Any:
+def _starting(command: F) -> F:
     for option in reversed(_HOW):
         command = option(command)
     return command
@@ -47,7 +50,7 @@ def coord() -> None:
 @coord.command("start")
 @_starting
 @acting
-def start(**given: Any) -> None:
+def start(engine: str, autonomy: str | None, model: str | None, **given: Unpack[Acting]) -> None:
     """Start the project's coordinator. A living one vetoes; a dead one is replaced.
 
     \b
@@ -56,7 +59,9 @@ def start(**given: Any) -> None:
       fleet coord start -p web --engine claude --autonomy edits
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        made = fleet.coord.start(_wanted(fleet, given))
+        project = fleet.project_here(given["project"])
+        wanted = Wanted(project=project, slug=None, kind="coord", engine=engine, autonomy=autonomy, model=model)
+        made = fleet.coord.start(wanted)
     _say_started(made, as_json=given["json"])
 
 
@@ -65,7 +70,9 @@ def start(**given: Any) -> None:
               help="how long the new one may take to prove itself (default: as its engine's file says)")  # fmt: skip
 @_starting
 @acting
-def replace(**given: Any) -> None:
+def replace(
+    proof_timeout: float | None, engine: str, autonomy: str | None, model: str | None, **given: Unpack[Acting]
+) -> None:
     """Change the coordinator. The old one goes on until the new one has proven itself; there are never two, and never none.
 
     \b
@@ -74,14 +81,12 @@ def replace(**given: Any) -> None:
       fleet coord replace -p web --engine claude --autonomy edits --proof-timeout 600
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        made = fleet.coord.replace(_wanted(fleet, given))
+        project = fleet.project_here(given["project"])
+        wanted = Wanted(
+            project=project, slug=None, kind="coord", engine=engine, autonomy=autonomy, model=model, proof=proof_timeout
+        )
+        made = fleet.coord.replace(wanted)
     _say_started(made, as_json=given["json"])
-
-
-def _wanted(fleet: Fleet, given: dict[str, Any]) -> Wanted:
-    how = {name: given[name] for name in ("engine", "autonomy", "model")}
-    project = fleet.project_here(given["project"])
-    return Wanted(project=project, slug=None, kind="coord", proof=given.get("proof_timeout"), **how)
 
 
 def _say_started(made: Seated, *, as_json: bool) -> None:
@@ -97,7 +102,7 @@ def _say_started(made: Seated, *, as_json: bool) -> None:
 
 @coord.command("status")
 @reading
-def status(**given: Any) -> None:
+def status(project: str | None, *, json: bool) -> None:
     """Who coordinates the project, and who is to be next.
 
     \b
@@ -106,8 +111,8 @@ def status(**given: Any) -> None:
       fleet coord status -p web --json
     """
     with Fleet.open() as fleet:
-        seat = fleet.coord.show(fleet.project_here(given["project"]))
-    if given["json"]:
+        seat = fleet.coord.show(fleet.project_here(project))
+    if json:
         terminal.say_json(seat)
         return
     if seat.holder is None:
@@ -145,7 +150,7 @@ def attach(project: str | None) -> None:
 @coord.command("stop")
 @click.option("-r", "--reason", default="stopped by a person", show_default=True, metavar="TEXT", help="why")
 @acting
-def stop(reason: str, **given: Any) -> int:
+def stop(reason: str, **given: Unpack[Acting]) -> int:
     """End the coordinator and empty the seat. Agents at work are left at work.
 
     \b

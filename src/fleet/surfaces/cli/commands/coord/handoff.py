@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,10 @@ from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import picked
 
 if TYPE_CHECKING:
+    from typing import TextIO, Unpack
+
     from fleet.model.results.coord import HandoffView
+    from fleet.surfaces.cli.options import Unkeyed
 
 _PATIENCE = 60.0
 
@@ -24,7 +27,7 @@ _PATIENCE = 60.0
 @click.option("-r", "--reason", default="asked for", show_default=True, metavar="TEXT", help="why it is handed off")
 @click.option("--doc", type=click.File("r", encoding="utf-8"), metavar="FILE|-", help="what the successor is to know")
 @unkeyed
-def handoff(agent: str | None, doc: TextIO | None, **given: Any) -> None:
+def handoff(agent: str | None, reason: str, doc: TextIO | None, **given: Unpack[Unkeyed]) -> None:
     """Let an agent make way for a successor that knows what it knew.
 
     The document is written first, from the task, its log and commits, and what --doc says. Then the agent is asked to exit, and a
@@ -38,7 +41,7 @@ def handoff(agent: str | None, doc: TextIO | None, **given: Any) -> None:
     written = doc.read() if doc is not None else ""
     with Fleet.open(actor=given["as"]) as fleet:
         ident = fleet.speaker if agent is None and fleet.speaker else picked(fleet, agent)
-        entry = fleet.coord.hand_off(ident, reason=given["reason"], written=written)
+        entry = fleet.coord.hand_off(ident, reason=reason, written=written)
         if fleet.speaker is not None:
             fleet.world.start_fleet("drain", "--wait")  # it must outlive the agent that is speaking
         else:
@@ -71,7 +74,7 @@ def _describe(entry: HandoffView) -> str:
 @click.option("-p", "--project", metavar="PROJECT", help="only this project's")
 @click.option("--wait", is_flag=True, help="go on until each is finished, for a minute at most")
 @json_option
-def drain(project: str | None, *, wait: bool, **given: Any) -> None:
+def drain(project: str | None, *, wait: bool, json: bool) -> None:
     """Carry on every handoff that waits.
 
     \b
@@ -83,7 +86,7 @@ def drain(project: str | None, *, wait: bool, **given: Any) -> None:
         entries = fleet.coord.drain(project)
         if wait:
             entries = [fleet.coord.finish_handoff(entry.id, limit=_PATIENCE) for entry in entries]
-    if given["json"]:
+    if json:
         terminal.say_json(entries)
         return
     for entry in entries:
@@ -106,7 +109,7 @@ def handoffs() -> None:
 @handoffs.command("list")
 @click.option("--all", "everywhere", is_flag=True, help="of every project")
 @reading
-def list_(*, everywhere: bool, **given: Any) -> None:
+def list_(project: str | None, *, everywhere: bool, json: bool) -> None:
     """Every handoff, oldest first.
 
     \b
@@ -115,8 +118,8 @@ def list_(*, everywhere: bool, **given: Any) -> None:
       fleet handoffs list --all --json
     """
     with Fleet.open() as fleet:
-        entries = fleet.coord.handoffs(None if everywhere else fleet.project_here(given["project"]))
-    if given["json"]:
+        entries = fleet.coord.handoffs(None if everywhere else fleet.project_here(project))
+    if json:
         terminal.say_json(entries)
         return
     for entry in entries:
@@ -128,7 +131,7 @@ def list_(*, everywhere: bool, **given: Any) -> None:
 @handoffs.command("show")
 @click.argument("ident")
 @json_option
-def show(ident: str, **given: Any) -> None:
+def show(ident: str, *, json: bool) -> None:
     """A handoff's document, by its own id or that of the agent.
 
     \b
@@ -139,7 +142,7 @@ def show(ident: str, **given: Any) -> None:
         raise errors.BadInput(what="name a handoff; `fleet handoffs list` shows what there is")
     with Fleet.open() as fleet:
         entry = fleet.coord.handoff(ident)
-    if given["json"]:
+    if json:
         terminal.say_json(entry)
     else:
         terminal.say_text(entry.text or "")

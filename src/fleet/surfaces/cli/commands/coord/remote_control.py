@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +11,10 @@ from fleet.surfaces.cli.options import ProjectName, anywhere, json_option
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from fleet.model.states import RemoteControl
+    from fleet.surfaces.cli.options import Anywhere
 
 _PROJECT = click.argument("project", type=ProjectName())
 
@@ -26,7 +29,7 @@ def rc() -> None:
     """
 
 
-def _set(project: str, to: RemoteControl, given: dict[str, Any]) -> None:
+def _set(project: str, to: RemoteControl, given: Anywhere) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         control = fleet.projects.remote_control(project, to, key=given["key"])
     if given["json"]:
@@ -39,7 +42,7 @@ def _set(project: str, to: RemoteControl, given: dict[str, Any]) -> None:
 @rc.command("up")
 @_PROJECT
 @anywhere
-def up(project: str, **given: Any) -> None:
+def up(project: str, **given: Unpack[Anywhere]) -> None:
     """Let the coordinator be controlled from afar, if its engine can.
 
     \b
@@ -52,7 +55,7 @@ def up(project: str, **given: Any) -> None:
 @rc.command("down")
 @_PROJECT
 @anywhere
-def down(project: str, **given: Any) -> None:
+def down(project: str, **given: Unpack[Anywhere]) -> None:
     """Do not let the coordinator be controlled from afar.
 
     \b
@@ -65,7 +68,7 @@ def down(project: str, **given: Any) -> None:
 @rc.command("status")
 @_PROJECT
 @json_option
-def status(project: str, **given: Any) -> None:
+def status(project: str, *, json: bool) -> None:
     """What was said: up, down, or nothing yet.
 
     \b
@@ -75,7 +78,7 @@ def status(project: str, **given: Any) -> None:
     with Fleet.open() as fleet:
         control = fleet.projects.remote_control(project)
     state = control.remote_control or "not said; the next coordinator says up"
-    terminal.say_json(control) if given["json"] else terminal.say(f"remote control of {project}: {state}")
+    terminal.say_json(control) if json else terminal.say(f"remote control of {project}: {state}")
 
 
 COMMANDS = {"rc": rc}

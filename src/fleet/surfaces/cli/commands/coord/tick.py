@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,13 +16,16 @@ from fleet.surfaces.cli.ui import terminal
 from fleet.world.clock import Clock
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from fleet.model.results.coord import Ticked
+    from fleet.surfaces.cli.options import Acting
 
 
 @click.command("tick")
 @click.option("--ack", "acknowledged", multiple=True, metavar="ID", help="a message that was read and applied")
 @acting
-def tick(acknowledged: tuple[str, ...], **given: Any) -> None:
+def tick(acknowledged: tuple[str, ...], **given: Unpack[Acting]) -> None:
     """Do a coordinator's work once: settle, hand over, move on, start. For an agent that coordinates; it says what matters next.
 
     \b

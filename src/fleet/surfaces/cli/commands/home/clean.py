@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,10 @@ from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from fleet.model.results.home import Swept
+    from fleet.surfaces.cli.options import Unkeyed
 
 
 @click.group("maintenance")
@@ -30,7 +33,7 @@ def maintenance() -> None:
 @maintenance.command("rotate-operations")
 @click.option("--older-than", metavar="AGE", help="move operations older than this (default: config.toml's, or 90d)")
 @unkeyed
-def rotate_operations(**given: Any) -> None:
+def rotate_operations(older_than: str | None, **given: Unpack[Unkeyed]) -> None:
     """Move old operations out of the database into compressed JSON Lines. Nothing is lost, nobody waits.
 
     `fleet ops --archived` reads them again.
@@ -41,7 +44,7 @@ def rotate_operations(**given: Any) -> None:
       fleet maintenance rotate-operations --older-than 30d
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        rotated = fleet.operations.rotate(older_than=given["older_than"])
+        rotated = fleet.operations.rotate(older_than=older_than)
     if given["json"]:
         terminal.say_json(rotated)
         return
@@ -59,7 +62,7 @@ def rotate_operations(**given: Any) -> None:
     "--reconcile-derived", "phases", flag_value="reconcile-derived", multiple=True, help="only what is derived"
 )
 @unkeyed
-def sweep_leaks(phases: tuple[str, ...], **given: Any) -> None:
+def sweep_leaks(phases: tuple[str, ...], *, kill: bool, **given: Unpack[Unkeyed]) -> None:
     """Look for what leaked. Only what bears this home's mark and whose dispatch has ended is ever touched.
 
     \b
@@ -68,7 +71,7 @@ def sweep_leaks(phases: tuple[str, ...], **given: Any) -> None:
       fleet maintenance sweep-leaks --kill
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        found = fleet.sweep.run(kill=given["kill"], phases=frozenset(phases or PHASES))
+        found = fleet.sweep.run(kill=kill, phases=frozenset(phases or PHASES))
     if given["json"]:
         terminal.say_json(found)
     else:
@@ -78,7 +81,7 @@ def sweep_leaks(phases: tuple[str, ...], **given: Any) -> None:
 @maintenance.command("prune-dispatch-archive")
 @click.option("--older-than", metavar="AGE", default="90d", show_default=True, help="remove journals older than this")
 @unkeyed
-def prune_dispatch_archive(older_than: str, **given: Any) -> None:
+def prune_dispatch_archive(older_than: str, **given: Unpack[Unkeyed]) -> None:
     """Remove old journals from the archive. The archive also prunes itself above 100 MB.
 
     \b
@@ -107,7 +110,7 @@ def _print_findings(found: list[Swept]) -> None:
 @click.command("clean")
 @click.option("-y", "--yes", is_flag=True, help="do not ask; worktrees with uncommitted work are kept")
 @unkeyed
-def clean(**given: Any) -> None:
+def clean(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
     """Sweep up: show what leaked, ask once, release it. Uncommitted work is never deleted: for each worktree you choose.
 
     \b
@@ -115,14 +118,14 @@ def clean(**given: Any) -> None:
       fleet clean
       fleet clean --yes
     """
-    asking = not given["yes"] and not given["json"]
+    asking = not yes and not given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
         found = fleet.sweep.run(kill=False)
         moving = [each for each in found if not each.standing]
         if moving and asking and not _is_wanted(found, len(moving)):
             terminal.say("nothing was cleaned up")
             return
-        if moving and (given["yes"] or asking):
+        if moving and (yes or asking):
             found = fleet.sweep.run(kill=True)
         if given["json"]:
             terminal.say_json(found)

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -46,7 +46,7 @@ _WIDTH = 40
 )
 @click.option("--keep", is_flag=True, help="keep the home and the repository, to look around")
 @json_option
-def demo(**given: Any) -> int:
+def demo(processes: int, tasks: int, **how: bool) -> int:
     """Watch scripted agents work through a graph in real tmux sessions and worktrees, with bad luck on the way.
 
     One agent is killed, one hangs, one leaves uncommitted work, one dispatcher is killed half-way. At the end everything is
@@ -61,51 +61,52 @@ def demo(**given: Any) -> int:
     """
     scene = tempfile.mkdtemp(prefix="fleet-demo-", dir="/tmp")
     try:
-        if given["crowd"]:
-            return _crowd(scene, given)
-        return _night(scene, given) if given["night"] else _agents(scene, given)
+        if how["crowd"]:
+            return _crowd(scene, processes, tasks, as_json=how["json"])
+        play = _night if how["night"] else _agents
+        return play(scene, as_json=how["json"], keep=how["keep"])
     finally:
-        if not given["keep"]:
+        if not how["keep"]:
             shutil.rmtree(scene, ignore_errors=True)
 
 
-def _crowd(scene: str, given: dict[str, Any]) -> int:
+def _crowd(scene: str, processes: int, tasks: int, *, as_json: bool) -> int:
     repository = Path(scene, "repository")
     subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
-    view = _View(given["tasks"], quiet=given["json"])
-    outcome = crowd.run(f"{scene}/home", str(repository), processes=given["processes"], tasks=given["tasks"], show=view)
-    if given["json"]:
+    view = _View(tasks, quiet=as_json)
+    outcome = crowd.run(f"{scene}/home", str(repository), processes=processes, tasks=tasks, show=view)
+    if as_json:
         terminal.say_json(outcome)
     else:
         _close(outcome)
     return 0 if _whole(outcome) else 1
 
 
-def _agents(scene: str, given: dict[str, Any]) -> int:
+def _agents(scene: str, *, as_json: bool, keep: bool) -> int:
     make_repository(f"{scene}/repository")
     os.mkdir(f"{scene}/home", mode=0o700)
     Path(scene, "home", "config.toml").write_text('exit_grace = "1s"\nreport_grace = "5s"\n', encoding="utf-8")
-    stage = _Stage(quiet=given["json"])
+    stage = _Stage(quiet=as_json)
     result = show.Play(f"{scene}/home", f"{scene}/repository", stage).run()
     whole = result.merged == len(GRAPH) and not result.leaked
-    if given["json"]:
+    if as_json:
         terminal.say_json(result)
     else:
         stage.close()
-        _curtain(result, scene, keep=given["keep"])
+        _curtain(result, scene, keep=keep)
     return 0 if whole else 1
 
 
-def _night(scene: str, given: dict[str, Any]) -> int:
-    stage = _Stage(quiet=given["json"], slugs=list(night.graph()))
+def _night(scene: str, *, as_json: bool, keep: bool) -> int:
+    stage = _Stage(quiet=as_json, slugs=list(night.graph()))
     result = night.Night(scene, stage).run()
     whole = result.merged == night.TASKS and not result.leaked and not result.faults
-    if given["json"]:
-        terminal.say_json(asdict(result))
+    if as_json:
+        terminal.say_json(result)
     else:
         stage.close()
         _morning(result)
-        _say_how_to_look_around(scene, keep=given["keep"])
+        _say_how_to_look_around(scene, keep=keep)
     return 0 if whole else 1
 
 

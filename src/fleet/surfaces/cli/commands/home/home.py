@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +13,10 @@ from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from fleet.model.results.home import Repair
+    from fleet.surfaces.cli.options import Unkeyed
 
 
 @click.group("home")
@@ -28,7 +31,7 @@ def home() -> None:
 
 @home.command("show")
 @json_option
-def show(**given: Any) -> None:
+def show(*, json: bool) -> None:
     """What the home remembers of itself: its id, its host, its machine, its path, and which database it has.
 
     \b
@@ -38,7 +41,7 @@ def show(**given: Any) -> None:
     """
     with Fleet.open() as fleet:
         home = fleet.homes.show()
-    if given["json"]:
+    if json:
         terminal.say_json(home)
         return
     for name in ("id", "host", "machine", "path", "database"):
@@ -54,7 +57,7 @@ def show(**given: Any) -> None:
 @home.command("repair")
 @click.option("--yes", is_flag=True, help="do it without asking")
 @unkeyed
-def repair_(*, yes: bool, **given: Any) -> None:
+def repair_(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
     """Repair a home that was moved: tell git where its worktrees are, and the database where everything is.
 
     Nothing is repaired while an agent or command of the old place may live. Killed half-way, it can be run again.
@@ -92,7 +95,7 @@ def _is_wanted(repair: Repair) -> bool:
 @home.command("new-database")
 @click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for the record")
 @unkeyed
-def new(reason: str, **given: Any) -> None:
+def new(reason: str, **given: Unpack[Unkeyed]) -> None:
     """Begin with an empty database in a home whose own is gone. What is left of the old one is listed by `fleet clean`, not touched.
 
     \b

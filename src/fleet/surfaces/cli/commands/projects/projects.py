@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,15 +12,18 @@ from fleet.surfaces.cli.options import ProjectName, anywhere, json_option
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from fleet.model.results.projects import ProjectView
+    from fleet.surfaces.cli.options import Anywhere
 
 _PATH = click.argument("path", type=click.Path(file_okay=False), default=".")
 _NAME = click.option("--name", metavar="NAME", help="the project's name (default: that of the directory)")
 
 
-def _register(path: str, given: dict[str, Any]) -> None:
+def _register(path: str, name: str | None, given: Anywhere) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
-        registered = fleet.projects.register(path, given["name"], key=given["key"])
+        registered = fleet.projects.register(path, name, key=given["key"])
     if given["json"]:
         terminal.say_json(registered)
         return
@@ -32,7 +35,7 @@ def _register(path: str, given: dict[str, Any]) -> None:
 @_PATH
 @_NAME
 @anywhere
-def init(path: str, **given: Any) -> None:
+def init(path: str, name: str | None, **given: Unpack[Anywhere]) -> None:
     """Register the repository you are in as a project. Nothing is written into it.
 
     \b
@@ -40,7 +43,7 @@ def init(path: str, **given: Any) -> None:
       fleet init
       fleet init ~/src/web --name web
     """
-    _register(path, given)
+    _register(path, name, given)
 
 
 @click.group("project")
@@ -57,7 +60,7 @@ def project() -> None:
 @_PATH
 @_NAME
 @anywhere
-def add(path: str, **given: Any) -> None:
+def add(path: str, name: str | None, **given: Unpack[Anywhere]) -> None:
     """Register a git repository as a project.
 
     \b
@@ -65,12 +68,12 @@ def add(path: str, **given: Any) -> None:
       fleet project add .
       fleet project add ~/src/web --name web
     """
-    _register(path, given)
+    _register(path, name, given)
 
 
 @project.command("list")
 @json_option
-def list_(**given: Any) -> None:
+def list_(*, json: bool) -> None:
     """List the projects with the counts of their tasks.
 
     \b
@@ -80,7 +83,7 @@ def list_(**given: Any) -> None:
     """
     with Fleet.open() as fleet:
         projects = fleet.projects.list()
-    if given["json"]:
+    if json:
         terminal.say_json(projects)
     elif not projects:
         terminal.say("no projects yet: `fleet init` in a repository registers it")
@@ -98,7 +101,7 @@ def _counts(project: ProjectView) -> tuple[str, ...]:
 @project.command("show")
 @click.argument("name", type=ProjectName())
 @json_option
-def show(name: str, **given: Any) -> None:
+def show(name: str, *, json: bool) -> None:
     """One project, with the counts of its tasks.
 
     \b
@@ -107,7 +110,7 @@ def show(name: str, **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         shown = fleet.projects.show(name)
-    if given["json"]:
+    if json:
         terminal.say_json(shown)
         return
     terminal.say(f"{terminal.paint(shown.name, 'bold')}  {shown.path}")
@@ -120,7 +123,7 @@ def show(name: str, **given: Any) -> None:
 @click.argument("name", type=ProjectName())
 @click.option("--with-tasks", is_flag=True, help="its tasks too; a copy is exported into the fleet home first")
 @anywhere
-def remove(name: str, **given: Any) -> None:
+def remove(name: str, *, with_tasks: bool, **given: Unpack[Anywhere]) -> None:
     """Forget a project. Its repository is not touched.
 
     \b
@@ -129,7 +132,7 @@ def remove(name: str, **given: Any) -> None:
       fleet project remove web --with-tasks
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        removed = fleet.projects.remove(name, with_tasks=given["with_tasks"], key=given["key"])
+        removed = fleet.projects.remove(name, with_tasks=with_tasks, key=given["key"])
     if given["json"]:
         terminal.say_json(removed)
         return

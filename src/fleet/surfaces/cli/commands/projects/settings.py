@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from json import dumps
+from typing import TYPE_CHECKING
 
 import click
 
@@ -33,7 +33,7 @@ def config() -> None:
 
 @config.command("show")
 @reading
-def show(**given: Any) -> None:
+def show(project: str | None, *, json: bool) -> None:
     """Every setting, its value, and the file and line that says so.
 
     \b
@@ -43,11 +43,11 @@ def show(**given: Any) -> None:
     """
     with Fleet.open() as fleet:
         try:
-            project = fleet.project_here(given["project"])
+            project = fleet.project_here(project)
         except errors.NoProject:
             project = None
         settings = [_setting(each) for each in fleet.settings.read(project).values()]
-    if given["json"]:
+    if json:
         terminal.say_json(settings)
         return
     rows = [(each.name, _shown(each.value), _source(each), each.help) for each in settings]
@@ -62,7 +62,7 @@ def _shown(value: object) -> str:
 
 
 def _source(each: Setting) -> str:
-    return each.source if each.trusted else f"{each.source} (not trusted: {json.dumps(each.written)})"
+    return each.source if each.trusted else f"{each.source} (not trusted: {dumps(each.written)})"
 
 
 def _setting(given: SettingValue) -> Setting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,15 +15,17 @@ from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Unpack
 
     from fleet.model.results.projects import TrustChange
+    from fleet.surfaces.cli.options import Acting
     from fleet.verbs.projects.trust import Untrusted
 
 
 @click.command("trust")
 @click.option("-y", "--yes", is_flag=True, help="trust it without asking; for scripts and CI")
 @acting
-def trust(**given: Any) -> None:
+def trust(*, yes: bool, **given: Unpack[Acting]) -> None:
     """Trust what the project's fleet.toml runs (verify, setup, …) and what it lets agents do (autonomy, engine, …).
 
     It shows what has changed since it was trusted last, and asks. Until then a new command does not run and a new freedom does
@@ -39,7 +41,7 @@ def trust(**given: Any) -> None:
         waiting = fleet.settings.untrusted(project)
         if waiting.changes and not given["json"]:
             _show(waiting)
-        if waiting.changes and not given["yes"] and not _is_confirmed(as_json=given["json"]):
+        if waiting.changes and not yes and not _is_confirmed(as_json=given["json"]):
             raise errors.NotTrusted(project=project, settings=", ".join(each.name for each in waiting.changes))
         trusted = fleet.settings.trust(project, waiting.values).replaced(changes=waiting.changes)
     if given["json"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,8 +16,11 @@ from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from fleet.engines.reader import Engine
     from fleet.model.results.projects import Begun
+    from fleet.surfaces.cli.options import Unkeyed
 
 _AUTONOMY = {
     "ask": "nothing: they ask before each step",
@@ -43,7 +46,16 @@ _NOT_OFFERED = frozenset({"fleet", "job", "scripted", "shell"})
 @click.option("--review", type=click.Choice(list(_REVIEW)), help="who looks at work before it is merged")
 @click.option("-y", "--yes", is_flag=True, help="resume what was interrupted without asking")
 @unkeyed
-def up(path: str, **given: Any) -> None:
+def up(
+    path: str,
+    name: str | None,
+    engine: str | None,
+    autonomy: str | None,
+    review: str | None,
+    *,
+    yes: bool,
+    **given: Unpack[Unkeyed],
+) -> None:
     """Begin: register this repository, choose what agents may do and who reviews, and start the coordinator.
 
     What you choose is written into fleet.toml; what is there stays as it is. After a reboot it offers to resume what was
@@ -55,23 +67,25 @@ def up(path: str, **given: Any) -> None:
       fleet up --engine claude --autonomy edits --review person
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        registered = fleet.projects.ensure(path, given["name"])
+        registered = fleet.projects.ensure(path, name)
         project = registered.name
         offer_trust(fleet, project, as_json=given["json"])
-        chosen = _chosen(fleet, project, given)
-        resumed, left = _resume(fleet, project, given)
+        options = {"engine": engine, "autonomy": autonomy, "review": review}
+        asking = sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
+        chosen = _chosen(fleet, project, options, asking=asking)
+        resumed, left = _resume(fleet, project, yes=yes, asking=asking)
         begun = fleet.projects.begin(project, chosen).replaced(new=registered.new, resumed=resumed, left=left)
     terminal.say_json(begun) if given["json"] else _say_begun(begun)
 
 
-def _chosen(fleet: Fleet, project: str, given: dict[str, Any]) -> Chosen:
+def _chosen(fleet: Fleet, project: str, options: dict[str, str | None], *, asking: bool) -> Chosen:
     """Engine, autonomy and review: as said now, as fleet.toml says, or as the person answers. Never by default."""
     known = fleet.settings.read(project)
-    chosen = Chosen(**{name: given[name] or known[name].value for name in _CHOICES})
+    chosen = Chosen(**{name: options[name] or known[name].value for name in _CHOICES})
     missing = [name for name in _CHOICES if not getattr(chosen, name)]
-    if (waiting := [name for name in missing if known[name].untrusted]) and not _is_person(given):
+    if (waiting := [name for name in missing if known[name].untrusted]) and not asking:
         raise errors.NotTrusted(project=project, settings=", ".join(waiting))
-    if missing and not _is_person(given):
+    if missing and not asking:
         words = ", ".join(f"--{name}" for name in missing)
         raise errors.BadInput(what=f"{project}: say {words}; fleet.toml does not, and it is not chosen for you")
     chosen.engine = chosen.engine or _choose("Which engine do agents run on?", _offered(fleet.engines.all()))
@@ -81,10 +95,6 @@ def _chosen(fleet: Fleet, project: str, given: dict[str, Any]) -> Chosen:
         chosen.autonomy = _choose("What may agents do without asking you?", offered)
     chosen.review = chosen.review or _choose("Who looks at work before it is merged?", _REVIEW)
     return chosen
-
-
-def _is_person(given: dict[str, Any]) -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
 
 
 def _offered(engines: dict[str, Engine]) -> dict[str, str]:
@@ -101,13 +111,13 @@ def _choose(question: str, choices: dict[str, str]) -> str:
     return str(click.prompt("  your choice", type=click.Choice(list(choices)), show_choices=False))
 
 
-def _resume(fleet: Fleet, project: str, given: dict[str, Any]) -> tuple[list[str], list[str]]:
+def _resume(fleet: Fleet, project: str, *, yes: bool, asking: bool) -> tuple[list[str], list[str]]:
     """Resume what was interrupted, if the person wants that. Returns the ids of those that go on, and of the others."""
     left = [each for each in fleet.dispatches.resumable(project) if each.interrupted]
-    asked = left and not given["yes"] and _is_person(given)
+    asked = left and not yes and asking
     for each in left if asked else ():
         terminal.say(f"  interrupted: {each.task or 'the coordinator'} ({each.id}, {each.engine})")
-    if left and (given["yes"] or (asked and click.confirm("Resume them?", default=True))):
+    if left and (yes or (asked and click.confirm("Resume them?", default=True))):
         resumed = fleet.dispatches.resume_all(project)
         return [each.id for each in resumed.resumed], [each.id for each in resumed.waiting]
     return [], [each.id for each in left]
