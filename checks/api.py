@@ -24,7 +24,7 @@ This page is made from the source by `make api`.
 
 A method that changes something asks first whether the speaker's [role](roles.md) may do it (`NotAllowed`). `key` is an
 idempotency key: a request that is repeated under its key is applied once. What a method refuses is an error of
-`fleet.errors`, with a hint. `Document` is a dictionary as [`--json`](json.md) prints it.
+`fleet.errors`, with a hint. What it returns is a value with attributes; [`--json`](json.md) prints the same fields, and lists them.
 """
 
 
@@ -53,7 +53,7 @@ def _entry(name: str, function: Callable[..., object]) -> str:
 
 def _plain(signature: str) -> str:
     """Without the quotes of annotations that are not evaluated, and with a name for a default that is a function."""
-    text = re.sub(r"(: |-> )'((?:[^'\\]|\\')*)'", r"\1\2", signature).replace("Documents", "list[Document]")
+    text = re.sub(r"(: |-> )'((?:[^'\\]|\\')*)'", r"\1\2", signature)
     text = re.sub(r"-> (\w+View)s\b", r"-> list[\1]", text)
     text = re.sub(r"<function [^>]*<lambda> at 0x\w+>", "…", text).replace("-> Words", "-> list[str]")
     return re.sub(r"frozenset\(\{[^}]*\}\)", "…", text)
