@@ -31,22 +31,27 @@ def escape(point: int) -> str:
     return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
 
 
-_LINES = (
-    {point: chr(_PICTURES + point) for point in range(0x20) if chr(point) not in "\n\t"}
-    | {_DELETE: "␡"}
-    | {point: escape(point) for first, last in _HIDDEN for point in range(first, last + 1)}
-)
-_LINE = _LINES | {ord("\n"): "␤", ord("\t"): " "}
-
-
 def text(given: str) -> str:
     """Return a text of any number of lines in which control and hidden characters are escaped."""
-    return given if given.isprintable() else given.translate(_LINES)
+    plain = given.replace("\n", "").replace("\t", "").isprintable()
+    return given if plain else given.translate(_table())
 
 
 def line(given: str) -> str:
     """Return a text as one line: control and hidden characters are escaped, line breaks are shown as ␤."""
-    return given if given.isprintable() else given.translate(_LINE)
+    return given if given.isprintable() else given.translate(_table() | {ord("\n"): "␤", ord("\t"): " "})
+
+
+def _table() -> dict[int, str]:
+    """Return what each control and hidden character is shown as; made when a text has one."""
+    if not _made:
+        _made.update({point: chr(_PICTURES + point) for point in range(0x20) if chr(point) not in "\n\t"})
+        _made.update({point: escape(point) for first, last in _HIDDEN for point in range(first, last + 1)})
+        _made[_DELETE] = "␡"
+    return _made
+
+
+_made: dict[int, str] = {}
 
 
 def tail(given: str, most: int, *, more: str = "") -> str:

@@ -15,7 +15,6 @@ import os
 from time import monotonic, sleep, time_ns
 
 from fleet.fast import alarm
-from fleet.world.files import folders
 
 # Whoever only looks whether a lock is free holds it for no longer.
 A_MOMENT = 0.25
@@ -84,8 +83,14 @@ class FileLock:
         return True
 
     def _open(self) -> int:
-        if self._flags & os.O_CREAT:
-            folders.make(os.path.dirname(self.path))
+        try:
+            return os.open(self.path, self._flags, _MODE)
+        except FileNotFoundError:
+            if not self._flags & os.O_CREAT:
+                raise
+        from fleet.world.files import folders  # noqa: PLC0415 - only the first lock of a folder needs it
+
+        folders.make(os.path.dirname(self.path))
         return os.open(self.path, self._flags, _MODE)
 
     def _try(self) -> bool:
