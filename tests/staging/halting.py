@@ -51,19 +51,19 @@ class Halt:
 
 
 VERBS = {
-    "dispatch": lambda f, slug: f.dispatches.start(Wanted(project="p", slug=slug, engine="shell", command=SLEEP))["id"],
+    "dispatch": lambda f, slug: f.dispatches.start(Wanted(project="p", slug=slug, engine="shell", command=SLEEP)).id,
     "coord": lambda f: f.coord.start(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP))["id"],
     "repair": lambda f: f.homes.repair()["path"],
     "sweep": lambda f: f.sweep.run(kill=True),
     "kill": lambda f, ident: f.dispatches.kill(ident, "halted"),
-    "resume": lambda f, ident: f.dispatches.resume(ident)["id"],
+    "resume": lambda f, ident: f.dispatches.resume(ident).id,
     "settle": lambda f, ident: f.sessions.settle(ident),
-    "merge": lambda f, slug: f.merge.task(project="p", slug=slug)["commit"],
+    "merge": lambda f, slug: f.merge.task(project="p", slug=slug).commit,
     "rehearse": lambda f, slug: f.reviews.rehearse(project="p", slug=slug)["says"],
-    "keep": lambda f, slug: f.sweep.keep(project="p", slug=slug)["ref"],
-    "replace": lambda f, *words: f.coord.replace(coordinator(*words))["id"],
-    "tick": lambda f: f.coord.tick("p")["epoch"],
-    "drain": lambda f: [entry["state"] for entry in f.coord.drain()],
+    "keep": lambda f, slug: f.sweep.keep(project="p", slug=slug).ref,
+    "replace": lambda f, *words: f.coord.replace(coordinator(*words)).id,
+    "tick": lambda f: f.coord.tick("p").epoch,
+    "drain": lambda f: [entry.state for entry in f.coord.drain()],
 }
 
 

@@ -29,11 +29,11 @@ def begun(fleet: Fleet, ident: str) -> bool:
 
 
 def agent(fleet: Fleet, ident: str) -> dict[str, Any]:
-    return next(each for each in fleet.agents.list() if each["id"] == ident)
+    return next(each for each in fleet.agents.list() if each.id == ident)
 
 
 def until_state(fleet: Fleet, ident: str, state: str) -> dict[str, Any]:
-    until(lambda: agent(fleet, ident)["state"] == state)
+    until(lambda: agent(fleet, ident).state == state)
     return agent(fleet, ident)
 
 
@@ -78,7 +78,7 @@ def _whys(fleet: Fleet) -> list[str]:
     rows = fleet.store.read(
         lambda snapshot: q.operations_after(snapshot, after=0, until=fleet.operations.newest(), most=10_000)
     )
-    return [row["why"] for row in rows]
+    return [row.why for row in rows]
 
 
 def known(fleet: Fleet, ident: str) -> dict[str, Any]:

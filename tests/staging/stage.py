@@ -94,7 +94,7 @@ class Stage(Scene):
     # looking ----------------------------------------------------------------------------------------------------------
     def launched(self, fleet: Fleet, ident: str) -> Identity:
         """The agent's process, once it is its own."""
-        until(lambda: fleet.context.dispatch(ident)["process"])
+        until(lambda: fleet.context.dispatch(ident).process)
         who = process_of(fleet, ident)
         until(lambda: "launch" not in command_of(who.pid))  # it has become the agent
         return who
@@ -192,13 +192,13 @@ class Stage(Scene):
                 self.told_again(fleet)
                 for agent in fleet.agents.list():
                     with contextlib.suppress(FleetError, OSError):
-                        fleet.dispatches.kill(agent["id"], "the test is over")
+                        fleet.dispatches.kill(agent.id, "the test is over")
                 until(lambda: not self.helpers())
-            for project in [each["name"] for each in fleet.projects.list()]:
+            for project in [each.name for each in fleet.projects.list()]:
                 for task in list(fleet.tasks.list(project=project)):
-                    if task["status"] not in {"done", "failed", "abandoned"}:
-                        fleet.tasks.abandon(project=project, slug=task["slug"], override=True)
-                    fleet.tasks.archive(project=project, slug=task["slug"])
+                    if task.status not in {"done", "failed", "abandoned"}:
+                        fleet.tasks.abandon(project=project, slug=task.slug, override=True)
+                    fleet.tasks.archive(project=project, slug=task.slug)
             until(lambda: not self.helpers())
             restless = next(
                 (done for done in (acted(fleet.sweep.run(kill=True)) for _ in range(_SWEEPS)) if not done), None
@@ -251,7 +251,7 @@ def answer(child: "subprocess.Popen[str]") -> Answer:
 
 
 def process_of(fleet: Fleet, ident: str) -> Identity:
-    found = Identity.parse(fleet.context.dispatch(ident)["process"] or "")
+    found = Identity.parse(fleet.context.dispatch(ident).process or "")
     assert found is not None
     return found
 
@@ -277,9 +277,9 @@ def bundle_of(fleet: Fleet, slug: str) -> dict[str, Any]:
 def status_of(fleet: Fleet, slug: str) -> tuple[str, str | None]:
     """A task's status and reason; at its last stage with nobody at work it waits to be merged."""
     task = fleet.tasks.show(project=PROJECT, slug=slug)
-    if task["status"] == "in_progress" and task["stage"] == "finisher" and fleet.merge.mergeable(project=PROJECT):
-        return "to merge", task["reason"]
-    return task["status"], task["reason"]
+    if task.status == "in_progress" and task.stage == "finisher" and fleet.merge.mergeable(project=PROJECT):
+        return "to merge", task.reason
+    return task.status, task.reason
 
 
 def raw(fleet: Fleet, sql: str) -> None:

@@ -63,7 +63,7 @@ def test_a_clock_that_jumps_a_year_ends_no_agent_that_has_not_reported(scene):
     scene.clock.set(scene.clock.now() + 365 * 24 * HOUR)
     assert tended(scene) == []
     scene.fleet.sweep.run(kill=True)
-    assert scene.fleet.sessions.settle(ident)["why"] == "its process is alive"
+    assert scene.fleet.sessions.settle(ident).why == "its process is alive"
 
 
 def test_an_agent_that_exits_within_its_grace_is_not_killed(scene):
@@ -73,7 +73,7 @@ def test_an_agent_that_exits_within_its_grace_is_not_killed(scene):
     agent.handlers[signal.SIGTERM] = lambda: scene.clock.later(0.5, lambda: table.exit(agent))
     agent.mourners.append(lambda _status, number: ended.append(number or 0))
     before = scene.clock.ticks()
-    assert scene.fleet.dispatches.stop(ident)["settled"]
+    assert scene.fleet.dispatches.stop(ident).settled
     assert ended == [0]
     assert 0.5 <= scene.clock.ticks() - before < 1
 
@@ -82,7 +82,7 @@ def test_an_agent_that_ignores_the_asking_is_killed_after_its_grace(scene):
     ident = scene.work("a")
     scene.agent(ident).ignores.add(signal.SIGTERM)
     before = scene.clock.ticks()
-    assert scene.fleet.dispatches.kill(ident, "a test")["settled"]
+    assert scene.fleet.dispatches.kill(ident, "a test").settled
     assert scene.clock.ticks() - before >= 1
 
 
@@ -96,16 +96,16 @@ def test_an_engine_is_held_back_until_its_reset_then_one_tries_and_the_others_fo
         scene.dispatch("b")
     scene.clock.wait(MINUTE / SECOND)
     scene.work("b")
-    assert scene.fleet.engines.limits()["holds"] == []
+    assert scene.fleet.engines.limits().holds == []
 
 
 def test_a_trial_that_dies_leaves_the_trial_to_the_next(scene):
     hold(scene, scene.clock.now())
     ident = scene.work("a")
     scene.exit(ident, 1)
-    assert scene.fleet.sessions.settle(ident)["exec_state"] == "failed"
+    assert scene.fleet.sessions.settle(ident).exec_state == "failed"
     other = scene.work("b")
-    assert scene.fleet.engines.limits()["holds"][0]["trial"] == other
+    assert scene.fleet.engines.limits().holds[0].trial == other
 
 
 def test_a_clock_that_was_set_back_over_a_reset_holds_the_engine_again(scene):
@@ -131,4 +131,4 @@ def test_a_gate_that_somebody_holds_is_waited_for_by_the_simulated_clock_alone(s
         scene.dispatch("a")
     held.give()
     assert scene.clock.ticks() - before >= 60
-    assert scene.fleet.tasks.show(project=PROJECT, slug="a")["status"] == "open"
+    assert scene.fleet.tasks.show(project=PROJECT, slug="a").status == "open"

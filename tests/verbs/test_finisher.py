@@ -26,9 +26,9 @@ def ends(scene) -> list[tuple[str, str | None, str | None]]:
     """State, reason and stage of each finisher that has ended."""
     told = scene.fleet.operations.list(Which(**TASK), limit=100)
     return [
-        (each["what"]["exec_state"], each["what"]["reason"], each["what"]["stage"])
+        (each.what["exec_state"], each.what["reason"], each.what["stage"])
         for each in told
-        if each["why"].startswith("end finisher")
+        if each.why.startswith("end finisher")
     ]
 
 
@@ -49,7 +49,7 @@ def test_one_that_is_interrupted_ends_at_once_and_the_task_can_be_merged_again(s
             act(**TASK)
     assert ends(scene) == [("failed", "interrupted", None)]
     assert_nothing_left(scene)
-    assert scene.fleet.merge.task(**TASK)["changed"]
+    assert scene.fleet.merge.task(**TASK).changed
 
 
 def test_a_conflict_parks_the_task_of_a_merge_and_not_the_one_of_a_rehearsal(scene, work):
@@ -58,8 +58,8 @@ def test_a_conflict_parks_the_task_of_a_merge_and_not_the_one_of_a_rehearsal(sce
     scene.report(other, "b")
     scene.exit(other)
     scene.fleet.sessions.settle(other)
-    assert scene.fleet.merge.task(project=PROJECT, slug="b")["changed"]
-    assert scene.fleet.reviews.rehearse(**TASK) == {"ok": False, "says": "conflict in work", "commit": work}
+    assert scene.fleet.merge.task(project=PROJECT, slug="b").changed
+    assert scene.fleet.reviews.rehearse(**TASK).as_json() == {"ok": False, "says": "conflict in work", "commit": work}
     with pytest.raises(NotMergeable) as refused:
         scene.fleet.merge.task(**TASK)
     assert ends(scene) == [("done", None, None), ("failed", str(refused.value), "rebase")]
@@ -75,4 +75,4 @@ def test_a_branch_that_cannot_be_moved_fails_it_with_no_word_about_the_task(scen
     assert ends(scene) == [("failed", str(refused.value), None)]
     assert scene.git("rev-parse", "elsewhere") == base
     assert_nothing_left(scene)
-    assert scene.fleet.merge.task(**TASK)["changed"]
+    assert scene.fleet.merge.task(**TASK).changed

@@ -23,7 +23,7 @@ def child(scene: SimulatedScene, ident: str, **how: object) -> Process:
 
 
 def state(scene: SimulatedScene, ident: str) -> str:
-    found = [each["exec_state"] for each in scene.fleet.dispatches.list() if each["id"] == ident]
+    found = [each.exec_state for each in scene.fleet.dispatches.list() if each.id == ident]
     return found[0] if found else str(scene.fleet.dispatches.show(ident)["exec_state"])
 
 
@@ -31,18 +31,18 @@ def test_an_agent_that_cannot_be_read_is_left_alone_until_it_can(scene):
     ident = scene.work("a")
     agent = scene.agent(ident)
     agent.is_hidden = True
-    assert scene.fleet.sessions.settle(ident)["why"] == "its process is unknown"
+    assert scene.fleet.sessions.settle(ident).why == "its process is unknown"
     assert actions(scene) == ["its process cannot be judged: left alone"]
     agent.is_hidden = False
     scene.exit(ident, 1)
-    assert scene.fleet.sessions.settle(ident)["exec_state"] == "failed"
+    assert scene.fleet.sessions.settle(ident).exec_state == "failed"
 
 
 def test_an_unknown_agent_is_not_killed_by_a_person_either(scene):
     ident = scene.work("a")
     agent = scene.agent(ident)
     agent.is_hidden = True
-    assert not scene.fleet.dispatches.kill(ident, "a test")["settled"]
+    assert not scene.fleet.dispatches.kill(ident, "a test").settled
     assert scene.machine.table.living[agent.pid] is agent
 
 
@@ -59,8 +59,8 @@ def test_a_pid_that_was_given_out_again_is_another_process_and_lives(scene):
 def test_a_reboot_ends_every_agent_as_interrupted(scene):
     ident = scene.work("a")
     scene.reboot()
-    assert scene.fleet.sessions.settle(ident)["exec_state"] == "blocked"
-    assert "interrupted" in scene.fleet.tasks.show(project=PROJECT, slug="a")["reason"]
+    assert scene.fleet.sessions.settle(ident).exec_state == "blocked"
+    assert "interrupted" in scene.fleet.tasks.show(project=PROJECT, slug="a").reason
 
 
 def test_another_boot_and_yet_the_same_process_is_a_contradiction_and_touches_nothing(scene):
@@ -69,7 +69,7 @@ def test_another_boot_and_yet_the_same_process_is_a_contradiction_and_touches_no
     scene.reboot()
     again = scene.machine.table.spawn(FIRST, was.words, pid=was.pid)
     again.start = was.start
-    assert scene.fleet.sessions.settle(ident)["why"] == "its process is unknown"
+    assert scene.fleet.sessions.settle(ident).why == "its process is unknown"
     assert "its process cannot be judged: left alone" in actions(scene)
     assert scene.machine.table.living[was.pid] is again
 
@@ -78,8 +78,8 @@ def test_an_agent_of_another_machine_is_unknown_and_a_way_out_is_said(scene):
     ident = scene.work("a")
     scene.machine.ident = "another"
     fleet = scene.open()
-    assert "its process is unknown" in fleet.sessions.settle(ident)["why"]
-    assert "and this is another" in fleet.sessions.settle(ident)["why"]
+    assert "its process is unknown" in fleet.sessions.settle(ident).why
+    assert "and this is another" in fleet.sessions.settle(ident).why
 
 
 @pytest.mark.parametrize("leads_session", [False, True])
@@ -87,7 +87,7 @@ def test_a_child_with_the_mark_is_killed_with_its_dead_agent(scene, leads_sessio
     ident = scene.work("a")
     left = child(scene, ident, leads_session=leads_session)
     scene.exit(ident)
-    assert scene.fleet.sessions.settle(ident)["why"] == f"it left processes behind: {left.pid}"
+    assert scene.fleet.sessions.settle(ident).why == f"it left processes behind: {left.pid}"
     assert "its agent is dead but left processes behind: did: kill them and settle it" in actions(scene)
     assert left.pid not in scene.machine.table.living
 
@@ -96,7 +96,7 @@ def test_a_child_without_the_mark_is_known_by_its_session(scene):
     ident = scene.work("a")
     left = child(scene, ident, environment={"PATH": "/bin"})
     scene.exit(ident)
-    assert scene.fleet.sessions.settle(ident)["why"] == f"it left processes behind: {left.pid}"
+    assert scene.fleet.sessions.settle(ident).why == f"it left processes behind: {left.pid}"
 
 
 def test_a_child_without_mark_and_session_is_known_when_it_was_seen_below_its_agent(scene):
@@ -105,7 +105,7 @@ def test_a_child_without_mark_and_session_is_known_when_it_was_seen_below_its_ag
     assert actions(scene) == []
     scene.exit(ident)
     assert left.parent == FIRST
-    assert scene.fleet.sessions.settle(ident)["why"] == f"it left processes behind: {left.pid}"
+    assert scene.fleet.sessions.settle(ident).why == f"it left processes behind: {left.pid}"
 
 
 def test_a_child_without_mark_and_session_is_known_by_its_control_group():
@@ -113,7 +113,7 @@ def test_a_child_without_mark_and_session_is_known_by_its_control_group():
         ident = scene.work("a")
         left = child(scene, ident, environment={"PATH": "/bin"}, leads_session=True)
         scene.exit(ident)
-        assert scene.fleet.sessions.settle(ident)["why"] == f"it left processes behind: {left.pid}"
+        assert scene.fleet.sessions.settle(ident).why == f"it left processes behind: {left.pid}"
         actions(scene)
         assert left.pid not in scene.machine.table.living
         assert scene.fleet.world.cgroups.all_of_home(FIRST) == []
@@ -124,18 +124,18 @@ def test_a_stranger_in_the_worktree_blocks_it_and_is_not_killed(scene):
     cwd = scene.agent(ident).cwd
     stranger = scene.machine.table.spawn(FIRST, ["indexer"], environment={"PATH": "/bin"}, cwd=cwd, leads_session=True)
     scene.exit(ident)
-    assert scene.fleet.sessions.settle(ident)["strangers"] == f"process {stranger.pid} (indexer)"
+    assert scene.fleet.sessions.settle(ident).strangers == f"process {stranger.pid} (indexer)"
     assert "its agent is dead, and its worktree is not handed on: left alone" in actions(scene)
     assert scene.machine.table.living[stranger.pid] is stranger
     scene.machine.table.exit(stranger)
-    assert scene.fleet.sessions.settle(ident)["settled"]
+    assert scene.fleet.sessions.settle(ident).settled
 
 
 def test_a_persons_editor_in_the_worktree_blocks_nothing(scene):
     ident = scene.work("a")
     editor = scene.machine.table.spawn(scene.machine.shell.pid, ["vim"], cwd=scene.agent(ident).cwd)
     scene.exit(ident)
-    assert scene.fleet.sessions.settle(ident)["settled"]
+    assert scene.fleet.sessions.settle(ident).settled
     assert scene.machine.table.living[editor.pid] is editor
 
 
@@ -170,7 +170,7 @@ def test_a_dispatcher_that_died_before_its_session_began_leaves_a_task_that_is_o
     assert actions(scene) == []  # its session is starting
     scene.machine.table.exit(scene.pane(ident).process, 1)
     assert "it has ended without being settled: did: settle it" in actions(scene)
-    assert scene.fleet.tasks.show(project=PROJECT, slug="a")["status"] == "open"
+    assert scene.fleet.tasks.show(project=PROJECT, slug="a").status == "open"
 
 
 class Killed(BaseException):
@@ -199,13 +199,13 @@ def test_a_dispatcher_that_cannot_be_read_may_still_be_at_it_and_one_that_is_dea
     other.funnel.watcher = KilledBefore("tmux new-session")
     with pytest.raises(Killed):
         scene.dispatch("a", other)
-    (ident,) = [each["id"] for each in scene.fleet.dispatches.list()]
+    (ident,) = [each.id for each in scene.fleet.dispatches.list()]
     dispatcher = scene.process_of(other)
     dispatcher.is_hidden = True
-    assert f"process {dispatcher.pid} is starting it" in scene.fleet.sessions.settle(ident)["why"]
+    assert f"process {dispatcher.pid} is starting it" in scene.fleet.sessions.settle(ident).why
     assert not [each for each in actions(scene) if "settle" in each]
     assert state(scene, ident) == "pending"
     dispatcher.is_hidden = False
     scene.machine.table.exit(dispatcher)
     assert "it has ended without being settled: did: settle it" in actions(scene)
-    assert scene.fleet.tasks.show(project=PROJECT, slug="a")["status"] == "open"
+    assert scene.fleet.tasks.show(project=PROJECT, slug="a").status == "open"

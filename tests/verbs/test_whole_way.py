@@ -16,25 +16,25 @@ COORDINATOR = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", c
 
 
 def seated(scene: SimulatedScene) -> str:
-    ident = str(scene.fleet.coord.start(COORDINATOR)["id"])
+    ident = str(scene.fleet.coord.start(COORDINATOR).id)
     scene.launch(ident)
     return ident
 
 
 def test_dispatch_launch_report_settle_and_merge(scene):
     ident = scene.dispatch("a")
-    assert scene.fleet.context.dispatch(ident)["exec_state"] == "pending"
+    assert scene.fleet.context.dispatch(ident).exec_state == "pending"
     agent = scene.launch(ident)
     assert (agent.environment["FLEET_DISPATCH_ID"], agent.words) == (ident, ("sleep", "1000"))
     commit = scene.commit("a")
     scene.report(ident, "a")
-    assert scene.fleet.sessions.settle(ident)["why"] == "its process is alive"
+    assert scene.fleet.sessions.settle(ident).why == "its process is alive"
     scene.exit(ident)
     assert scene.machine.started == [("settle", "--hint", f"fleet-{ident}")]
-    assert scene.fleet.sessions.settle(ident) == {"id": ident, "settled": True, "exec_state": "done", "left": []}
-    assert scene.fleet.merge.task(project=PROJECT, slug="a")["changed"]
+    assert scene.fleet.sessions.settle(ident).as_json() == {"id": ident, "settled": True, "exec_state": "done", "left": []}
+    assert scene.fleet.merge.task(project=PROJECT, slug="a").changed
     assert scene.git("merge-base", "--is-ancestor", commit, "fleet/main") == ""
-    assert scene.fleet.tasks.show(project=PROJECT, slug="a")["status"] == "done"
+    assert scene.fleet.tasks.show(project=PROJECT, slug="a").status == "done"
     assert scene.machine.servers == {}  # it went with its last session
     assert [each for each in scene.fleet.sweep.run(kill=True) if each.done] == []
 
@@ -45,7 +45,7 @@ def test_an_agent_abandons_its_own_task_and_its_end_changes_nothing_more(scene):
         assert fleet.tasks.abandon(project=PROJECT, slug="a", reason="not wanted").status == "abandoned"
         assert not fleet.tasks.abandon(project=PROJECT, slug="a", reason="not wanted").changed
     scene.exit(ident)
-    assert scene.fleet.sessions.settle(ident)["settled"]
+    assert scene.fleet.sessions.settle(ident).settled
     task = scene.fleet.tasks.show(project=PROJECT, slug="a")
     assert (task.status, task.reason, task.assignee) == ("abandoned", "not wanted", ident)
     assert [each for each in scene.fleet.sweep.run(kill=True) if each.done] == []
@@ -61,16 +61,16 @@ def test_a_tick_of_the_coordinator_settles_the_dead_and_has_them_merged_and_nobo
     scene.exit(ident)
     with scene.speaking(coordinator) as fleet:
         told = fleet.coord.tick(PROJECT)
-    assert told["troubles"] == []
-    assert f"{ident} (worker of a): ended done" in told["done"]
+    assert told.troubles == []
+    assert f"{ident} (worker of a): ended done" in told.done
     assert scene.machine.started[-1] == ("merge", "a", "-p", PROJECT)
-    assert scene.fleet.merge.task(project=PROJECT, slug="a")["changed"]
+    assert scene.fleet.merge.task(project=PROJECT, slug="a").changed
 
 
 def test_a_session_that_comes_too_late_finds_its_dispatch_ended(scene):
     ident = scene.dispatch("a")
     late = scene.open(actor=None, process=scene.pane(ident).process)
-    assert scene.fleet.dispatches.kill(ident, "a test")["settled"]
+    assert scene.fleet.dispatches.kill(ident, "a test").settled
     with pytest.raises(Superseded):
         late.sessions.launch(ident)
 

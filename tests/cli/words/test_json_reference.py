@@ -301,7 +301,7 @@ def test_every_answer_about_coordinators_has_the_keys_and_types_of_the_page(staf
     with Fleet.open() as opened:  # a handoff may still be under way: whoever works on it then goes
         for agent in opened.agents.list():
             with contextlib.suppress(FleetError):
-                opened.dispatches.kill(agent["id"], "the test is over")
+                opened.dispatches.kill(agent.id, "the test is over")
     assert wrong == [], "\n".join(wrong)
 
 

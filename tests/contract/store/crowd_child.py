@@ -13,11 +13,11 @@ from fleet.verbs.views.operations import Which
 
 
 def working(rows) -> int:
-    return q.count_tasks(rows, project="p")["working"]
+    return q.count_tasks(rows, project="p").working
 
 
 def free_task(rows) -> str:
-    return q.ready_tasks(rows, project="p", now=1 << 60, most=1)[0]["slug"]
+    return q.ready_tasks(rows, project="p", now=1 << 60, most=1)[0].slug
 
 
 def take(tx, slug: str) -> bool:
@@ -54,11 +54,11 @@ def log(fleet: Fleet, count: str) -> dict:
 
 def follow(fleet: Fleet, after: str, count: str) -> dict:
     found = fleet.operations.follow(Which(), after=int(after))
-    return {"seen": [each["seq"] for each in itertools.islice(found, int(count))]}
+    return {"seen": [each.seq for each in itertools.islice(found, int(count))]}
 
 
 def rotate(fleet: Fleet, times: str) -> dict:
-    return {"moved": [fleet.operations.rotate(older_than="0s")["moved"] for _ in range(int(times))]}
+    return {"moved": [fleet.operations.rotate(older_than="0s").moved for _ in range(int(times))]}
 
 
 def main() -> None:

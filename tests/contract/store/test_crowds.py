@@ -40,7 +40,7 @@ def test_sixteen_racers_against_a_limit_of_four_leave_four(fleet, home):
     said = crowd(home, 16, "limited", "4")
     assert sum(each["got_in"] for each in said) == 4
     working = list(fleet.tasks.list(project="p"))
-    assert sum(task["status"] == "in_progress" for task in working) == 4
+    assert sum(task.status == "in_progress" for task in working) == 4
 
 
 @pytest.mark.req("STORE-13")
@@ -58,7 +58,7 @@ def test_the_same_racers_with_a_check_outside_the_transaction_do_not_stop_at_fou
 def test_twelve_processes_of_thirty_mutations_leave_every_one(fleet, home):
     fleet.tasks.add(project="p", title="T", slug="t")
     said = crowd(home, 12, "log", "30")
-    kept = [each["message"] for each in fleet.tasks.show(project="p", slug="t")["log"]]
+    kept = [each.message for each in fleet.tasks.show(project="p", slug="t").log]
     told = [message for each in said for message in each["logged"]]
     assert sorted(kept) == sorted(told)
     assert len(kept) == 360
@@ -113,10 +113,10 @@ def test_rotation_beside_appenders_loses_and_doubles_nothing(fleet, home):
     rotator.stdout.read()
     rotator.stdout.close()
     assert rotator.wait(60) == 0
-    seen = [each["seq"] for each in fleet.operations.with_archived(Which(), limit=1 << 40)]
+    seen = [each.seq for each in fleet.operations.with_archived(Which(), limit=1 << 40)]
     assert seen == list(range(1, fleet.operations.newest() + 1))
     logged = list(fleet.operations.with_archived(Which(slug="t", project="p"), limit=1 << 40))
-    assert sum(each["why"] == "log on p/t" for each in logged) == 120
+    assert sum(each.why == "log on p/t" for each in logged) == 120
 
 
 def test_a_rotation_killed_between_file_and_rows_is_finished_by_the_next(fleet):
@@ -142,8 +142,8 @@ def test_a_rotation_killed_between_file_and_rows_is_finished_by_the_next(fleet):
     with pytest.raises(Killed):
         fleet.operations.rotate(older_than="0s")
     fleet.funnel.watcher = None
-    count = fleet.store.read(q.count_operations)["n"]
+    count = fleet.store.read(q.count_operations).n
     fleet.operations.rotate(older_than="0s")
-    seen = [each["seq"] for each in fleet.operations.with_archived(Which(), limit=1 << 40)]
+    seen = [each.seq for each in fleet.operations.with_archived(Which(), limit=1 << 40)]
     assert count > 5
     assert seen == list(range(1, fleet.operations.newest() + 1))

@@ -88,7 +88,7 @@ def test_a_commit_that_lands_after_the_connection_broke_is_answered_as_done(flee
     fleet.tasks.add(project="p", title="T", slug="t")
     with cut_in_mid_commit(server, store, lands=True):
         assert store.transact("tag it", add_tag, caller("k1")) == {"n": 1}
-    assert fleet.tasks.show(project="p", slug="t")["tags"] == ["a"]
+    assert fleet.tasks.show(project="p", slug="t").tags == ["a"]
 
 
 @pytest.mark.req("STORE-16")
@@ -104,18 +104,18 @@ def test_a_commit_whose_outcome_cannot_be_learned_is_said_to_be_unknown_and_is_r
     monkeypatch.setattr(store, "_wait", 60.0)
     assert store.transact("tag it", add_tag, caller("k1")) == {"n": 1}
     done = store.read(lambda rows: q.operations_after(rows, after=0, until=1 << 60, most=1 << 60))
-    assert [each["why"] for each in done].count("tag it") == 1
+    assert [each.why for each in done].count("tag it") == 1
 
 
 def test_a_lost_connection_is_made_anew_for_whoever_reads(fleet, server):
     end_all(server)
-    assert [each["name"] for each in fleet.projects.list()] == ["p"]
+    assert [each.name for each in fleet.projects.list()] == ["p"]
 
 
 def test_a_lost_connection_is_made_anew_for_whoever_writes(fleet, server):
     end_all(server)
     fleet.tasks.add(project="p", title="T", slug="t")
-    assert fleet.tasks.show(project="p", slug="t")["title"] == "T"
+    assert fleet.tasks.show(project="p", slug="t").title == "T"
 
 
 def test_a_connection_that_the_server_ends_in_mid_transaction_changes_nothing_and_the_next_one_goes_on(
@@ -129,7 +129,7 @@ def test_a_connection_that_the_server_ends_in_mid_transaction_changes_nothing_an
 
     with pytest.raises(StoreUnreachable):
         store.transact("tag it", work, caller("k1"))
-    assert fleet.tasks.show(project="p", slug="t")["tags"] == []
+    assert fleet.tasks.show(project="p", slug="t").tags == []
     assert store.transact("tag it", add_tag, caller("k1")) == {"n": 1}
 
 

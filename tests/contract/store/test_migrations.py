@@ -89,7 +89,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(database, open_fle
     with pytest.raises(Exception, match=r"(?i)nonsense|syntax"):
         database.migrate(BROKEN)
     assert not database.has_extra()
-    assert [each["name"] for each in open_fleet().projects.list()] == ["p"]
+    assert [each.name for each in open_fleet().projects.list()] == ["p"]
 
 
 @pytest.mark.req("STORE-12")
@@ -136,7 +136,7 @@ def test_the_migrations_are_numbered_without_a_gap():
 def test_both_stores_sort_text_alike(fleet):
     for slug in ("b", "a_1", "a-1", "a.1", "a1"):
         fleet.tasks.add(project="p", title=slug, slug=slug)
-    assert [task["slug"] for task in fleet.tasks.list(project="p")] == sorted(["b", "a_1", "a-1", "a.1", "a1"])
+    assert [task.slug for task in fleet.tasks.list(project="p")] == sorted(["b", "a_1", "a-1", "a.1", "a1"])
 
 
 @pytest.mark.req("STORE-16")

@@ -15,6 +15,6 @@ def test_a_nul_in_a_text_does_not_stop_it_from_being_kept(fleet, store):
         return {}
 
     store.transact("say it", work, caller("k1"))
-    said = [each["message"].replace("\0", "") for each in fleet.tasks.show(project="p", slug="t")["log"]]
+    said = [each.message.replace("\0", "") for each in fleet.tasks.show(project="p", slug="t").log]
     assert said == ["onetwo", "threefour"]
     assert store.read(lambda rows: q.project_by_name(rows, name="p\0p")) is None

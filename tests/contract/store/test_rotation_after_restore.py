@@ -63,4 +63,4 @@ def test_a_message_with_a_line_separator_can_be_read_from_the_archive(fleet, tim
     fleet.tasks.log(project="p", slug="t", message="one\u2028two")
     whole = operations(fleet)
     rotated(fleet)
-    assert [row["why"] for row in archived(fleet.files)] == [row["why"] for row in whole]
+    assert [row.why for row in archived(fleet.files)] == [row["why"] for row in whole]

@@ -29,7 +29,7 @@ def add_tag(tx, tag: str) -> dict[str, object]:
 
 
 def tags(fleet) -> list[str]:
-    return fleet.tasks.show(project="p", slug="t")["tags"]
+    return fleet.tasks.show(project="p", slug="t").tags
 
 
 def operations(store) -> list[dict[str, object]]:
@@ -45,8 +45,8 @@ def task(fleet):
 def test_a_change_and_its_operation_commit_together(fleet, store, task):
     store.transact("tag it", lambda tx: add_tag(tx, "a"), call("k1"))
     last = operations(store)[-1]
-    assert (last["why"], last["actor"], last["at"], last["project"], last["slug"]) == ("tag it", "tester", AT, "p", "t")
-    assert last["what"] == '{"tag": "a"}'
+    assert (last.why, last.actor, last.at, last.project, last.slug) == ("tag it", "tester", AT, "p", "t")
+    assert last.what == '{"tag": "a"}'
     assert tags(fleet) == ["a"]
 
 
@@ -78,7 +78,7 @@ def test_the_same_key_again_applies_once_and_answers_as_the_first_time(fleet, st
     again = store.transact("tag it", lambda tx: add_tag(tx, "b"), call("k1"))
     assert again == first == {"tag": "a"}
     assert tags(fleet) == ["a"]
-    assert [each["why"] for each in operations(store)].count("tag it") == 1
+    assert [each.why for each in operations(store)].count("tag it") == 1
 
 
 @pytest.mark.req("STORE-16")
@@ -93,7 +93,7 @@ def test_a_verb_under_one_key_is_applied_once_by_two_fleets(open_fleet, fleet, t
     other = open_fleet("tester")
     first = fleet.tasks.log(project="p", slug="t", message="hello", key="same")
     assert other.tasks.log(project="p", slug="t", message="hello", key="same") == first
-    assert len(fleet.tasks.show(project="p", slug="t")["log"]) == 1
+    assert len(fleet.tasks.show(project="p", slug="t").log) == 1
 
 
 @pytest.mark.req("STORE-14")

@@ -46,7 +46,7 @@ def test_a_task_that_comes_while_others_are_exported_is_waited_for_by_none_of_th
     before_the_second_page(monkeypatch, act)
     copied = lines_of(fleet)
     add_project(fleet, "copy")
-    assert fleet.graph.ingest(project="copy", lines=copied, name="copy")["tasks"] == len(copied)
+    assert fleet.graph.ingest(project="copy", lines=copied, name="copy").tasks == len(copied)
 
 
 @pytest.mark.req("GRAPH-11")
@@ -71,7 +71,7 @@ def test_a_task_that_waits_for_one_of_a_job_can_be_taken_in_without_it(fleet, st
     store.transact("a job", work, caller("job"))
     fleet.tasks.add(project="p", title="T", slug="t", after=("job-0000000a-1",))
     add_project(fleet, "copy")
-    assert fleet.graph.ingest(project="copy", lines=lines_of(fleet), name="copy")["tasks"] == 1
+    assert fleet.graph.ingest(project="copy", lines=lines_of(fleet), name="copy").tasks == 1
 
 
 def test_a_project_that_is_changed_after_its_tasks_were_copied_is_not_removed(fleet, open_fleet, monkeypatch):
@@ -88,8 +88,8 @@ def test_a_project_that_is_changed_after_its_tasks_were_copied_is_not_removed(fl
         patch.setattr(fleet.files, "publish", publish_then_one_more)
         with pytest.raises(Contested, match="nothing was removed"):
             fleet.projects.remove("p", with_tasks=True)
-    assert [task["slug"] for task in fleet.tasks.list(project="p")] == ["a", "b"]
-    assert fleet.projects.remove("p", with_tasks=True)["tasks"] == 2
+    assert [task.slug for task in fleet.tasks.list(project="p")] == ["a", "b"]
+    assert fleet.projects.remove("p", with_tasks=True).tasks == 2
 
 
 def test_tasks_that_were_not_copied_are_not_removed(fleet):

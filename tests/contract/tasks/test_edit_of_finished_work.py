@@ -27,11 +27,11 @@ def test_another_title_leaves_finished_work_where_it_waits(fleet, store, task, s
     moved_to(store, stage)
     fleet.tasks.edit(Edit(title="Another", **TASK))
     after = fleet.tasks.show(**TASK)
-    assert (after["title"], after["status"], after["stage"]) == ("Another", "in_progress", stage)
+    assert (after.title, after.status, after.stage) == ("Another", "in_progress", stage)
 
 
 def test_another_title_takes_work_away_from_somebody_only_when_that_is_said(fleet, task):
     with pytest.raises(NeedsOverride):
         fleet.tasks.edit(Edit(title="Another", **TASK))
     fleet.tasks.edit(Edit(title="Another", override=True, **TASK))
-    assert fleet.tasks.show(**TASK)["status"] == "open"
+    assert fleet.tasks.show(**TASK).status == "open"

@@ -19,7 +19,7 @@ NUMBERS = itertools.count()
 
 
 def ready(fleet) -> list[str]:
-    return [task["slug"] for task in fleet.tasks.ready(project="p")]
+    return [task.slug for task in fleet.tasks.ready(project="p")]
 
 
 @pytest.mark.req("GRAPH-6")
@@ -28,8 +28,8 @@ def test_a_task_is_ready_when_every_dependency_is_done_or_abandoned(fleet):
     fleet.tasks.add(project="p", title="B", slug="b")
     fleet.tasks.add(project="p", title="C", slug="c", after=("a", "b"))
     assert ready(fleet) == ["a", "b"]
-    assert fleet.tasks.done(project="p", slug="a")["ready"] == []
-    assert fleet.tasks.abandon(project="p", slug="b")["ready"] == ["c"]
+    assert fleet.tasks.done(project="p", slug="a").ready == []
+    assert fleet.tasks.abandon(project="p", slug="b").ready == ["c"]
     assert ready(fleet) == ["c"]
 
 
@@ -45,7 +45,7 @@ def test_a_failed_a_blocked_and_a_reopened_dependency_hold_back(fleet):
     assert ready(fleet) == ["a"]
     fleet.tasks.block(project="p", slug="a", reason="wait")
     assert ready(fleet) == []
-    assert fleet.tasks.why(project="p", slug="b")["sentences"][-1] == "b waits for a, which is blocked: wait"
+    assert fleet.tasks.why(project="p", slug="b").sentences[-1] == "b waits for a, which is blocked: wait"
 
 
 @pytest.mark.req("GRAPH-6")
@@ -78,7 +78,7 @@ def test_a_cycle_is_refused_and_named(fleet):
     with pytest.raises(DependencyCycle) as caught:
         fleet.tasks.edit(Edit(project="p", slug="a", add_after=("c",)))
     assert "a → c → b → a" in str(caught.value)
-    assert fleet.tasks.show(project="p", slug="a")["after"] == []
+    assert fleet.tasks.show(project="p", slug="a").after == []
     with pytest.raises(DependencyCycle):
         fleet.tasks.edit(Edit(project="p", slug="a", add_after=("a",)))
 
@@ -102,9 +102,9 @@ def test_the_most_urgent_goes_first_and_among_equals_the_oldest(fleet):
 
 @pytest.mark.req("GRAPH-1")
 def test_a_slug_is_made_from_the_title_and_made_unique(fleet):
-    made = [fleet.tasks.add(project="p", title="Fix the Löwe!")["slug"] for _ in range(3)]
+    made = [fleet.tasks.add(project="p", title="Fix the Löwe!").slug for _ in range(3)]
     assert made == ["fix-the-lowe", "fix-the-lowe-2", "fix-the-lowe-3"]
-    assert fleet.tasks.add(project="p", title="日本")["slug"] == "task"
+    assert fleet.tasks.add(project="p", title="日本").slug == "task"
 
 
 EVENTS = st.lists(
@@ -131,14 +131,14 @@ def test_whatever_happens_the_kept_count_is_the_counted_one_and_there_is_no_cycl
             continue
     assert fleet.store.read(q.miscounted) == []
     found = fleet.graph.show(project=project)
-    needs = graph.needs_of((edge["slug"], edge["needs"]) for edge in found["edges"])
+    needs = graph.needs_of((edge.slug, edge.needs) for edge in found.edges)
     assert graph.find_cycle(needs) is None
-    status = {node["slug"]: node["status"] for node in found["nodes"]}
+    status = {node.slug: node.status for node in found.nodes}
     expected = {
         slug for slug in status
         if status[slug] == "open" and all(status[needed] in SATISFIED for needed in needs.get(slug, []))
     }  # fmt: skip
-    assert {task["slug"] for task in fleet.tasks.ready(project=project)} == expected
+    assert {task.slug for task in fleet.tasks.ready(project=project)} == expected
 
 
 def _happen(fleet, project: str, event: str, slug: str, other: str) -> None:

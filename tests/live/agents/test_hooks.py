@@ -20,11 +20,11 @@ from fleet.world.files.locks import FileLock
 def test_what_its_hooks_tell_is_in_the_agents_record_with_source_and_age(either):
     with either.fleet() as fleet:
         ident = scripted(either, fleet, "context 45", "hang")
-        until(lambda: agent(fleet, ident)["context"] == 45)
+        until(lambda: agent(fleet, ident).context == 45)
         found = agent(fleet, ident)
-        assert (found["state"], found["source"], found["tokens"], found["cost"]) == ("working", "hook", 90_000, 0.5)
-        assert found["conversation"].startswith("scripted-")
-        assert found["launched_at"] <= found["state_at"] <= found["heartbeat_at"]
+        assert (found.state, found.source, found.tokens, found.cost) == ("working", "hook", 90_000, 0.5)
+        assert found.conversation.startswith("scripted-")
+        assert found.launched_at <= found.state_at <= found.heartbeat_at
         shown = either.program("ps").out
         assert ("45 %" in shown, "hook" in shown) == (True, True), shown
 
@@ -54,7 +54,7 @@ def test_a_report_that_arrives_late_changes_nothing(either):
         )
         for event in ("PostToolUse", "UserPromptSubmit", "PreCompact", "Stop", "StopFailure", "SessionEnd"):
             hook(either, ident, event)
-        assert (known(fleet, ident)["state"], known(fleet, ident)["detail"]) == ("asks", "may I?")
+        assert (known(fleet, ident).state, known(fleet, ident).detail) == ("asks", "may I?")
 
 
 @pytest.mark.req("HOOK-2", "ENG-2")
@@ -74,8 +74,8 @@ def test_each_event_means_a_state_and_what_is_not_known_means_none(scene, event,
     with scene.fleet() as fleet:
         ident = scripted(scene, fleet, "hang")
         assert hook(scene, ident, event, **told) is None
-        assert known(fleet, ident)["state"] == state
-        assert known(fleet, ident)["compacting"] == (state == "compacting")
+        assert known(fleet, ident).state == state
+        assert known(fleet, ident).compacting == (state == "compacting")
 
 
 @pytest.mark.req("HOOK-2")
@@ -84,7 +84,7 @@ def test_an_idle_notice_hides_nothing_that_says_more(scene):
         ident = scripted(scene, fleet, "stop one", "stop two", "hang")
         until_state(fleet, ident, "stopped, no report")
         hook(scene, ident, "Notification", notification_type="idle_prompt")
-        assert (agent(fleet, ident)["state"], agent(fleet, ident)["detail"]) == ("stopped, no report", "two")
+        assert (agent(fleet, ident).state, agent(fleet, ident).detail) == ("stopped, no report", "two")
 
 
 @pytest.mark.req("HOOK-2")
@@ -116,7 +116,7 @@ def test_a_hook_never_fails_the_agent_whatever_comes_in(scene, given):
                 check=False,
             )
             assert (done.returncode, done.stderr) == (0, b"")
-        assert agent(fleet, ident)["source"] in {"hook", "screen"}
+        assert agent(fleet, ident).source in {"hook", "screen"}
 
 
 @pytest.mark.req("HOOK-2", "OBS-6")
@@ -124,13 +124,13 @@ def test_what_went_wrong_in_a_hook_is_found_by_doctor(scene):
     with scene.fleet() as fleet:
         ident = scripted(scene, fleet, "hang")
         assert hook(scene, ident, "Stop") is not None
-        ok = {each["about"]: each for each in fleet.views.doctor()}
-        assert ok["hooks"]["ok"], ok["hooks"]
+        ok = {each.about: each for each in fleet.views.doctor()}
+        assert ok["hooks"].ok, ok["hooks"]
         Path(scene.home, "hooks", "scripted.dialect.json").write_text("nonsense")
         assert hook(scene, ident, "Stop") is None
-        found = {each["about"]: each for each in fleet.views.doctor()}
-        assert (found["hooks"]["ok"], "Stop of scripted" in found["hooks"]["says"]) == (False, True)
-        assert found["hooks"]["advice"]
+        found = {each.about: each for each in fleet.views.doctor()}
+        assert (found["hooks"].ok, "Stop of scripted" in found["hooks"].says) == (False, True)
+        assert found["hooks"].advice
 
 
 @pytest.mark.req("HOOK-2")
@@ -155,7 +155,7 @@ def test_a_store_that_is_busy_holds_no_agent_up_for_long(scene):
             assert answer(child).code == 0
         finally:
             lock.give()
-        assert known(fleet, ident)["state"] == "working"
+        assert known(fleet, ident).state == "working"
 
 
 @pytest.mark.req("HOOK-1", "HOOK-2")
@@ -185,7 +185,7 @@ def test_a_persons_own_status_line_is_shown_inside_ours(scene, tmp_path, monkeyp
         child = call(scene, ident, "fleet-status", cwd=str(tmp_path), context_window={"used_percentage": 33})
         said = answer(child)
         assert (said.code, said.out.splitlines()[0], int(said.out.splitlines()[1]) > 20) == (0, "my line", True)
-        until(lambda: agent(fleet, ident)["context"] == 33)
+        until(lambda: agent(fleet, ident).context == 33)
 
 
 @pytest.mark.req("HOOK-1")
@@ -204,7 +204,7 @@ def test_a_status_line_of_the_worktree_is_not_run(scene, tmp_path, monkeypatch):
         child = call(scene, ident, "fleet-status", cwd=str(scene.tree("t")), context_window={"used_percentage": 33})
         said = answer(child)
         assert (said.code, "theirs" in said.out) == (0, False)
-        until(lambda: agent(fleet, ident)["context"] == 33)
+        until(lambda: agent(fleet, ident).context == 33)
         shutil.rmtree(scene.tree("t") / ".claude")
         shutil.rmtree(scene.tree("t") / "{cwd}")
 
@@ -214,7 +214,7 @@ def test_a_turn_that_ends_without_a_report_is_sent_back_once_and_then_needs_the_
     with either.fleet() as fleet:
         ident = scripted(either, fleet, "stop I think I am done", "stop really, I am", "hang")
         found = until_state(fleet, ident, "stopped, no report")
-        assert (found["detail"], found["source"]) == ("really, I am", "hook")
+        assert (found.detail, found.source) == ("really, I am", "hook")
         either.shows(fleet, ident, "turn over")
         shown = fleet.agents.screen(ident, history=True)
         assert shown.count("sent back: ") == 1
@@ -227,11 +227,11 @@ def test_one_with_a_report_may_stop_and_one_with_background_tasks_works(either):
     with either.fleet() as fleet:
         ident = scripted(either, fleet, "hang")
         assert hook(either, ident, "Stop", background_tasks=[{"id": "b1", "status": "running"}]) is None
-        assert (agent(fleet, ident)["state"], agent(fleet, ident)["detail"]) == ("working", "1 background task")
+        assert (agent(fleet, ident).state, agent(fleet, ident).detail) == ("working", "1 background task")
         told = either.around(FLEET_DISPATCH_ID=ident, FLEET_TASK="t", FLEET_PROJECT="p")
         assert either.program("done", env=told).code == 0
         assert hook(either, ident, "Stop", background_tasks=[{"id": "b1", "status": "completed"}]) is None
-        assert known(fleet, ident)["state"] == "idle"
+        assert known(fleet, ident).state == "idle"
 
 
 @pytest.mark.req("AGENT-3", "OBS-8", "ENG-2")
@@ -242,11 +242,11 @@ def test_silent_is_not_dead_and_unknown_hides_nothing_that_is_known(scene):
         ago = 11 * 60_000
         raw(fleet, f"UPDATE agents SET state_at = state_at - {ago}, heartbeat_at = heartbeat_at - {ago}")
         found = agent(fleet, ident)
-        assert (found["state"], found["source"]) == ("working", "screen"), "its screen tells what its hooks do not"
+        assert (found.state, found.source) == ("working", "screen"), "its screen tells what its hooks do not"
         scene.tmux("send-keys", "-t", f"=fleet-{ident}:", "-R")
         scene.tmux("clear-history", "-t", f"=fleet-{ident}:")
-        until(lambda: agent(fleet, ident)["source"] != "screen")
+        until(lambda: agent(fleet, ident).source != "screen")
         found = agent(fleet, ident)
-        assert (found["state"], found["source"]) == ("silent", "hook")
-        assert "working when last heard of, 11m ago" in found["detail"]
+        assert (found.state, found.source) == ("silent", "hook")
+        assert "working when last heard of, 11m ago" in found.detail
         assert not [each for each in fleet.sweep.run(kill=True) if ident in each.what and each.done]

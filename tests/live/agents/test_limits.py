@@ -20,7 +20,7 @@ def start(fleet, slug):
 
 
 def held(fleet):
-    return {each["engine"]: each for each in fleet.engines.limits()["holds"]}
+    return {each.engine: each for each in fleet.engines.limits().holds}
 
 
 @pytest.mark.req("LIMIT-1")

@@ -10,6 +10,6 @@ def test_what_cannot_be_a_name_on_a_command_line_is_not_kept(scene):
         ident = scripted(scene, fleet, "hang")
         for odd in ("--dangerously-skip-permissions", "../../elsewhere", "a b"):
             hook(scene, ident, "SessionStart", session_id=odd)
-            assert agent(fleet, ident)["conversation"].startswith("scripted-"), odd
+            assert agent(fleet, ident).conversation.startswith("scripted-"), odd
         hook(scene, ident, "SessionStart", session_id="0199-ab_c.d")
-        assert agent(fleet, ident)["conversation"] == "0199-ab_c.d"
+        assert agent(fleet, ident).conversation == "0199-ab_c.d"

@@ -73,16 +73,16 @@ def test_a_permission_is_listed_with_its_command_and_approved(either):
     with either.fleet() as fleet:
         ident = scripted(either, fleet, "ask rm -rf build", "hang")
         one = asked(fleet)
-        assert (one["agent"], one["kind"], one["command"], one["answerable"]) == (
+        assert (one.agent, one.kind, one.command, one.answerable) == (
             ident,
             "permission",
             "rm -rf build",
             True,
         )
         found = agent(fleet, ident)
-        assert (found["state"], found["source"], found["detail"]) == ("asks", "hook", "Bash: rm -rf build")
+        assert (found.state, found.source, found.detail) == ("asks", "hook", "Bash: rm -rf build")
         said = either.program("questions").out
-        assert (one["id"] in said, "1 allow, 2 deny" in said) == (True, True), said
+        assert (one.id in said, "1 allow, 2 deny" in said) == (True, True), said
         assert either.program("approve", "t").out == f"{ident} asked: Bash: rm -rf build → allow\n"
         either.shows(fleet, ident, 'verdict {"behavior": "allow"}')
         until_state(fleet, ident, "working")
@@ -104,13 +104,13 @@ def test_a_question_of_the_model_is_answered_with_a_choice_or_words(either):
     with either.fleet() as fleet:
         ident = scripted(either, fleet, "choose Which? | Red | Blue", "choose And now? | Up | Down", "hang")
         one = asked(fleet)
-        assert one["choices"] == [{"question": "Which?", "options": ["Red", "Blue"], "many": False}]
+        assert [each.as_json() for each in one.choices] == [{"question": "Which?", "options": ["Red", "Blue"], "many": False}]
         shown = either.program("questions").out.splitlines()
-        assert shown == [f"{one['id']}  {ident} on p/t: Which?", "          1 Red, 2 Blue"]
-        assert either.program("approve", one["id"]).code == 2
-        assert either.program("answer", one["id"], "2").code == 0
+        assert shown == [f"{one.id}  {ident} on p/t: Which?", "          1 Red, 2 Blue"]
+        assert either.program("approve", one.id).code == 2
+        assert either.program("answer", one.id, "2").code == 0
         either.shows(fleet, ident, '"answers": {"Which?": "Blue"}')
-        until(lambda: [each["text"] for each in fleet.messages.questions()] == ["And now?"])
+        until(lambda: [each.text for each in fleet.messages.questions()] == ["And now?"])
         assert either.program("answer", "t", "sideways").code == 0
         either.shows(fleet, ident, '"answers": {"And now?": "sideways"}')
 
@@ -120,13 +120,13 @@ def test_the_first_answer_wins_and_a_late_one_is_told(either):
     with either.fleet() as fleet:
         scripted(either, fleet, "ask ls", "hang")
         one = asked(fleet)
-        fleet.messages.answer(one["id"], ["allow"])
-        late = either.program("deny", one["id"], "--json")
+        fleet.messages.answer(one.id, ["allow"])
+        late = either.program("deny", one.id, "--json")
         assert late.code == 13
         assert json.loads(late.out)["error"]["name"] == "AnsweredBefore"
         assert "tester answered 'allow'" in late.err
         with pytest.raises(AnsweredBefore):
-            fleet.messages.answer(one["id"], ["allow"])
+            fleet.messages.answer(one.id, ["allow"])
         with pytest.raises(NoSuchQuestion):
             fleet.messages.answer("t", ["allow"])
 
@@ -137,11 +137,11 @@ def test_a_question_is_named_by_the_beginning_of_its_id_and_never_guessed(either
         ident = scripted(either, fleet, "ask ls", "hang")
         other = either.dispatch(fleet, "other", "sleep", "1000")
         one = asked(fleet)
-        begin, like = one["id"][:7], one["id"][:7] + ("1" if one["id"][7] == "0" else "0")
+        begin, like = one.id[:7], one.id[:7] + ("1" if one.id[7] == "0" else "0")
         told = f"VALUES ('{like}', '{other}', 'permission', 'May I?', 'rm -rf /', 1)"
         raw(fleet, f"INSERT INTO questions (id, dispatch, kind, text, command, asked_at) {told}")
         said = either.program("approve", begin)
-        assert (said.code, one["id"] in said.err, like in said.err) == (2, True, True), said
+        assert (said.code, one.id in said.err, like in said.err) == (2, True, True), said
         assert len(fleet.messages.questions()) == 2, "nothing was answered"
         raw(fleet, f"DELETE FROM questions WHERE id = '{like}'")
         assert either.program("approve", begin).out == f"{ident} asked: Bash: ls → allow\n"
@@ -163,7 +163,7 @@ def test_of_many_answers_at_once_one_counts(either):
         one = asked(fleet)
     said = [
         answer(child)
-        for child in [either.start(FLEET, word, one["id"]) for word in ("approve", "deny", "approve", "deny")]
+        for child in [either.start(FLEET, word, one.id) for word in ("approve", "deny", "approve", "deny")]
     ]
     assert sorted(each.code for each in said) == [0, 13, 13, 13], said
     verdict = json.loads(answer(waiting).out)["hookSpecificOutput"]["decision"]["behavior"]
@@ -179,12 +179,12 @@ def test_one_that_was_answered_at_the_terminal_is_over_and_its_hook_waits_no_lon
         waiting = call(either, ident, "PermissionRequest", **tool)
         one = asked(fleet)
         hook(either, ident, "PostToolUse", tool_name="Bash", tool_input={"command": "another one"})
-        assert agent(fleet, ident)["state"] == "asks", "a tool beside it changes nothing"
+        assert agent(fleet, ident).state == "asks", "a tool beside it changes nothing"
         hook(either, ident, event, **tool)
         said = answer(waiting)
         assert (said.code, said.out) == (0, "")
         with pytest.raises(AnsweredBefore, match="at the agent's terminal"):
-            fleet.messages.answer(one["id"], ["allow"])
+            fleet.messages.answer(one.id, ["allow"])
 
 
 @pytest.mark.req("ASK-1")
@@ -194,11 +194,11 @@ def test_a_question_whose_agent_has_ended_is_closed(either):
         one = asked(fleet)
         fleet.dispatches.kill(ident, "enough")
         assert fleet.messages.questions() == []
-        late = either.program("approve", one["id"])
+        late = either.program("approve", one.id)
         assert (late.code, "its agent has ended" in late.err) == (13, True), late
         fleet.agents.tend("p")
-        row = fleet.store.read(lambda rows: q.question_by_id(rows, id=one["id"]))
-        assert row["closed_at"] is not None
+        row = fleet.store.read(lambda rows: q.question_by_id(rows, id=one.id))
+        assert row.closed_at is not None
 
 
 @pytest.mark.req("ASK-1", "ENG-2")
@@ -209,9 +209,9 @@ def test_a_question_on_a_screen_is_listed_and_answered_only_there(scene):
         scene.tmux("send-keys", "-t", f"=fleet-{ident}:", "-R")
         scene.tmux("clear-history", "-t", f"=fleet-{ident}:")
         scene.tmux("send-keys", "-t", f"=fleet-{ident}:", "-l", "[scripted] asks: delete it?")
-        until(lambda: [each["text"] for each in fleet.messages.questions()] == ["delete it?"])
+        until(lambda: [each.text for each in fleet.messages.questions()] == ["delete it?"])
         (one,) = fleet.messages.questions()
-        assert (one["id"], one["text"], one["answerable"]) == (None, "delete it?", False)
+        assert (one.id, one.text, one.answerable) == (None, "delete it?", False)
         assert f"fleet attach {ident}" in scene.program("questions").out
         with pytest.raises(CannotAnswer, match="delete it"):
             fleet.messages.answer(ident, ["allow"])
@@ -235,7 +235,7 @@ def test_an_answer_that_is_given_while_the_wait_for_it_ends_reaches_the_agent(ei
         assert given, "somebody has answered, and was not told that it was too late"
         assert said == {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
         row = fleet.store.read(lambda rows: q.question_by_id(rows, id=QUESTION))
-        assert row["closed_at"] is not None
+        assert row.closed_at is not None
         assert waiting.said() is None, "once"
 
 

@@ -55,7 +55,7 @@ class Teller:
         (engines / "teller.toml").write_text(ENGINE.format(program=program))
         self.screen.write_text(first)
         fleet.tasks.add(project="p", title="T", slug="t")
-        self.ident = fleet.dispatches.start(Wanted(project="p", slug="t", engine="teller"))["id"]
+        self.ident = fleet.dispatches.start(Wanted(project="p", slug="t", engine="teller")).id
         scene.launched(fleet, self.ident)
         self.shows(first)
 
@@ -83,8 +83,8 @@ def test_a_limit_on_the_screen_holds_the_engine_back_until_the_agent_has_gone_on
         assert (teller.ident in line, "You have had enough" in line) == (True, True)
         assert watch(fleet.context, "p") == [], "it is known"
         found = agent(fleet, teller.ident)
-        assert (found["state"], found["source"]) == ("limit", "screen")
-        assert [each["engine"] for each in fleet.engines.limits()["holds"]] == ["teller"]
+        assert (found.state, found.source) == ("limit", "screen")
+        assert [each.engine for each in fleet.engines.limits().holds] == ["teller"]
         fleet.tasks.add(project="p", title="U", slug="u")
         with pytest.raises(EngineHeld, match="You have had enough"):
             fleet.dispatches.start(Wanted(project="p", slug="u", engine="teller"))
@@ -96,7 +96,7 @@ def test_a_limit_on_the_screen_holds_the_engine_back_until_the_agent_has_gone_on
         teller.shows("ok that went well")
         assert any(RESET in each for each in teller.told())
         assert watch(fleet.context, "p") == []
-        assert (fleet.engines.limits()["holds"], agent(fleet, teller.ident)["state"]) == ([], "finished")
+        assert (fleet.engines.limits().holds, agent(fleet, teller.ident).state) == ([], "finished")
 
 
 @pytest.mark.req("LIMIT-1", "AGENT-1")
@@ -116,4 +116,4 @@ def test_a_turn_that_failed_on_the_screen_is_continued_a_bounded_number_of_times
         assert len(watch(fleet.context, "p")) == 1
         teller.long_ago()
         assert failed_turns.tend(fleet.context, "p") == [], "enough"
-        assert (agent(fleet, teller.ident)["state"], fleet.engines.limits()["holds"]) == ("failed_turn", [])
+        assert (agent(fleet, teller.ident).state, fleet.engines.limits().holds) == ("failed_turn", [])

@@ -54,7 +54,7 @@ def seat(fleet: Fleet) -> dict:
 
 def seated(stage: Stage, fleet: Fleet, *words: str) -> str:
     """A coordinator in the seat, at work."""
-    ident = fleet.coord.start(coordinator(*(words or SLEEP)))["id"]
+    ident = fleet.coord.start(coordinator(*(words or SLEEP))).id
     stage.launched(fleet, ident)
     return ident
 
@@ -66,8 +66,8 @@ def replacing(stage: Stage, *words: str) -> "object":
 
 def candidate(stage: Stage, fleet: Fleet) -> str:
     """Whoever is to be next, once it is at work."""
-    until(lambda: seat(fleet)["candidate"])
-    ident = seat(fleet)["candidate"]
+    until(lambda: seat(fleet).candidate)
+    ident = seat(fleet).candidate
     stage.launched(fleet, ident)
     return ident
 
@@ -130,4 +130,4 @@ def asked(fleet: Fleet, sql: str) -> list[dict]:
 def replaced(stage: Stage, fleet: Fleet, *words: str) -> tuple[str, str]:
     """The old coordinator, which lives on, and the new one in the seat."""
     old = seated(stage, fleet)
-    return old, fleet.coord.replace(coordinator(*words))["id"]
+    return old, fleet.coord.replace(coordinator(*words)).id

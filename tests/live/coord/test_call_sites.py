@@ -33,10 +33,10 @@ def says(fleet, ident: str) -> str:
 def test_coord_replace_from_inside_the_old_ones_own_session(either):
     with either.fleet() as fleet:
         old = seated(either, fleet, "sh", "-c", "fleet coord replace --engine proves; exec sleep 1000")
-        until(lambda: seat(fleet)["holder"] != old)
-        new = seat(fleet)["holder"]
-        assert (fleet.dispatches.show(new)["predecessor"], seat(fleet)["epoch"]) == (old, 2)
-        until(lambda: ticked(either, new) and [agent["id"] for agent in fleet.agents.list()] == [new])
+        until(lambda: seat(fleet).holder != old)
+        new = seat(fleet).holder
+        assert (fleet.dispatches.show(new).predecessor, seat(fleet).epoch) == (old, 2)
+        until(lambda: ticked(either, new) and [agent.id for agent in fleet.agents.list()] == [new])
 
 
 @pytest.mark.req("REP-12", "HAND-2", "HAND-5", "HAND-6")
@@ -44,87 +44,87 @@ def test_a_coordinators_handoff_from_inside_is_a_replace_with_what_it_wrote(eith
     with either.fleet() as fleet:
         words = "fleet coord tick; test -e $FLEET_HOME/second || { touch $FLEET_HOME/second; echo 'mind the gap' | fleet handoff --doc - -r tired; }; exec sleep 1000"
         old = seated(either, fleet, "sh", "-c", words)
-        until(lambda: seat(fleet)["holder"] != old)
-        new = seat(fleet)["holder"]
-        until(lambda: fleet.coord.handoffs("p")[0]["state"] == "done")
+        until(lambda: seat(fleet).holder != old)
+        new = seat(fleet).holder
+        until(lambda: fleet.coord.handoffs("p")[0].state == "done")
         [entry] = fleet.coord.handoffs("p")
-        assert (entry["dispatch"], entry["successor"], entry["reason"]) == (old, new, "tired")
-        assert (fleet.dispatches.show(new)["predecessor"], fleet.dispatches.show(new)["handoffs"]) == (old, 1)
+        assert (entry.dispatch, entry.successor, entry.reason) == (old, new, "tired")
+        assert (fleet.dispatches.show(new).predecessor, fleet.dispatches.show(new).handoffs) == (old, 1)
         [prompt] = asked(fleet, "SELECT * FROM messages WHERE kind = 'resume'")
         assert (prompt["dispatch"], "mind the gap" in prompt["text"]) == (new, True)
-        assert "the coordinator of p" in fleet.coord.handoff(old)["text"]
+        assert "the coordinator of p" in fleet.coord.handoff(old).text
 
 
 @pytest.mark.req("REP-12", "HAND-2")
 def test_a_coordinators_handoff_and_drain_by_a_person(either):
     with either.fleet() as fleet:
-        old = rested(either, fleet, fleet.coord.start(on("proves"))["id"])
+        old = rested(either, fleet, fleet.coord.start(on("proves")).id)
         said = answer(either.start(FLEET, "handoff", old, "-r", "enough", "--json"))
-        assert (said.code, said.json["state"], said.json["successor"]) == (0, "done", seat(fleet)["holder"]), said
-        second = rested(either, fleet, seat(fleet)["holder"])
+        assert (said.code, said.json["state"], said.json["successor"]) == (0, "done", seat(fleet).holder), said
+        second = rested(either, fleet, seat(fleet).holder)
         fleet.coord.hand_off(second, reason="again")
         said = answer(either.start(FLEET, "drain", "-p", "p", "--wait"))
-        third = seat(fleet)["holder"]
+        third = seat(fleet).holder
         assert f"{second} (coordinator of p) was handed off to {third}" in said.out
-        assert fleet.dispatches.show(third)["handoffs"] == 2
+        assert fleet.dispatches.show(third).handoffs == 2
         assert answer(either.start(FLEET, "drain", "-p", "p")).out == "no handoff waits\n"
 
 
 @pytest.mark.req("GATE-8", "HAND-3")
 def test_a_drain_behind_somebody_elses_coord_spawn_puts_the_entry_off_and_spawns_nothing(either):
     with either.fleet() as fleet:
-        old = rested(either, fleet, fleet.coord.start(on("proves"))["id"])
+        old = rested(either, fleet, fleet.coord.start(on("proves")).id)
         fleet.coord.hand_off(old, reason="enough")
         for name in ("coord-spawn", "swap"):
             gate = fleet.world.project_gate("p", name)
             gate.take()
             [entry] = fleet.coord.drain("p")
             gate.give()
-            assert (entry["state"], "in progress" in entry["deferred"] or "held by" in entry["deferred"]) == (
+            assert (entry.state, "in progress" in entry.deferred or "held by" in entry.deferred) == (
                 "queued",
                 True,
             )
-            assert [agent["id"] for agent in fleet.agents.list()] == [old]
-            assert seat(fleet)["candidate"] is None
+            assert [agent.id for agent in fleet.agents.list()] == [old]
+            assert seat(fleet).candidate is None
         until(lambda: fleet.coord.drain("p") == [])  # later it is completed
-        assert fleet.coord.handoffs("p")[0]["successor"] == seat(fleet)["holder"] != old
+        assert fleet.coord.handoffs("p")[0].successor == seat(fleet).holder != old
 
 
 @pytest.mark.req("HAND-3", "REP-5")
 def test_a_handoff_whose_successors_never_prove_themselves_is_given_up_until_somebody_asks_again(either):
     with either.fleet() as fleet:
-        old = fleet.coord.start(on("silent"))["id"]
+        old = fleet.coord.start(on("silent")).id
         either.launched(fleet, old)
         fleet.coord.hand_off(old, reason="enough")
-        until(lambda: "did not prove themselves" in (fleet.coord.drain("p")[0]["deferred"] or ""))
-        assert seat(fleet)["holder"] == old
+        until(lambda: "did not prove themselves" in (fleet.coord.drain("p")[0].deferred or ""))
+        assert seat(fleet).holder == old
         whys = [row["why"] for row in asked(fleet, "SELECT why FROM operations")]
         assert len([why for why in whys if why.startswith("withdraw the candidate")]) == 3
         assert is_alive(process_of(fleet, old).pid)
         for agent in fleet.agents.list():
-            either.launched(fleet, agent["id"])
+            either.launched(fleet, agent.id)
         at = newest(fleet)
-        assert "did not prove themselves" in fleet.coord.drain("p")[0]["deferred"]
+        assert "did not prove themselves" in fleet.coord.drain("p")[0].deferred
         assert newest(fleet) == at, "it rests"
-        assert fleet.coord.hand_off(old, reason="once more")["changed"] is False
-        assert "has to prove itself" in fleet.coord.drain("p")[0]["deferred"]
+        assert fleet.coord.hand_off(old, reason="once more").changed is False
+        assert "has to prove itself" in fleet.coord.drain("p")[0].deferred
         fleet.coord.stop("p", "the test is over")
         [entry] = fleet.coord.drain("p")
-        assert entry["state"] == "dropped"
+        assert entry.state == "dropped"
 
 
 @pytest.mark.req("HAND-2")
 def test_a_coordinator_that_dies_before_its_handoff_is_drained_is_followed_all_the_same(either):
     with either.fleet() as fleet:
-        old = rested(either, fleet, fleet.coord.start(on("proves"))["id"])
+        old = rested(either, fleet, fleet.coord.start(on("proves")).id)
         fleet.coord.hand_off(old, reason="tired", written="the last words")
         who = process_of(fleet, old)
         os.kill(who.pid, signal.SIGKILL)
         until(lambda: fleet.world.processes.life(who) == "dead")
         either.swept(fleet)
-        assert fleet.dispatches.show(old)["archived"] is True
+        assert fleet.dispatches.show(old).archived is True
         until(lambda: fleet.coord.drain("p") == [])
-        assert fleet.coord.handoffs("p")[0]["successor"] == seat(fleet)["holder"] != old
+        assert fleet.coord.handoffs("p")[0].successor == seat(fleet).holder != old
         assert "the last words" in asked(fleet, "SELECT text FROM messages WHERE kind = 'resume'")[0]["text"]
 
 
@@ -134,8 +134,8 @@ def test_the_session_start_hook_proves_too_and_is_answered_with_the_resume_promp
     Path(either.home, "prompts", "coord.md").write_text("```script\nhook SessionStart {}\nsay there\nhang\n```\n")
     with either.fleet() as fleet:
         old = seated(either, fleet)
-        new = fleet.coord.replace(on("scripted"))["id"]
-        assert seat(fleet)["holder"] == new
+        new = fleet.coord.replace(on("scripted")).id
+        assert seat(fleet).holder == new
         either.shows(fleet, new, "there")
         assert f"You coordinate p now, after {old}" in says(fleet, new).replace("\n", "")
         until(lambda: asked(fleet, "SELECT * FROM messages WHERE acknowledged_at IS NULL") == [])
@@ -160,9 +160,9 @@ def test_late_writes_of_the_old_one_are_refused_and_change_nothing(either):
         either.dispatch(fleet, "made", engine="scripted", script="write a.txt a\ncommit Add a\ndone\n")
         either.ended(fleet)
         old = seated(either, fleet, *STUBBORN)
-        new = fleet.coord.replace(coordinator())["id"]
+        new = fleet.coord.replace(coordinator()).id
         until(lambda: asked(fleet, "SELECT delivered_at FROM messages")[0]["delivered_at"])  # its first tick is over
-        assert fleet.context.dispatch(old)["asked_for"] == "replaced"
+        assert fleet.context.dispatch(old).asked_for == "replaced"
 
         def refused() -> None:
             until(lambda: not either.helpers())
@@ -177,8 +177,8 @@ def test_late_writes_of_the_old_one_are_refused_and_change_nothing(either):
 
         assert is_alive(process_of(fleet, old).pid)
         refused()
-        until(lambda: ticked(either, new) and not fleet.coord.show("p")["retiring"])
-        assert fleet.dispatches.show(old)["archived"] is True
+        until(lambda: ticked(either, new) and not fleet.coord.show("p").retiring)
+        assert fleet.dispatches.show(old).archived is True
         refused()
 
 
@@ -192,14 +192,14 @@ def test_a_tick_that_loses_the_seat_in_the_middle_changes_nothing_more(either):
         replacing(either, *SLEEP)
         new = candidate(either, fleet)
         refused = speaking(either, new, "coord", "tick", nonce=nonce_of(either, fleet, new))
-        assert (refused.code, seat(fleet)["holder"]) == (12, new), "it proves itself, and ticks later"
+        assert (refused.code, seat(fleet).holder) == (12, new), "it proves itself, and ticks later"
         at = newest(fleet)
         os.kill(ticking.pid, signal.SIGCONT)
         assert "NotSeated" in answer(ticking).err
         assert newest(fleet) == at
-        assert fleet.tasks.show(project="p", slug="t")["status"] == "open"
+        assert fleet.tasks.show(project="p", slug="t").status == "open"
         ticked(either, new)
-        assert fleet.tasks.show(project="p", slug="t")["status"] == "in_progress"
+        assert fleet.tasks.show(project="p", slug="t").status == "in_progress"
 
 
 @pytest.mark.req("GATE-13")

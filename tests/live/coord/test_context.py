@@ -60,12 +60,12 @@ def test_one_that_is_about_to_compact_is_handed_off_and_a_reviewer_is_only_remin
     with either.fleet() as fleet:
         ident, worker = at_work(either, fleet)
         raw(fleet, f"UPDATE agents SET compacting = 1 WHERE dispatch = '{worker}'")
-        until(lambda: ticked(either, ident) and [each["state"] for each in fleet.coord.handoffs("p")] == ["done"])
-        assert "compact" in fleet.coord.handoffs("p")[0]["reason"]
+        until(lambda: ticked(either, ident) and [each.state for each in fleet.coord.handoffs("p")] == ["done"])
+        assert "compact" in fleet.coord.handoffs("p")[0].reason
         fleet.dispatches.kill(fleet.dispatches.find("t"), "a test")
         fleet.tasks.retry(**TASK)
         raw(fleet, "UPDATE tasks SET stage = 'review'")
-        reviewer = fleet.dispatches.start(Wanted(**TASK, kind="reviewer", engine="shell", command=SLEEP))["id"]
+        reviewer = fleet.dispatches.start(Wanted(**TASK, kind="reviewer", engine="shell", command=SLEEP)).id
         either.launched(fleet, reviewer)
         raw(fleet, f"UPDATE agents SET context = 99, compacting = 1 WHERE dispatch = '{reviewer}'")
         for _ in range(2):
@@ -91,5 +91,5 @@ def test_the_thresholds_are_settings(either):
         assert len(reminders(fleet, worker)) == 1
         raw(fleet, f"UPDATE agents SET tokens = 900 WHERE dispatch = '{worker}'")
         ticked(either, ident)
-        assert [each["dispatch"] for each in fleet.coord.handoffs("p")] == [worker]
+        assert [each.dispatch for each in fleet.coord.handoffs("p")] == [worker]
         until(lambda: fleet.coord.drain("p") == [])

@@ -13,13 +13,13 @@ def handed_off(scene, fleet) -> tuple[str, str]:
     scene.launched(fleet, old)
     [one] = fleet.messages.send("use the new name", agent=old)
     fleet.coord.hand_off(old, reason="full")
-    return old, one["id"]
+    return old, one.id
 
 
 def deferred(fleet) -> str:
     """Drained once: what the handoff waits for."""
     [entry] = fleet.coord.drain("p")
-    return entry["deferred"] or ""
+    return entry.deferred or ""
 
 
 @pytest.mark.req("MSG-1", "HAND-2")
@@ -30,9 +30,9 @@ def test_a_message_that_a_successor_inherited_and_never_had_reaches_the_one_afte
             patch.setenv("PATH", scene.shim("tmux", "new-session"))
             until(lambda: "refused by the test" in deferred(fleet))
         until(lambda: fleet.coord.drain("p") == [])
-        new = fleet.coord.handoffs("p")[-1]["successor"]
-        assert fleet.dispatches.show(new)["predecessor"] == old
-        assert [row["id"] for row in messages_of(fleet, new)] == [message]
+        new = fleet.coord.handoffs("p")[-1].successor
+        assert fleet.dispatches.show(new).predecessor == old
+        assert [row.id for row in messages_of(fleet, new)] == [message]
 
 
 @pytest.mark.req("HAND-2", "STORE-7")
@@ -46,9 +46,9 @@ def test_a_successor_whose_prompt_could_not_be_rewritten_leaves_nothing_in_the_h
         fleet.funnel.watcher = once("before", f"publish inbox/{old}.md", full)
         until(lambda: "No space left" in deferred(fleet))
         fleet.funnel.watcher = None
-        assert {each["state"] for each in fleet.claims.list("adoptable")} == {"live"}
+        assert {each.state for each in fleet.claims.list("adoptable")} == {"live"}
         scene.dispatch_and_leave(verb="drain")
         [agent] = fleet.agents.list()
         until(lambda: fleet.coord.drain("p") == [])
-        assert fleet.coord.handoffs("p")[-1]["successor"] == agent["id"]
+        assert fleet.coord.handoffs("p")[-1].successor == agent.id
         assert (scene.tree("t") / "README").exists()

@@ -30,16 +30,16 @@ def configured(stage, **settings: str) -> None:
 
 def place(fleet, slug: str) -> tuple[str, str]:
     task = fleet.tasks.show(project="p", slug=slug)
-    return task["status"], task["stage"]
+    return task.status, task.stage
 
 
 def merged(fleet, slug: str) -> bool:
     task = fleet.tasks.show(project="p", slug=slug)
-    return bool(task["archived"]) and task["status"] == "done"
+    return bool(task.archived) and task.status == "done"
 
 
 def log_of(fleet, slug: str) -> str:
-    return "\n".join(each["message"] for each in fleet.tasks.show(project="p", slug=slug)["log"])
+    return "\n".join(each.message for each in fleet.tasks.show(project="p", slug=slug).log)
 
 
 def at_rest(stage, fleet, ident: str) -> None:
@@ -79,12 +79,12 @@ def test_a_task_goes_from_worker_to_merged_and_only_then_are_its_dependents_read
             return merged(fleet, "a") and place(fleet, "b") not in {("open", "worker"), ("in_progress", "worker")}
 
         until(walked)
-        assert fleet.tasks.show(project="p", slug="b")["reason"] is None
+        assert fleet.tasks.show(project="p", slug="b").reason is None
         after = {("in_progress", "finisher"), *([("in_progress", "review")] if review != "none" else [])}
         assert place(fleet, "b") in after or merged(fleet, "b")
         assert either.git("show", "fleet/main:a.txt") == "a"
         assert ("done", "finisher") in seen
-        said = [each["actor"] for each in fleet.reviews.work(project="p", slug="a")["verdicts"]]
+        said = [each.actor for each in fleet.reviews.work(project="p", slug="a").verdicts]
         assert len(said) == (0 if review == "none" else 1)
 
 
@@ -102,7 +102,7 @@ def test_red_work_is_mended_with_the_output_in_the_prompt_and_sent_back_work_wit
         until(lambda: ticked(either, ident) and merged(fleet, "t"))
         assert either.git("ls-tree", "--name-only", "fleet/main").split() == ["README", "big.txt", "small.txt", "t.txt"]
         assert [row["fixes"] for row in asked(fleet, "SELECT fixes FROM tasks")] == [2]
-        assert [each["verdict"] for each in fleet.reviews.work(project="p", slug="t")["verdicts"]] == [
+        assert [each.verdict for each in fleet.reviews.work(project="p", slug="t").verdicts] == [
             "send back",
             "accept",
             "accept",
@@ -124,7 +124,7 @@ def test_what_three_menders_could_not_mend_waits_for_a_person(either):
         at_rest(either, fleet, ident)
         assert place(fleet, "t") == ("blocked", "fix")
         assert [row["fixes"] for row in asked(fleet, "SELECT fixes FROM tasks")] == [3]
-        assert "still red" in fleet.tasks.show(project="p", slug="t")["reason"]
+        assert "still red" in fleet.tasks.show(project="p", slug="t").reason
         assert [each["task"] for each in ticked(either, ident)["next"]["trouble"]] == ["t"]
 
 
@@ -227,8 +227,8 @@ def test_a_persons_word_ends_the_task_whatever_its_stage_and_is_recorded(either)
         assert place(fleet, "b") == ("open", "worker"), "an agent's done ends its stage only"
         until(lambda: not either.helpers())
         fleet.tasks.done(project="p", slug="a", message="good enough", override=True)
-        assert fleet.tasks.show(project="p", slug="a")["status"] == "done"
-        assert [row["slug"] for row in fleet.tasks.ready(project="p", limit=5)] == ["b"]
+        assert fleet.tasks.show(project="p", slug="a").status == "done"
+        assert [row.slug for row in fleet.tasks.ready(project="p", limit=5)] == ["b"]
         said = asked(fleet, "SELECT actor, what FROM operations ORDER BY seq DESC LIMIT 1")[0]
         assert (said["actor"], "good enough" in log_of(fleet, "a")) == ("ann", True)
 
@@ -278,7 +278,7 @@ def test_work_whose_branch_is_gone_does_not_keep_the_coordinator_from_merging_th
         fleet.tasks.add(project="p", title="B", slug="b")
         until(lambda: ticked(either, ident) and merged(fleet, "b") and place(fleet, "a")[0] == "blocked")
         assert place(fleet, "a") == ("blocked", "finisher")
-        assert "worker/a" in fleet.tasks.show(project="p", slug="a")["reason"]
+        assert "worker/a" in fleet.tasks.show(project="p", slug="a").reason
         assert either.git("show", "saved:a.txt") == "a"
         either.git("branch", "-m", "saved", "worker/a")
         fleet.tasks.retry(project="p", slug="a")

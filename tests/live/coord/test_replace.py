@@ -52,19 +52,19 @@ def test_a_living_coordinator_is_replaced_in_one_transaction(either):
         old = seated(either, fleet)
         before = seat(fleet)
         made = fleet.coord.replace(coordinator())
-        new = made["id"]
-        assert (made["replaces"], made["epoch"]) == (old, before["epoch"] + 1)
-        assert (seat(fleet)["holder"], seat(fleet)["epoch"]) == (new, before["epoch"] + 1)
-        assert (seat(fleet)["candidate"], seat(fleet)["deadline"]) == (None, None)
+        new = made.id
+        assert (made.replaces, made.epoch) == (old, before.epoch + 1)
+        assert (seat(fleet).holder, seat(fleet).epoch) == (new, before.epoch + 1)
+        assert (seat(fleet).candidate, seat(fleet).deadline) == (None, None)
         [taken] = [
             row for row in asked(fleet, "SELECT * FROM operations") if row["why"] == f"{new} takes the seat of p"
         ]
-        for told in (f'"holder": "{new}"', f'"was": "{old}"', f'"epoch": {before["epoch"] + 1}'):
+        for told in (f'"holder": "{new}"', f'"was": "{old}"', f'"epoch": {before.epoch + 1}'):
             assert told in taken["what"], taken["what"]
         [spent] = asked(fleet, "SELECT * FROM nonces")
         [prompt] = asked(fleet, "SELECT * FROM messages WHERE kind = 'resume'")
         assert (spent["spent_at"], prompt["sent_at"], prompt["dispatch"]) == (taken["at"], taken["at"], new)
-        assert fleet.dispatches.show(new)["predecessor"] == old
+        assert fleet.dispatches.show(new).predecessor == old
 
 
 @pytest.mark.req("REP-3", "REP-4", "REP-8")
@@ -94,13 +94,13 @@ def test_the_proof_is_known_to_the_new_one_alone_and_is_presented_once(either):
         assert newest(fleet) == at, "until the proof nothing is changed"
 
         first = ticked(either, new, nonce=nonce)
-        assert (seat(fleet)["holder"], answer(waiting).code) == (new, 0)
+        assert (seat(fleet).holder, answer(waiting).code) == (new, 0)
         [resume] = first["messages"]
         assert (resume["kind"], f"after {old}" in resume["text"]) == ("resume", True)
-        epoch = seat(fleet)["epoch"]
+        epoch = seat(fleet).epoch
         again = ticked(either, new, nonce=nonce)
         assert [each["id"] for each in again["messages"]] == [resume["id"]], "the same id until it is acknowledged"
-        assert seat(fleet)["epoch"] == epoch, "presenting again is a no-op"
+        assert seat(fleet).epoch == epoch, "presenting again is a no-op"
         assert ticked(either, new, "--ack", resume["id"])["messages"] == []
         applied = asked(fleet, "SELECT acknowledged_at FROM messages")
         assert ticked(either, new, "--ack", resume["id"], nonce="0" * len(nonce))["messages"] == []
@@ -121,8 +121,8 @@ def test_one_that_never_proves_itself_is_withdrawn_and_the_old_one_is_untouched(
         assert seat(fleet) == before
         assert process_of(fleet, old) == who
         assert is_alive(who.pid)
-        assert [agent["id"] for agent in fleet.agents.list()] == [old]
-        assert {claim["dispatch"] for claim in fleet.claims.list()} == {old}
+        assert [agent.id for agent in fleet.agents.list()] == [old]
+        assert {claim.dispatch for claim in fleet.claims.list()} == {old}
         assert [pane.session for pane in fleet.world.tmux.listing().panes] == [f"fleet-{old}"]
 
 
@@ -130,15 +130,15 @@ def test_one_that_never_proves_itself_is_withdrawn_and_the_old_one_is_untouched(
 def test_a_proof_that_was_never_presented_is_shown_as_evidence(either):
     with either.fleet() as fleet:
         old = seated(either, fleet)
-        assert fleet.coord.show("p")["stale_proofs"] == []
+        assert fleet.coord.show("p").stale_proofs == []
         new = never_proven(either, fleet)
-        [evidence] = fleet.coord.show("p")["stale_proofs"]
-        assert evidence["dispatch"] == new
+        [evidence] = fleet.coord.show("p").stale_proofs
+        assert evidence.dispatch == new
         assert f"never proven: {new}" in either.program("coord", "status", "-p", "p").out
         assert any(
             f"dispatch {new}: " in line and "never proved" in line for line in standing(fleet.sweep.run(kill=True))
         )
-        assert seat(fleet)["holder"] == old
+        assert seat(fleet).holder == old
 
 
 @pytest.mark.req("REP-7")
@@ -189,14 +189,14 @@ def test_a_dead_one_is_replaced_by_coord_start_and_by_coord_replace(either):
         old = seated(either, fleet)
         os.kill(process_of(fleet, old).pid, signal.SIGKILL)
         either.exited(fleet, old)
-        second = fleet.coord.replace(coordinator())["id"]
-        assert seat(fleet)["holder"] == second
-        until(lambda: fleet.dispatches.show(old)["exec_state"] == "failed")  # its successor's first tick settles it
+        second = fleet.coord.replace(coordinator()).id
+        assert seat(fleet).holder == second
+        until(lambda: fleet.dispatches.show(old).exec_state == "failed")  # its successor's first tick settles it
         os.kill(process_of(fleet, second).pid, signal.SIGKILL)
         either.exited(fleet, second)
         said = answer(either.start(FLEET, "coord", "start", "-p", "p", "--engine", "proves", "--json"))
         assert (said.code, said.json["replaces"]) == (0, second), said
-        assert seat(fleet)["holder"] == said.json["id"]
+        assert seat(fleet).holder == said.json["id"]
         whys = [row["why"] for row in asked(fleet, "SELECT why FROM operations")]
         assert f"{said.json['id']} takes the seat of p" in whys
 
@@ -209,15 +209,15 @@ def test_one_on_another_host_is_replaced_on_request_only_and_never_touched(eithe
         raw(fleet, f"UPDATE dispatches SET host = 'elsewhere', process = REPLACE(process, '{here}', 'elsewhere')")
         with pytest.raises(CoordinatorLives):
             fleet.coord.start(coordinator())
-        new = fleet.coord.replace(coordinator())["id"]
-        assert seat(fleet)["holder"] == new
+        new = fleet.coord.replace(coordinator()).id
+        assert seat(fleet).holder == new
         for _ in range(2):
             said = [line for line in ticked(either, new)["done"] if line.startswith(f"{old}: left alone")]
             assert ["host elsewhere" in line for line in said] == [True], "said by every tick"
         assert any(
             f"{old} (coord of" in line and "in the seat" in line for line in standing(fleet.sweep.run(kill=True))
         )
-        assert fleet.coord.show("p")["retiring"] == [old]
+        assert fleet.coord.show("p").retiring == [old]
         assert is_alive(who.pid)
         raw(fleet, f"UPDATE dispatches SET host = '{here}', process = REPLACE(process, 'elsewhere', '{here}')")
 
@@ -236,7 +236,7 @@ def test_behind_a_stopped_server_nothing_is_replaced_and_nothing_is_left(either,
         assert seat(fleet) == before
         assert is_alive(process_of(fleet, old).pid)
         either.swept(fleet)
-        assert [agent["id"] for agent in fleet.agents.list()] == [old]
+        assert [agent.id for agent in fleet.agents.list()] == [old]
 
 
 @pytest.mark.req("REP-2", "REP-10")
@@ -244,12 +244,12 @@ def test_a_replacer_that_comes_late_finds_the_new_one_in_the_seat_and_goes_on(ei
     with either.fleet() as fleet:
         old = seated(either, fleet)
         child = either.halted("after", "tmux new-session", "replace", *PROVES)
-        until(lambda: seat(fleet)["holder"] != old)
-        new = seat(fleet)["holder"]
+        until(lambda: seat(fleet).holder != old)
+        new = seat(fleet).holder
         os.kill(child.pid, signal.SIGCONT)
         said = answer(child)
         assert (said.code, said.out.strip()) == (0, new), said
-        assert seat(fleet)["holder"] == new
+        assert seat(fleet).holder == new
 
 
 @pytest.mark.req("REP-2")
@@ -257,13 +257,13 @@ def test_an_empty_seat_is_taken_by_proof_and_a_third_in_it_refuses(either):
     with either.fleet() as fleet:
         with pytest.raises(NoCoordinator):
             fleet.coord.replace(coordinator())
-        first = replace.replace(fleet.context, coordinator())["id"]
-        assert (seat(fleet)["holder"], seat(fleet)["epoch"]) == (first, 1)
+        first = replace.replace(fleet.context, coordinator()).id
+        assert (seat(fleet).holder, seat(fleet).epoch) == (first, 1)
         before = seat(fleet)
         with pytest.raises(NotSeated, match=first):
             fleet.dispatches.start(coordinator(predecessor="0a1b2c3d", proof=5.0))
-        assert (seat(fleet), [each["id"] for each in fleet.dispatches.list()]) == (before, [first])
-        assert [agent["id"] for agent in fleet.agents.list()] == [first]
+        assert (seat(fleet), [each.id for each in fleet.dispatches.list()]) == (before, [first])
+        assert [agent.id for agent in fleet.agents.list()] == [first]
 
 
 @pytest.mark.req("REP-1")
@@ -281,7 +281,7 @@ def test_the_swap_gate_is_taken_without_waiting_and_a_second_replace_is_refused(
         assert (refused.code, "in progress" in refused.err) == (1, True)
         with pytest.raises(ReplaceInProgress, match=new):
             replace.begin(fleet.context, coordinator())
-        assert (seat(fleet)["holder"], seat(fleet)["candidate"]) == (old, new)
+        assert (seat(fleet).holder, seat(fleet).candidate) == (old, new)
 
 
 @pytest.mark.req("REP-5", "REP-10")
@@ -301,8 +301,8 @@ def test_a_candidate_that_dies_is_withdrawn_at_once_and_its_remains_prove_nothin
         os.kill(waiting.pid, signal.SIGCONT)
         said = answer(waiting)
         assert "NotProven" in said.err, said
-        assert (seat(fleet)["holder"], seat(fleet)["candidate"]) == (old, None)
-        assert [agent["id"] for agent in fleet.agents.list()] == [old]
+        assert (seat(fleet).holder, seat(fleet).candidate) == (old, None)
+        assert [agent.id for agent in fleet.agents.list()] == [old]
 
 
 @pytest.mark.req("REP-2", "REP-10")
@@ -315,9 +315,9 @@ def test_an_old_one_that_dies_in_the_middle_changes_nothing_for_the_new_one(eith
         who = process_of(fleet, old)
         os.kill(who.pid, signal.SIGKILL)
         until(lambda: fleet.world.processes.life(who) == "dead")
-        assert seat(fleet)["holder"] == old, "never none"
+        assert seat(fleet).holder == old, "never none"
         ticked(either, new, nonce=nonce)
-        assert (seat(fleet)["holder"], answer(waiting).code) == (new, 0)
+        assert (seat(fleet).holder, answer(waiting).code) == (new, 0)
 
 
 @pytest.mark.req("REP-9", "REP-11")
@@ -331,22 +331,22 @@ def test_the_old_one_is_asked_given_grace_killed_and_its_claims_are_reclaimed(ei
         waiting = replacing(either, *SLEEP)
         new = candidate(either, fleet)
         assert is_alive(who.pid)
-        assert fleet.context.dispatch(old)["asked_for"] is None, "nothing is asked of it before the commit"
+        assert fleet.context.dispatch(old).asked_for is None, "nothing is asked of it before the commit"
         told = ticked(either, new, nonce=nonce_of(either, fleet, new))["done"]
         assert f"{old}: asked to exit" in told
         assert answer(waiting).code == 0
-        assert fleet.coord.show("p")["retiring"] == [old]
+        assert fleet.coord.show("p").retiring == [old]
         assert f"{old}: given time to exit" in ticked(either, new)["done"]
         assert is_alive(who.pid)
         config.write_text(impatient)
         until(lambda: ticked(either, new) and not is_alive(who.pid))
-        until(lambda: ticked(either, new) and not fleet.coord.show("p")["retiring"])
-        assert (fleet.dispatches.show(old)["exec_state"], fleet.dispatches.show(old)["asked_for"]) == (
+        until(lambda: ticked(either, new) and not fleet.coord.show("p").retiring)
+        assert (fleet.dispatches.show(old).exec_state, fleet.dispatches.show(old).asked_for) == (
             "done",
             "replaced",
         )
-        assert old not in {claim["dispatch"] for claim in fleet.claims.list()}
-        assert seat(fleet)["holder"] == new, "the seat is not among what is reclaimed"
+        assert old not in {claim.dispatch for claim in fleet.claims.list()}
+        assert seat(fleet).holder == new, "the seat is not among what is reclaimed"
 
 
 @pytest.mark.req("REP-10")
@@ -358,16 +358,16 @@ def test_a_sweep_carries_on_a_replace_that_nobody_waits_for(either):
         os.kill(waiting.pid, signal.SIGKILL)
         waiting.wait(60)
         fleet.sweep.run(kill=True)
-        assert (seat(fleet)["holder"], seat(fleet)["candidate"]) == (old, new), "it may still prove itself"
+        assert (seat(fleet).holder, seat(fleet).candidate) == (old, new), "it may still prove itself"
         raw(fleet, "UPDATE seats SET deadline = 1")
         assert "would withdraw it" in {each.action for each in fleet.sweep.run(kill=False)}
         either.swept(fleet)
-        assert (seat(fleet)["holder"], seat(fleet)["candidate"]) == (old, None)
-        assert [agent["id"] for agent in fleet.agents.list()] == [old]
+        assert (seat(fleet).holder, seat(fleet).candidate) == (old, None)
+        assert [agent.id for agent in fleet.agents.list()] == [old]
 
-        third = fleet.coord.replace(coordinator())["id"]
+        third = fleet.coord.replace(coordinator()).id
         either.swept(fleet)
-        assert [agent["id"] for agent in fleet.agents.list()] == [third], "the sweep retires who is out of the seat"
+        assert [agent.id for agent in fleet.agents.list()] == [third], "the sweep retires who is out of the seat"
 
 
 @pytest.mark.req("REP-10")
@@ -377,8 +377,8 @@ def test_coord_stop_in_the_middle_leaves_nobody(either):
         waiting = replacing(either, *SLEEP)
         candidate(either, fleet)
         done = fleet.coord.stop("p", "enough")
-        assert done["stopped"] is True
-        assert (seat(fleet)["holder"], seat(fleet)["candidate"]) == (None, None)
+        assert done.stopped is True
+        assert (seat(fleet).holder, seat(fleet).candidate) == (None, None)
         assert "NotProven" in answer(waiting).err
         assert fleet.agents.list() == []
         with pytest.raises(NoCoordinator):

@@ -65,13 +65,13 @@ def test_a_kill_around_the_archiving_loses_no_journal_and_keeps_it_once(either, 
         ident = either.killed(fleet, "t")
         fleet.tasks.archive(project="p", slug="t")
         child = either.halted(where, "publish dispatches/archive", "sweep")
-        assert fleet.dispatches.list()[0]["id"] == ident, "the rows are there until the file is"
+        assert fleet.dispatches.list()[0].id == ident, "the rows are there until the file is"
         os.kill(child.pid, signal.SIGKILL)
         child.wait(60)
         either.swept(fleet)
         assert fleet.dispatches.list() == []
         assert len([name for name in fleet.files.names("dispatches/archive") if name.startswith(ident)]) == 1
-        assert fleet.dispatches.show(ident)["exec_state"] == "failed"
+        assert fleet.dispatches.show(ident).exec_state == "failed"
 
 
 @pytest.mark.req("OBS-1", "OBS-2")
@@ -118,7 +118,7 @@ def test_old_journals_are_pruned_only_when_asked(scene):
     assert scene.program("maintenance", "prune-dispatch-archive", "--older-than", "90d").code == 0
     with scene.fleet() as fleet:
         assert fleet.files.names("dispatches/archive") == [name]
-        assert fleet.dispatches.show(ident)["id"] == ident
+        assert fleet.dispatches.show(ident).id == ident
 
 
 @pytest.mark.req("OBS-4", "AUD-1")

@@ -29,7 +29,7 @@ def wanted(slug: str = "t", **how) -> Wanted:
 
 def adoptions(fleet, slug: str) -> list[tuple]:
     rows = fleet.store.read(lambda snapshot: q.adoptions_of(snapshot, project="p", slug=slug))
-    return [(row["generation"], row["dispatch"], row["kind"], row["released_at"] is not None) for row in rows]
+    return [(row.generation, row.dispatch, row.kind, row.released_at is not None) for row in rows]
 
 
 @pytest.mark.req("ADO-2", "ADO-3", "ADO-4", "ADO-7")
@@ -40,9 +40,9 @@ def test_the_next_dispatch_adopts_the_bundle_and_the_generation_never_resets(eit
         (either.tree("t") / "half.txt").write_text("work in progress")
         fleet.dispatches.stop(first)
         fleet.tasks.retry(project="p", slug="t")
-        second = fleet.dispatches.start(wanted(kind="fix"))["id"]
+        second = fleet.dispatches.start(wanted(kind="fix")).id
         assert (either.tree("t") / "half.txt").exists(), "the same tree, with what was in it"
-        assert (bundle_of(fleet, "t")["owner"], bundle_of(fleet, "t")["generation"]) == (second, 2)
+        assert (bundle_of(fleet, "t").owner, bundle_of(fleet, "t").generation) == (second, 2)
         assert adoptions(fleet, "t") == [(1, first, "worker", True), (2, second, "fix", False)]
         (either.tree("t") / "half.txt").unlink()
         either.launched(fleet, second)
@@ -51,17 +51,16 @@ def test_the_next_dispatch_adopts_the_bundle_and_the_generation_never_resets(eit
         either.swept(fleet)
         assert not either.tree("t").exists()
         fleet.tasks.retry(project="p", slug="t")
-        third = fleet.dispatches.start(wanted())["id"]
-        assert (bundle_of(fleet, "t")["owner"], bundle_of(fleet, "t")["generation"]) == (third, 3)
+        third = fleet.dispatches.start(wanted()).id
+        assert (bundle_of(fleet, "t").owner, bundle_of(fleet, "t").generation) == (third, 3)
 
 
 @pytest.mark.req("ADO-7", "OBS-1")
 def test_the_history_of_adoptions_is_shown(scene):
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", *SLEEP)
-        shown = fleet.dispatches.show(ident) | fleet.tasks.show(project="p", slug="t")
-    assert shown["adoptions"][0]["dispatch"] == ident
-    assert shown["adoptions"][0]["kind"] == "worker"
+        (adoption,) = fleet.dispatches.show(ident).adoptions
+    assert (adoption.dispatch, adoption.kind) == (ident, "worker")
 
 
 @pytest.mark.req("ADO-2", "ADO-3", "ADO-5", "ADO-8", "GRAPH-8")
@@ -73,8 +72,9 @@ def test_of_many_dispatches_of_one_task_at_once_one_gets_the_bundle_and_the_othe
     assert sorted(each.code for each in said) == [0, 12, 12, 12, 12, 12], said
     with either.fleet() as fleet:
         (agent,) = fleet.agents.list()
-        assert bundle_of(fleet, "t") | {"owner": agent["id"], "generation": 1} == bundle_of(fleet, "t")
-        assert all(agent["id"] in each.err for each in said if each.code)
+        bundle = bundle_of(fleet, "t")
+        assert (bundle.owner, bundle.generation) == (agent.id, 1)
+        assert all(agent.id in each.err for each in said if each.code)
 
 
 @pytest.mark.req("ADO-5", "ADO-6")
@@ -86,7 +86,7 @@ def test_a_live_owner_is_never_dispossessed_and_is_named_at_once_when_waiting_is
         with pytest.raises(Contested, match=first):
             fleet.dispatches.start(wanted(wait=0))
         assert is_alive(who.pid)
-        assert bundle_of(fleet, "t")["owner"] == first
+        assert bundle_of(fleet, "t").owner == first
         assert status_of(fleet, "t")[0] == "open"
 
 
@@ -243,7 +243,7 @@ def test_whenever_git_is_killed_the_next_dispatch_works_and_the_repository_lists
             with contextlib.suppress(GitRefused, WorktreeRefused):
                 scene.dispatch(fleet, f"t{number}", *SLEEP)
             fleet.funnel.watcher = None
-            if f"t{number}" not in {agent["task"] for agent in fleet.agents.list()}:
+            if f"t{number}" not in {agent.task for agent in fleet.agents.list()}:
                 fleet.dispatches.start(wanted(f"t{number}"))
             assert scene.git("status", "--porcelain", cwd=str(scene.tree(f"t{number}"))) == ""
         entries = Path(scene.repository, ".git/worktrees").iterdir()
@@ -319,17 +319,17 @@ def test_what_a_killed_dispatcher_has_made_is_written_down_by_the_launch(either)
     with either.fleet() as fleet:
         fleet.tasks.add(project="p", title="T", slug="t")
         dispatcher = either.halted("after", "tmux new-session", "dispatch", "t")
-        first = fleet.dispatches.list()[0]["id"]
+        first = fleet.dispatches.list()[0].id
         either.launched(fleet, first)
         dispatcher.kill()
         dispatcher.wait(60)
-        assert {claim["state"] for claim in fleet.claims.list()} == {"live"}, (
+        assert {claim.state for claim in fleet.claims.list()} == {"live"}, (
             "nobody works in what is said to be unmade"
         )
         (either.tree("t") / "half.txt").write_text("work in progress")
         fleet.dispatches.stop(first)
         fleet.tasks.retry(project="p", slug="t")
-        either.launched(fleet, fleet.dispatches.start(wanted())["id"])
+        either.launched(fleet, fleet.dispatches.start(wanted()).id)
         assert (either.tree("t") / "half.txt").read_text() == "work in progress"
         (either.tree("t") / "half.txt").unlink()
 
@@ -386,7 +386,7 @@ def test_twenty_dispatches_at_once_in_one_repository_all_get_their_worktrees(sce
         for thread in threads:
             thread.join(90)
         assert wrong == []
-        assert [agent["task"] for agent in sorted(fleet.agents.list(), key=lambda each: each["task"])] == slugs
+        assert [agent.task for agent in sorted(fleet.agents.list(), key=lambda each: each.task)] == slugs
         assert all((scene.tree(slug) / "README").exists() for slug in slugs)
         for agent in fleet.agents.list():
-            scene.launched(fleet, agent["id"])
+            scene.launched(fleet, agent.id)

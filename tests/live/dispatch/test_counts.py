@@ -42,15 +42,15 @@ def test_a_dispatch_and_a_settle_read_the_settings_of_the_home_and_of_the_projec
         fleet.tasks.add(project=PROJECT, title="T", slug="t")
         counts.clear()
         wanted = Wanted(project=PROJECT, slug="t", engine="shell", command=("sh", "-c", "fleet done"))
-        ident = fleet.dispatches.start(wanted)["id"]
+        ident = fleet.dispatches.start(wanted).id
         assert counts["merged"] == 2
         assert counts["read"] <= 11
         assert counts["transact"] == 2
-        until(lambda: fleet.context.dispatch(ident)["process"])
+        until(lambda: fleet.context.dispatch(ident).process)
         who = process_of(fleet, ident)
         until(lambda: fleet.world.processes.life(who) == "dead")
         counts.clear()
-        assert fleet.sessions.settle(ident)["settled"]
+        assert fleet.sessions.settle(ident).settled
         assert counts["merged"] == 2
         assert counts["read"] <= 10
         assert counts["transact"] <= 8

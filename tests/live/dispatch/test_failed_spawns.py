@@ -30,7 +30,7 @@ def test_a_failed_start_gives_the_task_back_and_the_third_within_an_hour_parks_i
         assert fleet.agents.list() == []
         assert fleet.files.names("inbox") == []
         fleet.tasks.retry(project="p", slug="t")
-        either.launched(fleet, fleet.dispatches.start(WANTED)["id"])
+        either.launched(fleet, fleet.dispatches.start(WANTED).id)
 
 
 @pytest.mark.req("GRAPH-8", "STORE-7")
@@ -48,7 +48,7 @@ def test_a_start_that_fails_at_one_step_undoes_the_steps_before_it(scene, monkey
         assert status_of(fleet, "t")[0] == "open"
         assert fleet.world.tmux.listing().panes == ()
         assert fleet.files.names("inbox") == []
-        ident = fleet.dispatches.start(WANTED)["id"]
+        ident = fleet.dispatches.start(WANTED).id
         assert (scene.tree("t") / "README").exists()
         assert claim_of(fleet, "worktree", slug="t").state == "live"
         scene.launched(fleet, ident)

@@ -71,7 +71,7 @@ def test_a_prompt_whose_program_was_killed_before_its_file_is_acquired_the_secon
         assert (code, answer["outcome"]) == (0, "acquired")
         assert inbox.read_text() == "second\n"
         (claim,) = fleet.claims.list(kind="coord_prompt_inbox")
-        assert (claim["dispatch"], claim["state"]) == (A, "live")
+        assert (claim.dispatch, claim.state) == (A, "live")
 
 
 @pytest.mark.req("DEL-3", "CLAIMS-4")

@@ -25,5 +25,5 @@ def test_an_effect_that_somebody_else_is_at_is_contested(scene, monkeypatch):
     with scene.fleet() as fleet:
         with pytest.raises(Contested, match=r"worktree .*: somebody is at it already"):
             scene.dispatch(fleet, "t", "sleep", "1000")
-        assert (fleet.agents.list(), fleet.tasks.show(project="p", slug="t")["status"]) == ([], "open")
+        assert (fleet.agents.list(), fleet.tasks.show(project="p", slug="t").status) == ([], "open")
         scene.launched(fleet, scene.dispatch(fleet, "t", "sleep", "1000"))

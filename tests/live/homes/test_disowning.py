@@ -46,21 +46,21 @@ def test_a_new_machine_id_leaves_everything_to_the_home_and_a_person_can_end_wha
         with pytest.raises(NotResumable) as caught:
             fleet.dispatches.resume(ident)
         assert f"fleet dispatches disown {ident}" in caught.value.spoken
-        assert f"fleet dispatches disown {ident}" in fleet.sessions.settle(ident)["why"]
+        assert f"fleet dispatches disown {ident}" in fleet.sessions.settle(ident).why
         assert acted(fleet.sweep.run(kill=True)) == []
         assert any(ident in line for line in standing(fleet.sweep.run(kill=False)))
         done = fleet.homes.disown(ident, "the container is gone")
-        assert (done["exec_state"], done["left"]) == ("blocked", [])
+        assert (done.exec_state, done.left) == ("blocked", [])
         status, reason = status_of(fleet, "t")
         assert (status, "the container is gone" in (reason or "")) == ("blocked", True)
         assert (either.tree("t") / "work").read_text() == "work\n"
         assert claim_of(fleet, "worktree", slug="t").state == "live"
         assert f"disown {ident}: the container is gone" in either.program("ops").out
     with either.fleet() as fleet:
-        successor = fleet.dispatches.resume(ident)["id"]
+        successor = fleet.dispatches.resume(ident).id
         either.launched(fleet, successor)
         assert (either.tree("t") / "work").exists(), "it goes on in the same tree"
-        assert fleet.dispatches.kill(successor, "a test")["settled"]
+        assert fleet.dispatches.kill(successor, "a test").settled
         (either.tree("t") / "work").unlink()
 
 
@@ -73,7 +73,7 @@ def test_an_ended_dispatch_is_reclaimed_though_the_machine_has_another_id(either
     with either.fleet() as fleet:
         until(lambda: not acted(fleet.sweep.run(kill=True)))
         assert (fleet.claims.list(), either.tree("t").exists()) == ([], False)
-        assert fleet.dispatches.show(ident)["archived"]
+        assert fleet.dispatches.show(ident).archived
 
 
 @pytest.mark.req("EXC-10")
@@ -100,7 +100,7 @@ def test_what_is_alive_or_can_be_judged_is_not_disowned(scene, monkeypatch, tmp_
 @pytest.mark.req("EXC-10", "GATE-7")
 def test_a_coordinator_of_another_machine_vetoes_until_it_is_disowned(scene, monkeypatch, tmp_path):
     with scene.fleet() as fleet:
-        ident = fleet.coord.start(COORD)["id"]
+        ident = fleet.coord.start(COORD).id
         pid = scene.launched(fleet, ident).pid
         subprocess.run(["tmux", "-S", f"{scene.home}/tmux.sock", "kill-server"], check=False, capture_output=True)
         until(lambda: not is_alive(pid))
@@ -109,8 +109,8 @@ def test_a_coordinator_of_another_machine_vetoes_until_it_is_disowned(scene, mon
         with pytest.raises(CoordinatorLives) as caught:
             fleet.coord.start(COORD)
         assert f"fleet dispatches disown {ident}" in caught.value.spoken
-        assert fleet.homes.disown(ident, "that machine is gone")["exec_state"] == "blocked"
-        assert fleet.coord.show(PROJECT)["state"] == "ended"
+        assert fleet.homes.disown(ident, "that machine is gone").exec_state == "blocked"
+        assert fleet.coord.show(PROJECT).state == "ended"
         fleet.coord.stop(PROJECT, "a test")
 
 
@@ -123,9 +123,9 @@ def test_a_dispatch_of_a_home_that_is_no_more_is_taken_over_and_its_worktree_giv
             raw(fleet, gone.format(table))
         raw(fleet, "UPDATE dispatches SET process = 'gone/b/1/1', server = 'gone/b/2/2'")
         raw(fleet, "UPDATE claims SET name = REPLACE(name, '/home/', '/gone/')")
-        assert fleet.homes.disown(ident, "that machine is gone")["exec_state"] == "blocked"
+        assert fleet.homes.disown(ident, "that machine is gone").exec_state == "blocked"
         assert [each["kind"] for each in fleet.claims.list() if each["state"] == "live"] == []
-        assert (fleet.dispatches.show(ident)["home"], fleet.dispatches.show(ident)["archived"]) == (
+        assert (fleet.dispatches.show(ident).home, fleet.dispatches.show(ident).archived) == (
             fleet.world.record.id,
             True,
         )
@@ -147,7 +147,7 @@ def test_what_is_seen_here_is_not_disowned_though_nobody_can_tell_whose_it_is(sc
             fleet.homes.disown(ident, "the machine is gone")
         child.kill()
         child.wait()
-        assert fleet.homes.disown(ident, "the machine is gone")["exec_state"] == "blocked"
+        assert fleet.homes.disown(ident, "the machine is gone").exec_state == "blocked"
     (scene.tree("t") / "work").unlink()
 
 

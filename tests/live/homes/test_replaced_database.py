@@ -59,7 +59,7 @@ def test_nothing_is_written_to_a_file_that_is_not_the_database_any_more(scene):
         assert [db.execute("SELECT COUNT(*) FROM tasks").fetchone() for db in (old, new)] == [(0,), (0,)]
     with scene.fleet() as fleet:
         fleet.tasks.add(project=PROJECT, title="kept", slug="kept")
-        assert [each["slug"] for each in fleet.tasks.list(project=PROJECT)] == ["kept"]
+        assert [each.slug for each in fleet.tasks.list(project=PROJECT)] == ["kept"]
 
 
 @pytest.mark.req("STORE-15", "STORE-1")
@@ -94,7 +94,7 @@ def test_a_runner_whose_database_was_replaced_ends_with_one_line(scene):
 def test_a_coordinator_whose_database_is_deleted_ends_and_makes_no_other(scene):
     with scene.fleet() as fleet:
         scene.without_hint(fleet)
-        ident = fleet.coord.start(Wanted(project=PROJECT, slug=None, kind="coord", engine="fleet"))["id"]
+        ident = fleet.coord.start(Wanted(project=PROJECT, slug=None, kind="coord", engine="fleet")).id
         scene.launched(fleet, ident)
         who = process_of(fleet, ident)
     kept = f"{scene.root}/kept.db"

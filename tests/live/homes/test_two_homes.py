@@ -50,15 +50,15 @@ class Pair:
                 mine = [
                     each
                     for each in fleet.dispatches.list(ended=False)
-                    if fleet.dispatches.show(each["id"])["home"] == own(fleet)
+                    if fleet.dispatches.show(each.id).home == own(fleet)
                 ]
                 for each in mine:
-                    fleet.dispatches.kill(each["id"], "the test is over")
+                    fleet.dispatches.kill(each.id, "the test is over")
         with self.first() as fleet:
             for task in list(fleet.tasks.list(project=PROJECT)):
-                if task["status"] not in {"done", "failed", "abandoned"}:
-                    fleet.tasks.abandon(project=PROJECT, slug=task["slug"], override=True)
-                fleet.tasks.archive(project=PROJECT, slug=task["slug"])
+                if task.status not in {"done", "failed", "abandoned"}:
+                    fleet.tasks.abandon(project=PROJECT, slug=task.slug, override=True)
+                fleet.tasks.archive(project=PROJECT, slug=task.slug)
         try:
             for opened in (self.first, self.second, self.first, self.second):
                 with opened() as fleet:
@@ -86,7 +86,7 @@ def test_the_other_homes_agent_is_neither_settled_nor_killed_nor_asked(pair):
     with pair.first() as first, pair.second() as second:
         assert own(first) != own(second)
         ident, pid = pair.at_work(first, "t")
-        assert second.sessions.settle(ident)["settled"] is False
+        assert second.sessions.settle(ident).settled is False
         for act in (
             lambda: second.dispatches.kill(ident, "not mine"),
             lambda: second.dispatches.stop(ident),
@@ -97,8 +97,8 @@ def test_the_other_homes_agent_is_neither_settled_nor_killed_nor_asked(pair):
                 act()
             for word in (first.home, second.home, first.world.host.id, f"disown {ident}"):
                 assert word in caught.value.spoken
-        assert first.context.dispatch(ident)["asked_for"] is None
-        assert second.dispatches.resume_all()["resumed"] == []
+        assert first.context.dispatch(ident).asked_for is None
+        assert second.dispatches.resume_all().resumed == []
         assert is_alive(pid)
 
 
@@ -111,9 +111,9 @@ def test_what_the_other_home_lost_is_swept_by_that_home_alone(pair):
         until(lambda: not is_alive(pid))
         assert acted(second.sweep.run(kill=True)) == []
         assert any(ident in line for line in standing(second.sweep.run(kill=False)))
-        assert first.context.dispatch(ident)["exec_state"] == "in_flight"
+        assert first.context.dispatch(ident).exec_state == "in_flight"
         assert [each for each in acted(first.sweep.run(kill=True)) if ident in each]
-        assert first.context.dispatch(ident)["exec_state"] == "failed"
+        assert first.context.dispatch(ident).exec_state == "failed"
 
 
 @pytest.mark.req("EXC-10", "DEL-5")
@@ -134,7 +134,7 @@ def test_the_other_homes_prompt_and_worktree_are_not_released(pair):
         with pytest.raises(OtherHost):
             second.claims.release_prompt(ident, "coord_prompt_inbox")
         assert (inbox.exists(), pair.one.tree("t").exists()) == (True, True)
-        assert {each["kind"] for each in first.claims.list() if each["state"] == "live"} >= {
+        assert {each.kind for each in first.claims.list() if each.state == "live"} >= {
             "worktree",
             "coord_prompt_inbox",
         }
@@ -148,10 +148,10 @@ def test_a_task_whose_worktree_is_the_other_homes_is_neither_worked_on_nor_merge
         pair.one.without_hint(first)
         ident = pair.one.dispatch(first, "t", "sh", "-c", "echo work > w; git add w; git commit -qm w; fleet done")
         pair.one.exited(first, ident)
-        assert first.sessions.settle(ident)["settled"]
+        assert first.sessions.settle(ident).settled
         with pytest.raises(OtherHost, match=first.home):
             second.merge.task(project=PROJECT, slug="t")
-        assert first.merge.task(project=PROJECT, slug="t")["changed"]
+        assert first.merge.task(project=PROJECT, slug="t").changed
         stopped, _pid = pair.at_work(first, "u")
         first.dispatches.stop(stopped)
         second.tasks.retry(project=PROJECT, slug="u")
@@ -163,7 +163,7 @@ def test_a_task_whose_worktree_is_the_other_homes_is_neither_worked_on_nor_merge
 @pytest.mark.req("GATE-7", "EXC-10")
 def test_the_other_homes_coordinator_vetoes_and_is_never_judged_dead(pair):
     with pair.first() as first, pair.second() as second:
-        ident = first.coord.start(COORD)["id"]
+        ident = first.coord.start(COORD).id
         who = pair.one.launched(first, ident)
         with pytest.raises(CoordinatorLives, match=f"unknown: {ident}") as caught:
             second.coord.start(COORD)
@@ -184,20 +184,20 @@ def test_the_other_homes_job_is_not_taken_up(pair, tmp_path):
     (tmp_path / "job.yml").write_text(text)
     runner = pair.one.start(FLEET, "job", "run", str(tmp_path / "job.yml"), "-p", PROJECT)
     with Fleet.open(pair.one.home) as first, Fleet.open(pair.home) as second:
-        until(lambda: any(each["items"]["running"] for each in first.jobs.list()))
+        until(lambda: any(each.items.running for each in first.jobs.list()))
         with runner:
             runner.kill()
         (job,) = second.jobs.list()
         assert second.dispatches.resumable() == []
-        assert second.dispatches.resume_all() == {"resumed": [], "waiting": [], "jobs": []}
+        assert second.dispatches.resume_all().as_json() == {"resumed": [], "waiting": [], "jobs": []}
         for act in (
-            lambda: second.jobs.resume(job["id"], lambda _event: None),
-            lambda: second.jobs.cancel(job["id"], "not mine"),
+            lambda: second.jobs.resume(job.id, lambda _event: None),
+            lambda: second.jobs.cancel(job.id, "not mine"),
         ):
             with pytest.raises(OtherHost, match=first.home):
                 act()
-        assert [each["id"] for each in first.dispatches.resumable() if each["kind"] == "job"] == [job["id"]]
-        first.jobs.cancel(job["id"], "the test is over")
+        assert [each.id for each in first.dispatches.resumable() if each.kind == "job"] == [job.id]
+        first.jobs.cancel(job.id, "the test is over")
 
 
 @pytest.mark.req("EXC-10")
@@ -209,5 +209,5 @@ def test_rows_from_before_homes_were_recorded_are_of_the_home_whose_socket_they_
         with pytest.raises(OtherHost):
             second.dispatches.kill(ident, "not mine")
         assert process_of(first, ident).pid == pid
-        assert first.dispatches.kill(ident, "a test")["settled"]
+        assert first.dispatches.kill(ident, "a test").settled
         assert json.loads(json.dumps(second.homes.show()))["others"][0]["path"] == first.home

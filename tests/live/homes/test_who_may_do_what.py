@@ -48,8 +48,8 @@ OF_OTHERS = [
 
 def state(fleet) -> tuple:
     """What an agent could have changed."""
-    tasks = [(each["slug"], each["status"], each["assignee"]) for each in fleet.tasks.list(project="p")]
-    return tasks, [each["id"] for each in fleet.dispatches.list()], [each["name"] for each in fleet.projects.list()]
+    tasks = [(each.slug, each.status, each.assignee) for each in fleet.tasks.list(project="p")]
+    return tasks, [each.id for each in fleet.dispatches.list()], [each.name for each in fleet.projects.list()]
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_a_worker_speaks_for_itself(staffed):
         ["done"],
     ):
         assert worker(stage, ident, *words).code == 0, words
-    assert fleet.dispatches.show(ident)["report"] == "done"
+    assert fleet.dispatches.show(ident).report == "done"
     assert worker(stage, ident, "task", "done", "other").code == 13
 
 
@@ -133,7 +133,7 @@ def test_a_coordinator_that_is_an_agent_plans_and_starts_within_its_own_freedom(
     ):
         said = speaking(stage, ident, *words)
         assert said.code == 0, (words, said)
-    assert fleet.tasks.show(project="p", slug="more")["status"] == "abandoned"
+    assert fleet.tasks.show(project="p", slug="more").status == "abandoned"
     for words, rule in (
         (["task", "add", "Evil", "--verify", "true"], "only a person says the verify"),
         (["task", "edit", "spare", "--verify", "true"], "only a person says the verify"),
@@ -148,7 +148,7 @@ def test_a_coordinator_that_is_an_agent_plans_and_starts_within_its_own_freedom(
     ):
         said = speaking(stage, ident, *words)
         assert (said.code, f"coordinator {ident}" in said.err, rule in said.err) == (14, True, True), (words, said)
-    assert [each["slug"] for each in fleet.tasks.list(project="p") if each["slug"] == "evil"] == []
+    assert [each["slug"] for each in fleet.tasks.list(project="p") if each.slug == "evil"] == []
 
 
 @pytest.mark.req("SEC-1")
@@ -159,7 +159,7 @@ def test_a_coordinator_stays_in_its_project(staffed):
     stage.git("commit", "--quiet", "--allow-empty", "--message=first", cwd=where)
     fleet.projects.register(where, "q")
     fleet.tasks.add(project="q", title="Theirs", slug="theirs")
-    theirs = fleet.dispatches.start(Wanted(project="q", slug="theirs", engine="shell", command=("sleep", "1000")))["id"]
+    theirs = fleet.dispatches.start(Wanted(project="q", slug="theirs", engine="shell", command=("sleep", "1000"))).id
     stage.launched(fleet, theirs)
     ident = seated(stage, fleet)
     for words in (
@@ -201,7 +201,7 @@ def test_an_agent_does_not_become_a_person_or_another_by_changing_its_environmen
     assert f"worker {ident} may not report a task as done: it speaks as a person" in told
     mine = [each for each in state(fleet)[0] if each[0] != "evil"]
     assert mine == before[0]
-    assert fleet.dispatches.show(other)["report"] is None
+    assert fleet.dispatches.show(other).report is None
 
 
 @pytest.mark.req("SEC-1")
@@ -209,6 +209,6 @@ def test_what_fleet_starts_by_itself_for_an_agent_goes_on(either):
     """A handoff is carried on by a process that speaks for nobody; the tick's merge by another."""
     with either.fleet() as fleet:
         ident = either.dispatch(fleet, "t", "sh", "-c", "fleet handoff --reason full; exec sleep 1000")
-        until(lambda: any(each["successor"] for each in fleet.coord.handoffs("p")))
+        until(lambda: any(each.successor for each in fleet.coord.handoffs("p")))
         (entry,) = fleet.coord.handoffs("p")
-        assert (entry["dispatch"], entry["state"]) == (ident, "done"), json.dumps(entry)
+        assert (entry.dispatch, entry.state) == (ident, "done"), json.dumps(entry)

@@ -38,7 +38,7 @@ class JobStage(Stage):
     def items(self, ident: str) -> dict[str, dict[str, Any]]:
         """The items of a job by their label."""
         with self.jobs() as fleet:
-            return {each["label"]: each for each in fleet.jobs.items(ident)}
+            return {each.label: each for each in fleet.jobs.items(ident)}
 
     def end(self) -> None:
         """Whatever is left of a job is given up before the stage is looked at."""
@@ -47,12 +47,12 @@ class JobStage(Stage):
                 child.kill()
         with self.jobs("finisher") as fleet:
             for each in fleet.jobs.list():
-                if each["state"] not in {"done", "cancelled"}:
-                    fleet.jobs.cancel(each["id"], "the test is over")
-                if fleet.jobs.dead_items(each["id"]):
-                    fleet.jobs.drop(each["id"], (), everything=True)
+                if each.state not in {"done", "cancelled"}:
+                    fleet.jobs.cancel(each.id, "the test is over")
+                if fleet.jobs.dead_items(each.id):
+                    fleet.jobs.drop(each.id, (), everything=True)
         super().end()
 
 
 def states(found: dict[str, dict[str, Any]]) -> dict[str, str]:
-    return {label: each["state"] for label, each in found.items()}
+    return {label: each.state for label, each in found.items()}

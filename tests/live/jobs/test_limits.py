@@ -1,10 +1,11 @@
 """A usage limit in the middle of a job: no item fails for it, and after the reset one item tries before the others follow."""
 
-import json
 from pathlib import Path
 
 import pytest
 from live.jobs.test_running import raw
+
+from fleet.model.results.jobs import ItemChanged
 
 ENGINE = """
 summary = "Says that its limit is reached, until it is told otherwise"
@@ -36,29 +37,29 @@ def limited(either):
 @pytest.mark.parametrize("isolation", ["none", "worktree"])
 def test_a_limit_holds_the_engine_back_and_fails_no_item(either, limited, isolation):
     text = f"name: n\nmap:\n  isolation: {isolation}\n  engine: limited\n  max_parallel: 2\n  input: [a, b, c]\n  steps:\n    - agent: do it\n  retry: {{attempts: 1}}\n"
-    events: list[dict] = []
+    events: list[object] = []
     held: list[dict] = []
 
     with either.jobs() as fleet:
 
         def wanted() -> bool:
             """The reset comes when all that ran has met the limit."""
-            found = fleet.engines.limits()["holds"]
-            waiting = {each["item"] for each in events if each.get("state") == "waiting"}
+            found = fleet.engines.limits().holds
+            waiting = {each.item for each in events if getattr(each, "state", "") == "waiting"}
             if found and not held and len(waiting) == 2:
                 held.extend(found)
-                events.append({"event": "reset"})
+                events.append("reset")
                 limited.touch()
                 raw(fleet, "UPDATE holds SET until = 1")
             return True
 
         done = fleet.jobs.run(either.asked(text), events.append, wanted)
-        assert fleet.engines.limits()["holds"] == [], "the trial has lifted it"
-        assert fleet.jobs.dead_items(done["id"]) == []
-    assert (held[0]["engine"], held[0]["reason"]) == ("limited", "Enough for today, my friend")
-    assert done["items"]["done"] == 3, json.dumps(events, indent=1)
-    after = [each.get("state") for each in events[events.index({"event": "reset"}) :] if each.get("event") == "item"]
+        assert fleet.engines.limits().holds == [], "the trial has lifted it"
+        assert fleet.jobs.dead_items(done.id) == []
+    assert (held[0].engine, held[0].reason) == ("limited", "Enough for today, my friend")
+    assert done.items.done == 3, events
+    after = [each.state for each in events[events.index("reset") + 1 :] if isinstance(each, ItemChanged)]
     first = next(number for number, state in enumerate(after) if state in {"merging", "done"})
     assert after[:first].count("running") == 1, "one tries, the others follow"
-    told = next(each["reason"] for each in events if each.get("state") == "waiting")
+    told = next(each.reason for each in events if getattr(each, "state", "") == "waiting")
     assert told.startswith("limited is held back until "), told

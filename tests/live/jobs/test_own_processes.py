@@ -84,7 +84,7 @@ def killed(child) -> None:
 
 
 def of_job(fleet, ident: str) -> list[dict]:
-    return [each for each in fleet.claims.list("exclusive", "job_process") if each["job"] == ident]
+    return [each for each in fleet.claims.list("exclusive", "job_process") if each.job == ident]
 
 
 def about_jobs(findings) -> list:
@@ -99,11 +99,11 @@ def test_what_a_killed_runner_left_running_is_listed_and_swept(either, out, part
     assert all(is_alive(pid) for pid in whom)
     with either.jobs() as fleet:
         (claim,) = of_job(fleet, ident)
-        assert (claim["state"], claim["dispatch"], claim["slug"], claim["project"]) == ("live", None, None, PROJECT)
-        shown = fleet.jobs.show(ident)["processes"]
-        assert set(whom) <= {each["pid"] for each in shown}
-        assert {each["runner"] for each in shown} == {"dead"}
-        assert [each for each in fleet.views.status()["reclaim"] if ident in each and str(whom[0]) in each]
+        assert (claim.state, claim.dispatch, claim.slug, claim.project) == ("live", None, None, PROJECT)
+        shown = fleet.jobs.show(ident).processes
+        assert set(whom) <= {each.pid for each in shown}
+        assert {each.runner for each in shown} == {"dead"}
+        assert [each for each in fleet.views.status().reclaim if ident in each and str(whom[0]) in each]
         (dry,) = about_jobs(fleet.sweep.run(kill=False))
         assert dry.action == "would kill them and release their claim"
         assert all(str(pid) in dry.why for pid in whom)
@@ -114,7 +114,7 @@ def test_what_a_killed_runner_left_running_is_listed_and_swept(either, out, part
         assert of_job(fleet, ident) == []
         assert about_jobs(fleet.sweep.run(kill=True)) == []
     (out / "go").touch()
-    assert either.resume(ident)["items"]["done"] == 2
+    assert either.resume(ident).items.done == 2
     assert sorted((out / "log").read_text().split("\n")) == ["", "end a", "end b"]
 
 
@@ -140,8 +140,8 @@ def test_a_living_runner_and_what_it_started_are_never_swept(scene, out, part, s
     with scene.jobs() as fleet:
         assert about_jobs(fleet.sweep.run(kill=True)) == []
         assert len(of_job(fleet, ident)) == 1
-        assert {each["runner"] for each in fleet.jobs.show(ident)["processes"]} == {"alive"}
-        assert not any(ident in each for each in fleet.views.status()["reclaim"])
+        assert {each.runner for each in fleet.jobs.show(ident).processes} == {"alive"}
+        assert not any(ident in each for each in fleet.views.status().reclaim)
     assert all(is_alive(pid) for pid in whom)
     child.send_signal(signal.SIGCONT)
     (out / "go").touch()
@@ -173,7 +173,7 @@ def test_a_cancel_ends_what_a_dead_runner_left(either, out, part):
     child, ident, whom = begun(either, out, part)
     killed(child)
     with either.jobs() as fleet:
-        assert fleet.jobs.cancel(ident, "not wanted")["state"] == "cancelled"
+        assert fleet.jobs.cancel(ident, "not wanted").state == "cancelled"
         assert of_job(fleet, ident) == []
     assert not any(is_alive(pid) for pid in whom)
     assert either.leftovers() == []
@@ -187,14 +187,14 @@ def test_an_interrupted_runner_ends_the_command_of_the_input(scene, out, number)
     assert not any(is_alive(pid) for pid in whom)
     with scene.jobs() as fleet:
         job = fleet.jobs.show(ident)
-        assert (job["state"], job["phase"], job["reason"]) == ("paused", "setup", "interrupted")
+        assert (job.state, job.phase, job.reason) == ("paused", "setup", "interrupted")
         assert of_job(fleet, ident) == []
 
 
 def test_a_cancel_from_elsewhere_ends_the_command_of_the_input(scene, out):
     child, ident, whom = begun(scene, out, "input")
     with scene.jobs() as fleet:
-        assert fleet.jobs.cancel(ident, "not wanted")["runner"]
+        assert fleet.jobs.cancel(ident, "not wanted").runner
     assert answer(child).code == 1
     assert not any(is_alive(pid) for pid in whom)
 
@@ -204,11 +204,11 @@ def test_an_input_that_takes_too_long_is_ended_with_all_it_started(scene, out, m
     text = "name: n\nmap:\n  isolation: none\n  input:\n    command: '{wait}'\n  steps: [{{shell: 'true'}}]\n"
     wait = f'setsid sh -c "echo \\$\\$ > {out}/pids; exec sleep 1000" & sleep 1000'
     done, _events = scene.run(text.format(wait=wait))
-    assert (done["state"], done["phase"]) == ("failed", "setup")
-    assert "it took longer than 0.3 s and was ended" in done["reason"]
+    assert (done.state, done.phase) == ("failed", "setup")
+    assert "it took longer than 0.3 s and was ended" in done.reason
     assert not any(is_alive(pid) for pid in pids(out))
     with scene.jobs() as fleet:
-        assert of_job(fleet, done["id"]) == []
+        assert of_job(fleet, done.id) == []
 
 
 @pytest.mark.parametrize(
@@ -232,8 +232,8 @@ map:
 """
     with scene.jobs() as fleet:
         done = fleet.jobs.run(scene.asked(text, variables={"OUT": str(out)}), lambda _event: None)
-        assert done["state"] == "done"
-        assert of_job(fleet, done["id"]) == []
+        assert done.state == "done"
+        assert of_job(fleet, done.id) == []
     assert [is_alive(pid) for pid in pids(out)] == [False]
 
 
@@ -246,7 +246,7 @@ def test_a_step_without_mark_and_lock_is_known_by_what_the_runner_recorded(eithe
     )
     child, ident, (pid,) = begun(either, out, text, count=1)
     with either.jobs() as fleet:
-        until(lambda: of_job(fleet, ident)[0]["data"]["processes"])
+        until(lambda: of_job(fleet, ident)[0].data["processes"])
         killed(child)
         assert fleet.world.processes.of_job(ident) == []
         (dry,) = about_jobs(fleet.sweep.run(kill=False))
@@ -266,13 +266,13 @@ def test_what_another_host_started_is_left_alone_until_a_person_gives_it_up(scen
         (found,) = about_jobs(fleet.sweep.run(kill=True))
         assert found.standing
         assert "elsewhere" in found.proof
-        assert not any(ident in each for each in fleet.views.status()["reclaim"])
-        assert fleet.jobs.show(ident)["processes"] == []
+        assert not any(ident in each for each in fleet.views.status().reclaim)
+        assert fleet.jobs.show(ident).processes == []
         with pytest.raises(OtherHost, match="elsewhere"):
             fleet.jobs.cancel(ident, "not wanted")
         assert is_alive(pid)
-        assert fleet.claims.disown(ident, "job_process", "that machine is gone")["count"] == 1
-        assert fleet.jobs.cancel(ident, "not wanted")["state"] == "cancelled"
+        assert fleet.claims.disown(ident, "job_process", "that machine is gone").count == 1
+        assert fleet.jobs.cancel(ident, "not wanted").state == "cancelled"
     assert not is_alive(pid)
 
 
@@ -287,9 +287,9 @@ def test_a_job_of_a_home_that_is_gone_is_taken_over_with_its_claims(either, out)
         with pytest.raises(OtherHost):
             fleet.jobs.cancel(ident, "not wanted")
         assert is_alive(pid)
-        assert len(fleet.homes.disown(ident, "that home is gone")["claims"]) == 1
+        assert len(fleet.homes.disown(ident, "that home is gone").claims) == 1
         assert of_job(fleet, ident) == []
-        assert fleet.jobs.cancel(ident, "not wanted")["state"] == "cancelled"
+        assert fleet.jobs.cancel(ident, "not wanted").state == "cancelled"
     assert not is_alive(pid)
 
 
@@ -310,7 +310,7 @@ def test_a_runner_that_cannot_be_judged_is_left_alone(scene, out):
         claim = unjudged(fleet)
         assert standing(about_jobs(fleet.sweep.run(kill=True))) != []
         done = fleet.jobs.resume(ident, lambda _event: None)
-        assert (done["state"], str(pid) in done["reason"]) == ("failed", True)
+        assert (done.state, str(pid) in done.reason) == ("failed", True)
         assert is_alive(pid)
         raw(fleet, f"UPDATE claims SET data = '{json.dumps(claim.data)}' WHERE id = '{claim.id}'")
         assert acted(fleet.sweep.run(kill=True)) != []
@@ -326,7 +326,7 @@ def test_a_job_whose_runner_cannot_be_judged_goes_on_when_nobody_holds_its_lock(
         until(lambda: not any(is_alive(pid) for pid in whom))
         unjudged(fleet)
         (out / "go").touch()
-        assert fleet.jobs.resume(ident, lambda _event: None)["items"]["done"] == 2
+        assert fleet.jobs.resume(ident, lambda _event: None).items.done == 2
         assert of_job(fleet, ident) == []
 
 

@@ -122,17 +122,17 @@ class Seen(HTMLParser):
 def test_the_report_has_a_chart_and_every_item_and_needs_nothing_else(scene):
     done, _events = scene.run(TEXT)
     with scene.jobs() as fleet:
-        paths = fleet.jobs.show(done["id"])["report"]
+        paths = fleet.jobs.show(done.id).report
     page = Seen()
-    page.feed(Path(paths["html"]).read_text())
+    page.feed(Path(paths.html).read_text())
     assert page.tags.count("svg") == 1
     assert page.tags.count("polyline") == 2  # done and dead
     assert page.tags.count("tr") == 1 + 3
     assert (page.links, page.tags.count("script")) == ([], 0)
     assert "<b>&bad|" in page.text
     assert "no <tags>" in page.text
-    markdown = Path(paths["md"]).read_text().splitlines()
-    assert markdown[0] == f"# shown ({done['id']})"
+    markdown = Path(paths.md).read_text().splitlines()
+    assert markdown[0] == f"# shown ({done.id})"
     rows = [line for line in markdown if line.startswith("| ") and not line.startswith("| #")]
     assert len(rows) == 3
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 8 for row in rows)
@@ -140,15 +140,15 @@ def test_the_report_has_a_chart_and_every_item_and_needs_nothing_else(scene):
 
 def test_items_are_listed_shown_and_their_output_told(scene):
     done, _events = scene.run(TEXT)
-    listed = scene.program("job", "show", done["id"], "--items", "--state", "dead").out
+    listed = scene.program("job", "show", done.id, "--items", "--state", "dead").out
     dead = listed.splitlines()[1].split()[0]
     assert "<b>&bad|" in listed
     assert "no <tags>" in scene.program("job", "logs", "@last", dead[:6]).out
-    assert "map step 1: exit status 1" in scene.program("job", "dlq", "show", done["id"], dead).out
-    assert "  steps: attempt 1, number 1, title shell: " in scene.program("job", "show", done["id"], dead).out
-    assert f"branch      fleet/job-{done['id']}" in scene.program("job", "show", done["id"][:5]).out
+    assert "map step 1: exit status 1" in scene.program("job", "dlq", "show", done.id, dead).out
+    assert "  steps: attempt 1, number 1, title shell: " in scene.program("job", "show", done.id, dead).out
+    assert f"branch      fleet/job-{done.id}" in scene.program("job", "show", done.id[:5]).out
     assert scene.program("job", "show", "nothing").code == 11
-    assert scene.program("job", "show", done["id"], "nothing").code == 11
+    assert scene.program("job", "show", done.id, "nothing").code == 11
 
 
 SLOW = """
@@ -170,13 +170,13 @@ def test_a_job_that_runs_can_be_cancelled_from_elsewhere(either, tmp_path, isola
     until((tmp_path / "a").exists)
     with either.jobs() as fleet:
         (job,) = fleet.jobs.list()
-        assert "pid=" in fleet.jobs.cancel(job["id"], "not wanted")["runner"]
+        assert "pid=" in fleet.jobs.cancel(job.id, "not wanted").runner
     said = answer(child)
     assert said.code == 1
-    assert f"job {job['id']} (slow) is cancelled: not wanted" in said.out
+    assert f"job {job.id} (slow) is cancelled: not wanted" in said.out
     with either.jobs() as fleet:
         assert [agent for agent in fleet.agents.list() if agent["project"] == PROJECT] == []
-        assert fleet.world.processes.of_job(job["id"]) == []
+        assert fleet.world.processes.of_job(job.id) == []
     assert not (tmp_path / "b").exists()
     assert either.leftovers() == []
 
@@ -190,8 +190,8 @@ def test_an_item_taken_out_of_the_queue_while_the_job_runs_is_tried_by_that_runn
     (tmp_path / "mended").touch()
     with scene.jobs() as fleet:
         (job,) = fleet.jobs.list()
-        assert [each["label"] for each in fleet.jobs.dead_items(job["id"])] == ["b"]
-        assert fleet.jobs.retry(job["id"], (), everything=True)["state"] == "running"
+        assert [each.label for each in fleet.jobs.dead_items(job.id)] == ["b"]
+        assert fleet.jobs.retry(job.id, (), everything=True).state == "running"
     (tmp_path / "go").touch()
     said = answer(child)
     assert said.code == 0, said.out
@@ -200,7 +200,7 @@ def test_an_item_taken_out_of_the_queue_while_the_job_runs_is_tried_by_that_runn
 @pytest.mark.req("JOB-5")
 def test_what_a_runner_did_not_live_to_let_go_is_swept(scene):
     done, _events = scene.run("name: n\nmap:\n  input: [x]\n  steps: [{shell: 'exit 1'}]\n  retry: {attempts: 1}\n")
-    slug = f"job-{done['id']}-{scene.items(done['id'])['x']['id']}"
+    slug = f"job-{done.id}-{scene.items(done.id)['x'].id}"
     with scene.jobs() as fleet:
         scene.swept(fleet)
         assert scene.tree(slug).exists()  # it is dead, not over: somebody may want to look at it

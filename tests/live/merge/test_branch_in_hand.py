@@ -53,7 +53,7 @@ def rebase(scene) -> None:
 def test_land_leaves_a_target_alone_that_is_being_rebased(scene, merged):
     before = scene.git("rev-parse", "main")
     rebase(scene)
-    assert merged.merge.land(project="p", dry=True)["commits"] > 0, "there is something to land"
+    assert merged.merge.land(project="p", dry=True).commits > 0, "there is something to land"
     said = scene.program("land", "-p", "p")
     assert (said.code, scene.git("rev-parse", "main")) == (14, before)
     assert "a rebase is in progress" in said.out
@@ -68,8 +68,8 @@ def test_land_leaves_a_target_alone_that_is_being_bisected(scene, merged):
     scene.git("bisect", "start")
     scene.git("checkout", "--quiet", "--detach")
     done = merged.merge.land(project="p", here=scene.repository)
-    assert (done["moved"], scene.git("rev-parse", "main")) == (False, before)
-    assert "bisect" in done["why"]
+    assert (done.moved, scene.git("rev-parse", "main")) == (False, before)
+    assert "bisect" in done.why
 
 
 @pytest.mark.req("MERGE-6")
@@ -141,10 +141,10 @@ def test_the_command_to_run_names_the_worktree_that_has_the_target(scene, merged
     Path(scene.repository, "fleet.toml").write_text('target = "main"\n')
     scene.git("worktree", "add", "--quiet", str(tmp_path / "second"), "main")
     assert (
-        merged.merge.land(project="p", here=scene.repository)["run"]
+        merged.merge.land(project="p", here=scene.repository).run
         == f"git -C {tmp_path}/second merge --ff-only fleet/main"
     )
-    assert merged.merge.land(project="p", here=str(tmp_path / "second"))["moved"]
+    assert merged.merge.land(project="p", here=str(tmp_path / "second")).moved
     assert (tmp_path / "second/a.txt").read_text() == "hello\n"
 
 

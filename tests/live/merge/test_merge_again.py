@@ -39,15 +39,15 @@ def test_what_was_done_without_a_branch_is_refused_and_stays_done(scene):
         before = (
             fleet.operations.newest(),
             fleet.tasks.show(**TASK),
-            [each["slug"] for each in fleet.tasks.ready(project="p")],
+            [each.slug for each in fleet.tasks.ready(project="p")],
         )
-        assert (before[1]["status"], before[2]) == ("done", ["next"])
+        assert (before[1].status, before[2]) == ("done", ["next"])
         with pytest.raises(NotMergeable, match="no branch"):
             fleet.merge.task(**TASK)
         now = (
             fleet.operations.newest(),
             fleet.tasks.show(**TASK),
-            [each["slug"] for each in fleet.tasks.ready(project="p")],
+            [each.slug for each in fleet.tasks.ready(project="p")],
         )
         assert now == before
 
@@ -59,8 +59,8 @@ def test_what_is_merged_is_said_to_be_the_second_time_and_stays_merged(scene):
         merged = fleet.merge.task(**TASK)
         scene.git("branch", "-D", "worker/t")  # as the release of its worktree does
         before = (fleet.operations.newest(), fleet.tasks.show(**TASK), scene.git("rev-parse", "fleet/main"))
-        assert (before[1]["status"], before[1]["archived"]) == ("done", True)
-        assert fleet.merge.task(**TASK) == {**merged, "changed": False}
+        assert (before[1].status, before[1].archived) == ("done", True)
+        assert fleet.merge.task(**TASK) == merged.replaced(changed=False)
         assert (fleet.operations.newest(), fleet.tasks.show(**TASK), scene.git("rev-parse", "fleet/main")) == before
 
 
@@ -79,7 +79,7 @@ def test_a_branch_with_nothing_new_is_not_called_merged_while_git_does_not_say_w
         assert (fleet.operations.newest(), fleet.tasks.show(**TASK)) == before
         shutil.rmtree(entry)
         fleet.merge.task(**TASK)
-        assert fleet.tasks.show(**TASK)["archived"]
+        assert fleet.tasks.show(**TASK).archived
 
 
 @pytest.mark.req("MERGE-5")
@@ -91,7 +91,7 @@ def test_a_merge_that_died_before_it_merged_is_not_called_merged_when_the_work_h
         scene.git("branch", "--force", "worker/t", "fleet/main")
         scene.swept(fleet)
         assert fleet.dispatches.list(ended=False) == []
-        assert not fleet.tasks.show(**TASK)["archived"]
+        assert not fleet.tasks.show(**TASK).archived
         with pytest.raises(NotMergeable, match="on no branch"):
             fleet.merge.task(**TASK)
         scene.git("worktree", "remove", str(scene.tree("t")))
@@ -104,10 +104,10 @@ def test_a_merge_that_died_behind_its_verify_leaves_nothing_at_work_and_is_done_
         tip = done_by_hand(scene, fleet, commit=True)
         died(scene, "after", "verify")
         (claim,) = fleet.claims.list(kind="merge_tree")
-        (left,) = fleet.world.processes.marked(claim["dispatch"])
+        (left,) = fleet.world.processes.marked(claim.dispatch)
         scene.swept(fleet)
         until(lambda: fleet.world.processes.life(left) == "dead")
         fleet.merge.task(**TASK)
         task = fleet.tasks.show(**TASK)
-        assert (task["status"], task["archived"]) == ("done", True)
+        assert (task.status, task.archived) == ("done", True)
         assert scene.git("merge-base", "fleet/main", tip) == tip

@@ -19,6 +19,6 @@ def test_one_that_has_lost_its_pointer_to_git_is_removed_by_the_next_sweep(scene
         merger.kill()
         merger.wait(60)
         (claim,) = fleet.claims.list(kind="merge_tree")
-        Path(claim["name"], ".git").unlink()
+        Path(claim.name, ".git").unlink()
         scene.swept(fleet)
-        assert (fleet.claims.list(kind="merge_tree"), Path(claim["name"]).exists()) == ([], False)
+        assert (fleet.claims.list(kind="merge_tree"), Path(claim.name).exists()) == ([], False)

@@ -77,7 +77,7 @@ def test_a_merge_leaves_the_users_checkout_index_stash_and_hooks_alone(either):
         assert [name for name in os.listdir(either.root) if name.startswith("hooked")] == []
         either.swept(fleet)
         assert not either.tree("t").exists()
-        assert fleet.tasks.show(project="p", slug="t")["archived"]
+        assert fleet.tasks.show(project="p", slug="t").archived
 
 
 @pytest.mark.req("MERGE-4", "MERGE-1")
@@ -173,7 +173,7 @@ def test_a_merge_that_was_killed_is_continued_and_counts_only_when_git_says_so(e
         either.swept(fleet)
         merged = "a.txt" in either.git("ls-tree", "--name-only", "fleet/main")
         assert merged == ((where, effect) == ("after", "git update-ref"))
-        assert bool(fleet.tasks.show(project="p", slug="t")["archived"]) == merged
+        assert bool(fleet.tasks.show(project="p", slug="t").archived) == merged
         if not merged:
             fleet.merge.task(project="p", slug="t")
         assert either.git("log", "--merges", "--format=%s", "fleet/main").splitlines() == ["Merge t"]
@@ -229,7 +229,7 @@ def test_land_moves_nothing_while_git_does_not_say_what_is_checked_out(scene):
             fleet.merge.land(project="p")
         shutil.rmtree(entry)
         assert checkout(scene) == before
-        assert fleet.merge.land(project="p")["run"], "the target is checked out, after all"
+        assert fleet.merge.land(project="p").run, "the target is checked out, after all"
 
 
 @pytest.mark.req("MERGE-5")
@@ -242,7 +242,7 @@ def test_a_branch_without_commits_of_a_task_that_is_not_done_is_no_merge(scene, 
             scene.launched(fleet, scene.dispatch(fleet, "t", "sleep", "1000"))
         with pytest.raises(FleetError):
             fleet.merge.task(project="p", slug="t")
-        assert not fleet.tasks.show(project="p", slug="t")["archived"]
+        assert not fleet.tasks.show(project="p", slug="t").archived
         assert status_of(fleet, "t")[0] == status
 
 
@@ -260,7 +260,7 @@ def test_what_a_person_decides_while_verify_runs_counts_and_nothing_is_merged(ei
             fleet.merge.task(project="p", slug="t")
         fleet.funnel.watcher = None
         assert status_of(fleet, "t") == ("abandoned", "no more")
-        assert not fleet.tasks.show(project="p", slug="t")["archived"]
+        assert not fleet.tasks.show(project="p", slug="t").archived
         assert either.git("rev-parse", "fleet/main") == tip
         either.swept(fleet)
         assert status_of(fleet, "t") == ("abandoned", "no more")
@@ -279,10 +279,10 @@ def test_the_verify_of_a_merge_that_is_gone_is_known_as_its_own_and_ended_by_the
         pid = int(begun.read_text())
         until(lambda: command_of(pid)[:1] == ["sleep"])
         (claim,) = fleet.claims.list(kind="merge_tree")
-        assert [each.pid for each in fleet.world.processes.marked(claim["dispatch"])] == [pid]
+        assert [each.pid for each in fleet.world.processes.marked(claim.dispatch)] == [pid]
         os.kill(merger.pid, how)
         assert answer(merger).code != 0
-        assert not fleet.sessions.settle(claim["dispatch"])["settled"] or not is_alive(pid), (
+        assert not fleet.sessions.settle(claim.dispatch).settled or not is_alive(pid), (
             "it is at work in that tree"
         )
         scene.swept(fleet)
@@ -301,8 +301,8 @@ def test_work_whose_branch_is_gone_is_parked_and_merged_when_it_is_back(either):
         with pytest.raises(NotMergeable, match="worker/one"):
             fleet.merge.task(project="p", slug="one")
         task = fleet.tasks.show(project="p", slug="one")
-        assert (task["status"], task["stage"], task["archived"]) == ("blocked", "finisher", False)
-        assert "worker/one" in task["reason"]
+        assert (task.status, task.stage, task.archived) == ("blocked", "finisher", False)
+        assert "worker/one" in task.reason
         assert either.git("rev-parse", "saved") == tip
         assert fleet.merge.mergeable(project="p") == ["two"], "it is in nobody's way"
         fleet.merge.task(project="p", slug="two")
@@ -331,8 +331,8 @@ def test_work_that_was_committed_elsewhere_is_not_taken_for_merged_and_stays(eit
             fleet.merge.task(project="p", slug="t")
         either.swept(fleet)
         task = fleet.tasks.show(project="p", slug="t")
-        assert (task["status"], task["archived"]) == ("blocked", False)
-        assert named in task["reason"]
+        assert (task.status, task.archived) == ("blocked", False)
+        assert named in task.reason
         assert either.git("rev-parse", "fleet/main") == base
         assert either.git("rev-parse", "HEAD", cwd=tree) == made
         assert (either.tree("t") / "a.txt").read_text() == "hello\n"

@@ -25,7 +25,7 @@ def merge_two(scene, fleet) -> list[str]:
     tips = []
     for slug in ("a", "b"):
         finish(scene, fleet, slug)
-        tips.append(fleet.merge.task(project="p", slug=slug)["commit"])
+        tips.append(fleet.merge.task(project="p", slug=slug).commit)
     return tips
 
 
@@ -126,12 +126,12 @@ def test_a_branch_that_moved_since_its_review_is_not_merged_and_goes_back_to_rev
             fleet.merge.task(project="p", slug="a")
         assert files_on(either, "fleet/main") == ["README"]
         task = fleet.tasks.show(project="p", slug="a")
-        assert (task["status"], task["stage"]) == ("blocked", "review")
-        assert [each["slug"] for each in fleet.reviews.waiting()] == ["a"]
+        assert (task.status, task.stage) == ("blocked", "review")
+        assert [each.slug for each in fleet.reviews.waiting()] == ["a"]
         shown = fleet.reviews.work(project="p", slug="a")
-        assert (shown["moved"], shown["reported"], shown["commit"]) == (True, accepted, sneaked)
-        assert "evil.txt" in shown["since"]["diff"]
-        assert "a.txt" not in shown["since"]["diff"].replace("evil.txt", "")
+        assert (shown.moved, shown.reported, shown.commit) == (True, accepted, sneaked)
+        assert "evil.txt" in shown.since.diff
+        assert "a.txt" not in shown.since.diff.replace("evil.txt", "")
         # Accepted without having looked: refused, with the way that works.
         with pytest.raises(WorkMoved) as refused:
             fleet.reviews.judge(project="p", slug="a", verdict="accept")
@@ -149,7 +149,7 @@ def test_a_branch_that_was_reset_after_its_report_is_not_called_merged(scene):
         scene.git("update-ref", "refs/heads/worker/a", scene.git("rev-parse", "main"))
         with pytest.raises(WorkMoved, match="moved since it was reported"):
             fleet.merge.task(project="p", slug="a")
-        assert not fleet.tasks.show(project="p", slug="a")["archived"]
+        assert not fleet.tasks.show(project="p", slug="a").archived
         scene.git("update-ref", "refs/heads/worker/a", reported)  # a person puts it back
         fleet.reviews.judge(project="p", slug="a", verdict="accept")
         fleet.merge.task(project="p", slug="a")
@@ -165,7 +165,7 @@ def test_a_verdict_on_a_commit_that_is_not_the_branchs_is_refused(scene):
         move_branch(scene, "a", "late.txt")
         with pytest.raises(WorkMoved, match="moved since it was looked at"):
             fleet.reviews.judge(project="p", slug="a", verdict="accept", commit=seen)
-        assert fleet.tasks.show(project="p", slug="a")["stage"] == "review"
+        assert fleet.tasks.show(project="p", slug="a").stage == "review"
 
 
 @pytest.mark.req("PIPE-1", "PIPE-2")
@@ -178,10 +178,10 @@ def test_what_was_mended_after_an_acceptance_is_reviewed_again_and_shows_the_dif
             fleet.merge.task(project="p", slug="a")
         scene.dispatch(fleet, "a", engine="scripted")  # whoever mends writes MENDED
         scene.ended(fleet)
-        assert fleet.tasks.show(project="p", slug="a")["stage"] == "review"
-        since = fleet.reviews.work(project="p", slug="a")["since"]
-        assert "MENDED" in since["diff"]
-        assert "a/a.txt" not in since["diff"]
+        assert fleet.tasks.show(project="p", slug="a").stage == "review"
+        since = fleet.reviews.work(project="p", slug="a").since
+        assert "MENDED" in since.diff
+        assert "a/a.txt" not in since.diff
 
 
 @pytest.mark.req("STORE-3")
@@ -194,7 +194,7 @@ def test_a_report_and_a_settlement_record_the_commit(either):
         either.ended(fleet)
         journal = fleet.dispatches.show(ident)
         first, second = either.git("rev-list", "--reverse", "main..worker/a").split()
-        assert (journal["reported_commit"], journal["settled_commit"]) == (first, second)
+        assert (journal.reported_commit, journal.settled_commit) == (first, second)
 
 
 # recorded merges ----------------------------------------------------------------------------------------------------------
@@ -212,13 +212,13 @@ def test_a_deleted_integration_branch_is_not_made_anew_without_the_work_that_was
             with pytest.raises(MergesMissing, match=r"fleet/main of p has lost work .*: a, b"):
                 act()
         assert either.git("for-each-ref", "refs/heads/fleet") == ""
-        assert any("a, b" in each["text"] for each in fleet.views.status()["in_the_way"])
-        assert any("a, b" in each["says"] for each in fleet.views.doctor())
-        assert fleet.merge.restore(project="p") == {
+        assert any("a, b" in each.text for each in fleet.views.status().in_the_way)
+        assert any("a, b" in each.says for each in fleet.views.doctor())
+        assert fleet.merge.restore(project="p").as_json() == {
             "project": "p", "restored": ["a", "b"], "commit": tip, "changed": True,
         }  # fmt: skip
         assert either.git("rev-parse", "fleet/main") == tip
-        assert fleet.views.status()["in_the_way"] == []
+        assert fleet.views.status().in_the_way == []
         finish(either, fleet, "c")
         fleet.merge.task(project="p", slug="c")
         assert files_on(either, "fleet/main") == ["README", "a.txt", "b.txt", "c.txt"]
@@ -238,7 +238,7 @@ def test_merged_work_outlives_gits_gc_on_a_branch_that_was_rewound_and_went_on(s
         fleet.merge.restore(project="p")
         assert files_on(scene, "fleet/main") == ["README", "a.txt", "b.txt"]
         assert scene.git("merge-base", "--is-ancestor", own, "fleet/main") == ""
-        assert fleet.merge.restore(project="p")["changed"] is False
+        assert fleet.merge.restore(project="p").changed is False
 
 
 @pytest.mark.req("MERGE-3", "LOG-1")
@@ -250,12 +250,12 @@ def test_a_squash_is_acknowledged_once_and_recorded(either):
         either.git("update-ref", "refs/heads/fleet/main", squashed)
         with pytest.raises(MergesMissing):
             fleet.merge.land(project="p")
-        assert {each["state"] for each in fleet.merge.recorded(project="p")} == {"missing"}
+        assert {each.state for each in fleet.merge.recorded(project="p")} == {"missing"}
         done = fleet.merge.acknowledge(project="p", reason="squashed")
-        assert done["acknowledged"] == ["a", "b"]
-        assert fleet.merge.land(project="p", dry=True)["commits"] == 1
+        assert done.acknowledged == ["a", "b"]
+        assert fleet.merge.land(project="p", dry=True).commits == 1
         said = fleet.merge.recorded(project="p")
-        assert [(each["task"], each["state"], each["reason"]) for each in said] == [
+        assert [(each.task, each.state, each.reason) for each in said] == [
             ("b", "acknowledged", "squashed"),
             ("a", "acknowledged", "squashed"),
         ]
@@ -267,7 +267,7 @@ def test_merges_that_landed_are_not_missing_when_the_integration_branch_goes(sce
         _first, tip = merge_two(scene, fleet)
         scene.git("merge", "--quiet", "--ff-only", "fleet/main")
         scene.git("branch", "-D", "fleet/main")
-        assert fleet.merge.land(project="p")["commits"] == 0
+        assert fleet.merge.land(project="p").commits == 0
         assert scene.git("rev-parse", "fleet/main") == tip
 
 
@@ -326,7 +326,7 @@ def test_fleets_own_branch_is_adopted_again_when_its_worktree_was_removed(scene)
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "a", engine="scripted", script="write a.txt a\ncommit Add a\nfail no\n")
         scene.ended(fleet)
-        assert fleet.dispatches.show(ident)["exec_state"] == "failed"
+        assert fleet.dispatches.show(ident).exec_state == "failed"
         fleet.tasks.archive(project="p", slug="a")
         scene.swept(fleet)
         assert not scene.tree("a").exists()
@@ -373,7 +373,7 @@ def test_a_dispatch_that_dies_before_its_branch_is_marked_is_made_again(scene):
         raw(fleet, "UPDATE tasks SET not_before = NULL WHERE slug = 'a'")
         scene.dispatch(fleet, "a", engine="scripted")
         scene.ended(fleet)
-        assert fleet.merge.task(project="p", slug="a")["changed"]
+        assert fleet.merge.task(project="p", slug="a").changed
 
 
 # merges that died, and ways out ----------------------------------------------------------------------------------------------------
@@ -387,7 +387,7 @@ def test_a_merge_that_died_before_it_was_recorded_is_recorded_by_the_next(scene,
     finisher.wait(60)
     with scene.fleet() as fleet:
         fleet.merge.task(project="p", slug="a")
-        assert [each["task"] for each in fleet.merge.recorded(project="p")] == ["a"]
+        assert [each.task for each in fleet.merge.recorded(project="p")] == ["a"]
         scene.git("update-ref", "-d", "refs/heads/fleet/main")
         with pytest.raises(MergesMissing):
             fleet.merge.land(project="p")
@@ -402,7 +402,7 @@ def test_what_a_person_merged_by_hand_is_recorded_too(scene):
         tip = scene.git("rev-parse", "worker/a")
         scene.git("update-ref", "refs/heads/fleet/main", tip)
         fleet.merge.task(project="p", slug="a")
-        assert [(each["task"], each["made"]) for each in fleet.merge.recorded(project="p")] == [("a", tip)]
+        assert [(each.task, each.made) for each in fleet.merge.recorded(project="p")] == [("a", tip)]
 
 
 @pytest.mark.req("MERGE-2")
@@ -459,7 +459,7 @@ def test_a_task_that_moved_and_was_opened_again_can_still_be_accepted(either):
         with pytest.raises(WorkMoved):
             fleet.merge.task(project="p", slug="a")
         fleet.tasks.retry(project="p", slug="a")
-        assert [each["slug"] for each in fleet.reviews.waiting()] == ["a"]
+        assert [each.slug for each in fleet.reviews.waiting()] == ["a"]
         fleet.reviews.judge(project="p", slug="a", verdict="accept", commit=moved)
         fleet.merge.task(project="p", slug="a")
         assert files_on(either, "fleet/main") == ["README", "a.txt", "late.txt"]

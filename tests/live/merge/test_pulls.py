@@ -76,7 +76,7 @@ def worked(scene, fleet, title: str = "t") -> None:
     scene.git("config", "user.email", "scene@localhost")
     fleet.dispatches.start(Wanted(**TASK, engine="shell", command=command))
     scene.ended(fleet)
-    assert fleet.tasks.show(**TASK)["stage"] == "finisher"
+    assert fleet.tasks.show(**TASK).stage == "finisher"
 
 
 def ours(scene) -> tuple:
@@ -108,24 +108,24 @@ def test_the_branch_is_pushed_the_request_opened_once_and_the_task_done_when_it_
         before = ours(either)
         tip = either.git("rev-parse", "worker/t")
         done = fleet.merge.open_pull(**TASK)
-        assert (done["address"], done["changed"]) == (ADDRESS, True)
+        assert (done.address, done.changed) == (ADDRESS, True)
         assert forge.branch("worker/t") == tip
         body = "Do 'all' of it; $(rm -rf /)"
         words = ["--branch", "worker/t", "--target", "main", "--title", 'Say "hello" & `more`', "--body", body]
         assert forge.asked() == [words]
-        assert fleet.merge.open_pull(**TASK)["changed"] is False
+        assert fleet.merge.open_pull(**TASK).changed is False
         assert forge.asked() == [words], "it is opened once"
-        assert fleet.merge.check_pull(**TASK)["state"] == "open"
-        assert fleet.tasks.show(**TASK)["status"] == "in_progress"
+        assert fleet.merge.check_pull(**TASK).state == "open"
+        assert fleet.tasks.show(**TASK).status == "in_progress"
         forge.says("merged")
         forge.merges()
-        assert fleet.merge.check_pull(**TASK)["state"] == "merged"
+        assert fleet.merge.check_pull(**TASK).state == "merged"
         task = fleet.tasks.show(**TASK)
-        assert (task["status"], task["archived"]) == ("done", True)
+        assert (task.status, task.archived) == ("done", True)
         assert either.git("rev-parse", "fleet/main") == forge.branch("main"), "dependents build on what is merged"
         assert ours(either) == before
         assert not either.tree("t").exists()
-        assert fleet.merge.check_pull(**TASK)["changed"] is False
+        assert fleet.merge.check_pull(**TASK).changed is False
         assert either.git("for-each-ref", "refs/fleet/remote/origin/worker") == ""
 
 
@@ -136,10 +136,10 @@ def test_a_merge_over_there_is_seen_by_git_when_nobody_says_so(either):
         worked(either, fleet)
         fleet.merge.open_pull(**TASK)
         forge.says("nonsense")
-        assert fleet.merge.check_pull(**TASK)["state"] == "unknown"
+        assert fleet.merge.check_pull(**TASK).state == "unknown"
         forge.merges()
-        assert fleet.merge.check_pull(**TASK)["state"] == "merged"
-        assert fleet.tasks.show(**TASK)["status"] == "done"
+        assert fleet.merge.check_pull(**TASK).state == "merged"
+        assert fleet.tasks.show(**TASK).status == "done"
 
 
 @pytest.mark.req("MERGE-7")
@@ -150,7 +150,7 @@ def test_a_squashed_merge_is_believed_when_the_forge_says_so_and_the_branch_is_k
         fleet.merge.open_pull(**TASK)
         forge.says("merged")
         forge.merges(squash=True)
-        assert fleet.merge.check_pull(**TASK)["state"] == "merged"
+        assert fleet.merge.check_pull(**TASK).state == "merged"
         assert scene.git("rev-parse", "fleet/main") == forge.branch("main")
         assert scene.git("show", "worker/t:a.txt") == "hello", "git does not know it as merged, so it stays"
 
@@ -162,12 +162,12 @@ def test_gh_and_glab_are_asked_in_their_own_words(scene, name, monkeypatch):
         forge = Forge(scene, name)
         monkeypatch.setenv("PATH", f"{forge.program.parent}:{os.environ['PATH']}")
         worked(scene, fleet)
-        assert fleet.merge.open_pull(**TASK)["address"] == ADDRESS
+        assert fleet.merge.open_pull(**TASK).address == ADDRESS
         created = next(call for call in forge.asked() if "create" in call)
         assert {"worker/t", "main", "t"} <= set(created)
-        assert fleet.merge.check_pull(**TASK)["state"] == "open"
+        assert fleet.merge.check_pull(**TASK).state == "open"
         forge.says("MERGED" if name == "gh" else "merged")
-        assert fleet.merge.check_pull(**TASK)["state"] == "merged"
+        assert fleet.merge.check_pull(**TASK).state == "merged"
 
 
 @pytest.mark.req("MERGE-7")
@@ -184,7 +184,7 @@ def test_a_request_that_was_opened_by_a_process_that_died_is_found_again(scene, 
         with pytest.raises(KeyboardInterrupt):
             fleet.merge.open_pull(**TASK)
         fleet.funnel.watcher = None
-        assert fleet.merge.open_pull(**TASK)["address"] == ADDRESS
+        assert fleet.merge.open_pull(**TASK).address == ADDRESS
         assert len([call for call in forge.asked() if "create" in call]) == 1
 
 
@@ -195,10 +195,10 @@ def test_a_request_that_is_closed_parks_the_task_and_the_next_one_is_new(either)
         worked(either, fleet)
         fleet.merge.open_pull(**TASK)
         forge.says("closed")
-        assert fleet.merge.check_pull(**TASK)["changed"] is True
+        assert fleet.merge.check_pull(**TASK).changed is True
         task = fleet.tasks.show(**TASK)
-        assert (task["status"], task["stage"]) == ("blocked", "fix")
-        assert ADDRESS in task["reason"]
+        assert (task.status, task.stage) == ("blocked", "fix")
+        assert ADDRESS in task.reason
         with pytest.raises(IllegalStep, match="open a pull request"):
             fleet.merge.open_pull(**TASK)
         with pytest.raises(NotPulled, match="not opened"):
@@ -212,7 +212,7 @@ def test_what_somebody_else_pushed_onto_the_branch_is_not_overwritten(either):
         either.git("push", "--quiet", "origin", "main:refs/heads/worker/t")
         fleet.merge.open_pull(**TASK)  # a branch that has nothing of its own is simply moved forward
         amend(either, fleet, "rewritten")
-        assert fleet.merge.open_pull(**TASK)["changed"] is False
+        assert fleet.merge.open_pull(**TASK).changed is False
         assert forge.branch("worker/t") == either.git("rev-parse", "worker/t"), (
             "what fleet put there, fleet may replace"
         )
@@ -254,8 +254,8 @@ def test_what_is_in_the_way_is_told_and_nothing_is_changed(scene, trouble, says,
             forge.program.write_text("#!/bin/sh\necho no rights >&2\nexit 1\n")
         with pytest.raises(NotPulled, match=says):
             fleet.merge.open_pull(**TASK)
-        assert fleet.tasks.show(**TASK)["status"] == "in_progress"
-        assert [each["why"] is not None for each in fleet.merge.tend_pulls(project="p")] == [True]
+        assert fleet.tasks.show(**TASK).status == "in_progress"
+        assert [each.why is not None for each in fleet.merge.tend_pulls(project="p")] == [True]
 
 
 @pytest.mark.req("MERGE-7")
@@ -263,7 +263,7 @@ def test_tending_opens_follows_and_asks_at_most_once_a_minute(either, monkeypatc
     with either.fleet() as fleet:
         forge = Forge(either)
         worked(either, fleet)
-        assert [each["state"] for each in fleet.merge.tend_pulls(project="p")] == ["open"]
+        assert [each.state for each in fleet.merge.tend_pulls(project="p")] == ["open"]
         calls = len(forge.asked())
         assert fleet.merge.tend_pulls(project="p") == []
         assert pull_requests.nudge(fleet.context, "p") == []
@@ -271,7 +271,7 @@ def test_tending_opens_follows_and_asks_at_most_once_a_minute(either, monkeypatc
         forge.says("merged")
         forge.merges()
         monkeypatch.setattr(pull_requests, "AGAIN", 0)
-        assert [each["state"] for each in fleet.merge.tend_pulls(project="p")] == ["merged"]
+        assert [each.state for each in fleet.merge.tend_pulls(project="p")] == ["merged"]
         assert fleet.merge.tend_pulls(project="p") == []
 
 
@@ -281,7 +281,7 @@ def test_a_tick_lets_a_process_of_its_own_do_it_and_does_not_wait(either):
         Forge(either)
         worked(either, fleet)
         assert pull_requests.nudge(fleet.context, "p") == ["looking at the pull requests of t"]
-        until(lambda: fleet.views.status()["merging"][0]["pull_request"] == ADDRESS)
+        until(lambda: fleet.views.status().merging[0].pull_request == ADDRESS)
 
 
 @pytest.mark.req("MERGE-7")
@@ -306,8 +306,8 @@ def test_a_merged_task_that_is_tried_again_gets_a_request_of_its_own_and_is_not_
         fleet.merge.open_pull(**TASK)
         forge.merges()
         forge.says("merged")
-        assert fleet.merge.check_pull(**TASK)["state"] == "merged"
-        assert fleet.tasks.show(**TASK)["archived"]
+        assert fleet.merge.check_pull(**TASK).state == "merged"
+        assert fleet.tasks.show(**TASK).archived
         fleet.tasks.retry(**TASK)
         with pytest.raises(NotPulled, match="not opened"):
             fleet.merge.check_pull(**TASK)
@@ -320,9 +320,9 @@ def test_a_merged_task_that_is_tried_again_gets_a_request_of_its_own_and_is_not_
         tip = either.git("rev-parse", "worker/t")
         for _ in range(2):  # it is opened, and then looked at
             (told,) = fleet.merge.tend_pulls(project="p")
-            assert (told["address"], told["state"]) == (second, "open")
+            assert (told.address, told.state) == (second, "open")
         task = fleet.tasks.show(**TASK)
-        assert (task["status"], task["stage"], task["archived"]) == ("in_progress", "finisher", False)
+        assert (task.status, task.stage, task.archived) == ("in_progress", "finisher", False)
         assert forge.branch("worker/t") == tip
         assert "b.txt" not in either.git("ls-tree", "--name-only", "fleet/main")
 

@@ -40,18 +40,18 @@ def worked(scene, fleet, slug: str = "t", *, path: str = "a.txt", review: str = 
 
 def place(fleet, slug: str = "t") -> tuple[str, str]:
     task = fleet.tasks.show(project="p", slug=slug)
-    return task["status"], task["stage"]
+    return task.status, task.stage
 
 
 @pytest.mark.req("PIPE-1", "PIPE-2")
 def test_accepted_work_goes_on_to_be_merged(either):
     with either.fleet("ann") as fleet:
         worked(either, fleet)
-        assert [each["slug"] for each in fleet.reviews.waiting()] == ["t"]
+        assert [each.slug for each in fleet.reviews.waiting()] == ["t"]
         done = fleet.reviews.judge(**TASK, verdict=ACCEPT, comments="well done")
-        assert (done["changed"], place(fleet)) == (True, ("in_progress", "finisher"))
+        assert (done.changed, place(fleet)) == (True, ("in_progress", "finisher"))
         assert fleet.reviews.waiting() == []
-        said = [(each["actor"], each["verdict"], each["comments"]) for each in fleet.reviews.work(**TASK)["verdicts"]]
+        said = [(each.actor, each.verdict, each.comments) for each in fleet.reviews.work(**TASK).verdicts]
         assert said == [("ann", "accept", "well done")]
         fleet.merge.task(**TASK)
         assert either.git("show", "fleet/main:a.txt") == "one two"
@@ -63,12 +63,12 @@ def test_work_that_is_sent_back_waits_to_be_mended_with_the_comments_in_the_next
         worked(either, fleet)
         fleet.reviews.judge(**TASK, verdict=SEND_BACK, comments="say more\na.txt:1 in capitals")
         assert place(fleet) == ("blocked", "fix")
-        assert fleet.tasks.show(**TASK)["reason"] == "say more\na.txt:1 in capitals\n    > one two"
+        assert fleet.tasks.show(**TASK).reason == "say more\na.txt:1 in capitals\n    > one two"
         made = fleet.dispatches.start(Wanted(**TASK, engine="shell", command=("sleep", "1000")))
-        assert (made["kind"], place(fleet)) == ("fix", ("in_progress", "fix"))
-        prompt = fleet.files_of_home(f"inbox/{made['id']}.md")
+        assert (made.kind, place(fleet)) == ("fix", ("in_progress", "fix"))
+        prompt = fleet.files_of_home(f"inbox/{made.id}.md")
         assert "a.txt:1 in capitals\n    > one two" in prompt
-        fleet.dispatches.kill(made["id"], "the test is over")
+        fleet.dispatches.kill(made.id, "the test is over")
 
 
 @pytest.mark.req("PIPE-1")
@@ -78,10 +78,10 @@ def test_the_first_verdict_counts_and_the_same_again_is_fine(either):
         with pytest.raises(BadInput, match="--comments"):
             ann.reviews.judge(**TASK, verdict=SEND_BACK, comments="  ")
         ann.reviews.judge(**TASK, verdict=SEND_BACK, comments="no")
-        assert ann.reviews.judge(**TASK, verdict=SEND_BACK, comments="no")["changed"] is False
+        assert ann.reviews.judge(**TASK, verdict=SEND_BACK, comments="no").changed is False
         with pytest.raises(IllegalStep, match="blocked, at the stage fix"):
             bob.reviews.judge(**TASK, verdict=ACCEPT)
-        assert len(ann.reviews.work(**TASK)["verdicts"]) == 1
+        assert len(ann.reviews.work(**TASK).verdicts) == 1
 
 
 @pytest.mark.req("PIPE-1")
@@ -92,8 +92,8 @@ def test_of_many_verdicts_at_once_one_counts(either):
         racers = [either.start(FLEET, "review", "t", *each, "--as", f"r{n}", "-p", "p") for n, each in enumerate(words)]
         codes = [answer(racer).code for racer in racers]
         assert sorted(codes) == [0] + [14] * 7, codes
-        [verdict] = fleet.reviews.work(**TASK)["verdicts"]
-        assert place(fleet) == (("in_progress", "finisher") if verdict["verdict"] == "accept" else ("blocked", "fix"))
+        [verdict] = fleet.reviews.work(**TASK).verdicts
+        assert place(fleet) == (("in_progress", "finisher") if verdict.verdict == "accept" else ("blocked", "fix"))
 
 
 @pytest.mark.req("PIPE-1")
@@ -111,12 +111,12 @@ def test_an_agent_that_reviews_gives_its_verdict_by_the_same_command(either, wor
         )
         either.ended(fleet)
         assert place(fleet) == after
-        assert fleet.dispatches.show(made["id"])["report"] == "done"
-        assert [each["actor"] for each in fleet.reviews.work(**TASK)["verdicts"]] == [made["id"]]
+        assert fleet.dispatches.show(made.id).report == "done"
+        assert [each.actor for each in fleet.reviews.work(**TASK).verdicts] == [made.id]
 
 
 def _worker(fleet) -> str:
-    return fleet.tasks.show(**TASK)["assignee"]
+    return fleet.tasks.show(**TASK).assignee
 
 
 @pytest.mark.req("PIPE-1")
@@ -140,16 +140,16 @@ def test_a_person_waits_while_an_agent_reviews(either):
     with either.fleet() as fleet:
         worked(either, fleet, review="agent")
         wanted = Wanted(**TASK, kind="reviewer", engine="shell", command=("sleep", "1000"), predecessor=_worker(fleet))
-        ident = fleet.dispatches.start(wanted)["id"]
+        ident = fleet.dispatches.start(wanted).id
         either.launched(fleet, ident)
         with pytest.raises(Contested, match=ident):
             fleet.reviews.judge(**TASK, verdict=ACCEPT)
         fleet.dispatches.stop(ident)
         assert place(fleet) == ("blocked", "review")
-        assert [each["slug"] for each in fleet.reviews.waiting()] == ["t"], (
+        assert [each.slug for each in fleet.reviews.waiting()] == ["t"], (
             "a review that came to nothing is a person's"
         )
-        assert fleet.reviews.judge(**TASK, verdict=ACCEPT)["changed"]
+        assert fleet.reviews.judge(**TASK, verdict=ACCEPT).changed
         assert place(fleet) == ("in_progress", "finisher")
 
 
@@ -158,8 +158,8 @@ def test_a_reviewer_that_ended_unnoticed_is_not_waited_for(either):
         worked(either, fleet)
         either.without_hint(fleet)
         wanted = Wanted(**TASK, kind="reviewer", engine="shell", command=("true",), predecessor=_worker(fleet))
-        either.exited(fleet, fleet.dispatches.start(wanted)["id"])
-        assert fleet.reviews.judge(**TASK, verdict=ACCEPT)["changed"]
+        either.exited(fleet, fleet.dispatches.start(wanted).id)
+        assert fleet.reviews.judge(**TASK, verdict=ACCEPT).changed
 
 
 @pytest.mark.req("PIPE-2")
@@ -171,14 +171,14 @@ def test_verify_is_tried_in_a_tree_of_fleets_own_and_its_result_is_kept(either, 
         )
         tip = either.git("rev-parse", "fleet/main")
         found = fleet.reviews.rehearse(**TASK)
-        assert found["ok"] is green
-        assert green or "one two" in found["says"]
+        assert found.ok is green
+        assert green or "one two" in found.says
         where = Path(either.root, "where").read_text().strip()
         assert where.startswith(f"{either.home}/projects/p/merges/")
         assert not os.path.exists(where)
         assert either.git("rev-parse", "fleet/main") == tip
         assert either.git("status", "--porcelain") == "?? fleet.toml"
-        assert found["says"].strip() in fleet.tasks.show(**TASK)["log"][-1]["message"]
+        assert found.says.strip() in fleet.tasks.show(**TASK).log[-1].message
         assert place(fleet) == ("in_progress", "review"), "a try moves nothing"
 
 
@@ -211,7 +211,7 @@ def test_a_try_that_is_killed_leaves_nothing(either):
         either.swept(fleet)
         assert fleet.files.names("projects/p/merges") == []
         assert place(fleet) == ("in_progress", "review")
-        assert fleet.reviews.judge(**TASK, verdict=ACCEPT)["changed"]
+        assert fleet.reviews.judge(**TASK, verdict=ACCEPT).changed
 
 
 @pytest.mark.req("PIPE-2")
@@ -223,7 +223,7 @@ def test_what_a_reviewer_is_shown_is_what_was_asked_said_and_changed(either):
         for words in ("t  p/t, by", "a word", "Add t", "a.txt | 1 +", "+one two"):
             assert words in said.out
         assert "p/t" in either.program("review").out
-        assert either.program("review", "--list", "--json").json == fleet.reviews.waiting()
+        assert either.program("review", "--list", "--json").json == [each.as_json() for each in fleet.reviews.waiting()]
 
 
 @pytest.mark.req("MERGE-5", "PIPE-1", "GRAPH-13")
@@ -239,5 +239,5 @@ def test_a_rehearsal_that_was_killed_moves_nothing_not_even_a_task_whose_branch_
         child.wait(60)
         either.swept(fleet)
         assert place(fleet) == ("in_progress", "review")
-        assert not fleet.tasks.show(**TASK)["archived"]
-        assert [each["slug"] for each in fleet.reviews.waiting()] == ["t"]
+        assert not fleet.tasks.show(**TASK).archived
+        assert [each.slug for each in fleet.reviews.waiting()] == ["t"]

@@ -35,7 +35,7 @@ def test_a_setup_that_prints_much_and_fails_says_where_it_is_kept(scene):
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         scene.ended(fleet)
-        reason = fleet.tasks.show(project="p", slug="t")["reason"]
+        reason = fleet.tasks.show(project="p", slug="t").reason
         assert "worktree.setup failed (1): (" in reason
         assert reason.endswith("broken")
         assert f"logs/{ident}.setup.log" in reason

@@ -24,9 +24,9 @@ def test_a_report_is_not_an_end_and_grace_is_given_before_the_tree_is_killed(eit
     with either.fleet() as fleet:
         ident = scripted(either, fleet, "write a.txt one", "commit A", "done", "write a.txt two", "commit B", "hang")
         either.shows(fleet, ident, "working: hang")
-        assert fleet.agents.list()[0]["state"] == "reported done"
+        assert fleet.agents.list()[0].state == "reported done"
         assert status_of(fleet, "t")[0] == "in_progress"
-        assert bundle_of(fleet, "t")["owner"] == ident
+        assert bundle_of(fleet, "t").owner == ident
         who = process_of(fleet, ident)
         until(lambda: acted(fleet.sweep.run(kill=True)))
         either.ended(fleet)
@@ -53,7 +53,7 @@ def test_an_agent_that_ignores_signals_and_left_a_daemon_behind_is_ended_with_al
         marked = fleet.world.processes.marked(ident)
         assert len(marked) >= 2
         done = fleet.dispatches.stop(ident) if verb == "stop" else fleet.dispatches.kill(ident, "in circles")
-        assert done["settled"]
+        assert done.settled
         assert [who.pid for who in marked if is_alive(who.pid)] == []
         expected = ("blocked", "stopped") if verb == "stop" else ("failed", "killed: in circles")
         assert status_of(fleet, "t") == expected
@@ -64,7 +64,7 @@ def test_an_agent_that_exited_but_left_a_daemon_is_not_ended_until_a_sweep_has_k
     with either.fleet() as fleet:
         ident = scripted(either, fleet, "daemon", "done", "exit 0")
         either.exited(fleet, ident)
-        assert fleet.sessions.settle(ident)["settled"] is False
+        assert fleet.sessions.settle(ident).settled is False
         marked = fleet.world.processes.marked(ident)
         (daemon,) = [who for who in marked if command_of(who.pid)[:1] == ["sleep"]]
         assert is_alive(daemon.pid)
@@ -104,7 +104,7 @@ def test_an_exit_status_that_a_stopped_server_cannot_tell_yet_is_waited_for_not_
         os.kill(server, signal.SIGSTOP)
         os.kill(who.pid, signal.SIGTERM)
         until(lambda: fleet.world.processes.life(who) == "dead")
-        assert fleet.sessions.settle(ident)["settled"] is False
+        assert fleet.sessions.settle(ident).settled is False
         os.kill(server, signal.SIGCONT)
         monkeypatch.setattr(tmux_module, "LIMIT", 5.0)
         scene.swept(fleet)
@@ -139,7 +139,7 @@ def test_a_report_that_comes_while_its_dispatch_is_being_settled_is_not_overwrit
             assert either.program("done", env=told).code == 0
 
         fleet.funnel.watcher = once("before", "publish logs/", report)
-        assert fleet.sessions.settle(ident)["settled"], "with the report, not without"
+        assert fleet.sessions.settle(ident).settled, "with the report, not without"
         assert status_of(fleet, "t")[0] == "to merge"
 
 
@@ -154,8 +154,8 @@ def test_limits_hold_in_a_race_of_sixteen_for_four(crowded):
     assert all("too many agents" in each.err for each in said if each.code)
     with crowded.fleet() as fleet:
         assert len(fleet.agents.list()) == 4
-        counts = fleet.projects.show("p")["tasks"]
-        assert (counts["in_progress"], counts["open"]) == (4, 12)
+        counts = fleet.projects.show("p").tasks
+        assert (counts.in_progress, counts.open) == (4, 12)
 
 
 @pytest.mark.req("AGENT-2", "AGENT-1", "DER-1")
@@ -166,11 +166,11 @@ def test_two_concurrent_spawns_both_end_up_registered(either):
         words = ("-p", "p", "--engine", "shell", "--", "sleep", "1000")
         said = [answer(child) for child in [either.start(FLEET, "dispatch", slug, *words) for slug in ("a", "b")]]
         assert [each.code for each in said] == [0, 0], said
-        found = {agent["task"]: agent for agent in fleet.agents.list()}
+        found = {agent.task: agent for agent in fleet.agents.list()}
         for slug in ("a", "b"):
-            who = either.launched(fleet, found[slug]["id"])
+            who = either.launched(fleet, found[slug].id)
             assert (who.host, who.boot) == (fleet.world.host.id, fleet.world.host.boot)
-            assert found[slug]["session"] == f"fleet-{found[slug]['id']}"
+            assert found[slug].session == f"fleet-{found[slug].id}"
         assert {"engine", "process", "started_at", "state", "source"} <= set(found["a"])
 
 
@@ -182,14 +182,14 @@ def test_a_kill_during_the_start_ends_the_attempt(either, where, effect):
     with either.fleet() as fleet:
         fleet.tasks.add(project="p", title="T", slug="t")
         child = either.halted(where, effect, "dispatch", "t")
-        ident = fleet.dispatches.list()[0]["id"]
+        ident = fleet.dispatches.list()[0].id
         fleet.dispatches.kill(ident, "not that one")
         os.kill(child.pid, signal.SIGCONT)
         answer(child)
         until(lambda: either.swept(fleet) or not fleet.agents.list())
         assert fleet.world.processes.marked(ident) == []
-        assert fleet.dispatches.show(ident)["exec_state"] == "failed"
-        assert "not that one" in fleet.dispatches.show(ident)["blocked_reason"]
+        assert fleet.dispatches.show(ident).exec_state == "failed"
+        assert "not that one" in fleet.dispatches.show(ident).blocked_reason
 
 
 @pytest.mark.req("AGENT-9", "STORE-8")
@@ -213,7 +213,7 @@ def test_a_stopped_task_can_be_dispatched_again_in_its_own_tree(either):
         either.shows(fleet, ident, "working: hang")
         fleet.dispatches.stop(ident)
         fleet.tasks.retry(project="p", slug="t")
-        again = fleet.dispatches.start(Wanted(project="p", slug="t", engine="shell", command=("cat", "a.txt")))["id"]
+        again = fleet.dispatches.start(Wanted(project="p", slug="t", engine="shell", command=("cat", "a.txt"))).id
         either.ended(fleet)
         assert "one" in fleet.agents.output(again)
 

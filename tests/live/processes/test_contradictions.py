@@ -37,8 +37,8 @@ def test_an_agent_that_is_there_though_the_boot_is_another_is_not_ended(scene, m
         with scene.fleet() as fleet:
             assert fleet.world.processes.life(who) == "unknown"
             assert acted(fleet.sweep.run(kill=True)) == []
-            assert fleet.sessions.settle(ident)["why"] == "its process is unknown"
-            assert [agent["state"] for agent in fleet.agents.list()] == ["unknown"]
+            assert fleet.sessions.settle(ident).why == "its process is unknown"
+            assert [agent.state for agent in fleet.agents.list()] == ["unknown"]
     assert is_alive(who.pid)
     with scene.fleet() as fleet:
         assert status_of(fleet, "t")[0] == "in_progress"
@@ -111,7 +111,7 @@ def test_from_a_sandbox_no_lock_of_a_git_outside_is_removed(scene, sandbox):
         ident = scene.dispatch(fleet, "t", engine="scripted", script="write a.txt hello\ncommit Add a\ndone\n")
         scene.exited(fleet, ident)
         until(lambda: not fleet.world.processes.marked(ident))
-        assert fleet.sessions.settle(ident)["settled"]
+        assert fleet.sessions.settle(ident).settled
     lock = Path(scene.repository, ".git", "refs", "heads", "fleet", "main.lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     lock.touch()

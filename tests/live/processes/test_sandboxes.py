@@ -22,7 +22,7 @@ def at_work(scene):
         yield ident
         assert is_alive(who.pid)
         assert status_of(fleet, "t")[0] == "in_progress"
-        assert [each["id"] for each in fleet.agents.list()] == [ident]
+        assert [each.id for each in fleet.agents.list()] == [ident]
 
 
 @pytest.mark.req("EXC-2", "EXC-7", "AGENT-3", "SWEEP-7")
@@ -32,7 +32,7 @@ def test_who_is_in_another_room_of_this_boot_ends_nobody(scene, at_work, monkeyp
         patch.setattr(Host, "boot", f"{boot}.pid:[7]")
         with scene.fleet() as fleet:
             assert acted(fleet.sweep.run(kill=True)) == []
-            assert fleet.sessions.settle(at_work)["why"] == "its process is unknown"
+            assert fleet.sessions.settle(at_work).why == "its process is unknown"
 
 
 @pytest.mark.req("EXC-2", "EXC-7", "SWEEP-7")

@@ -49,7 +49,7 @@ def test_a_stopped_server_is_unknown_and_nothing_is_touched(scene, stopped):
         os.kill(server, signal.SIGCONT)
         until(lambda: look(fleet, ident) == "ours")
         assert is_alive(who.pid)
-        assert fleet.tasks.show(project="p", slug="other")["status"] == "open"
+        assert fleet.tasks.show(project="p", slug="other").status == "open"
 
 
 @pytest.mark.req("EXC-2", "EXC-7")
@@ -95,7 +95,7 @@ def test_a_second_server_on_the_same_path_says_nothing_about_the_first_ones_sess
         with pytest.raises(TmuxRefused):
             scene.dispatch(fleet, "other", "sleep", "1000")
         fleet.funnel.watcher = None
-        assert [agent["id"] for agent in fleet.agents.list()] == [ident]
+        assert [agent.id for agent in fleet.agents.list()] == [ident]
         assert is_alive(who.pid)
         os.kill(second, signal.SIGKILL)
         os.kill(server, signal.SIGUSR1)
@@ -117,7 +117,7 @@ def test_a_session_that_a_stopped_server_makes_later_finds_its_dispatch_ended(sc
         until(lambda: all(pane.dead for pane in scene.told_again(fleet).panes))
         until(lambda: fleet.sweep.run(kill=True) == [])
         assert not os.path.exists(f"{scene.root}/launched")
-        assert fleet.tasks.show(project="p", slug="t")["status"] == "open"
+        assert fleet.tasks.show(project="p", slug="t").status == "open"
 
 
 @pytest.mark.req("EXC-2", "EXC-7")

@@ -24,7 +24,7 @@ def test_a_server_that_ends_while_a_dispatch_starts_is_followed_by_the_next(scen
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         fleet.funnel.watcher = None
         scene.launched(fleet, ident)
-        (claim,) = [each for each in fleet.claims.list(kind="tmux_session") if each["dispatch"] == ident]
-        assert claim["data"]["server"] == str(fleet.world.tmux.listing().server)
-        assert f"/{old}/" not in claim["data"]["server"]
-        assert claim["data"]["process"], "what the launch wrote beside it is kept"
+        (claim,) = [each for each in fleet.claims.list(kind="tmux_session") if each.dispatch == ident]
+        assert claim.data["server"] == str(fleet.world.tmux.listing().server)
+        assert f"/{old}/" not in claim.data["server"]
+        assert claim.data["process"], "what the launch wrote beside it is kept"

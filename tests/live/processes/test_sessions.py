@@ -39,7 +39,7 @@ def test_a_dispatch_holds_a_session_named_after_it_and_its_process_is_the_panes_
         pane = fleet.world.tmux.listing().pane(f"fleet-{ident}")
         assert (pane.pid, pane.dispatch, pane.home) == (who.pid, ident, fleet.world.tmux.home_id)
         assert fleet.world.processes.identify(pane.pid) == who, "recorded by the launched process itself"
-        held = {claim["kind"]: claim["state"] for claim in fleet.claims.list()}
+        held = {claim.kind: claim.state for claim in fleet.claims.list()}
         held.pop("cgroup", None)  # where the system has it
         assert held == dict.fromkeys(
             ("agent_record", "coord_prompt_inbox", "tmux_session", "worker_dir", "worktree"), "live"
@@ -75,7 +75,7 @@ def test_a_foreign_session_with_our_name_stops_the_dispatch_and_is_listed_never_
         with pytest.raises(TmuxRefused, match="duplicate"):
             scene.dispatch(fleet, "t", "sleep", "1000")
         assert claim_of(fleet, "tmux_session", IDENT).state == "failed_alloc"
-        assert fleet.tasks.show(project="p", slug="t")["status"] == "open"
+        assert fleet.tasks.show(project="p", slug="t").status == "open"
         found = fleet.sweep.run(kill=True)
         assert any("our name but not our mark" in line for line in standing(found))
         pane = fleet.world.tmux.listing().pane(f"fleet-{IDENT}")
@@ -108,7 +108,7 @@ def test_with_the_server_and_the_panes_process_proven_dead_the_session_is_gone_a
         assert look(fleet, ident) == "absent"
         assert len(acted(fleet.sweep.run(kill=True))) >= 1
         assert fleet.agents.list() == []
-        assert fleet.tasks.show(project="p", slug="t")["reason"].startswith("interrupted")
+        assert fleet.tasks.show(project="p", slug="t").reason.startswith("interrupted")
 
 
 @pytest.mark.req("EXC-11")
@@ -186,7 +186,7 @@ def test_a_pane_finds_fleet_though_it_is_not_on_tmuxs_path(scene):
     )
     assert done.code == 0, done
     with scene.fleet() as fleet:
-        until(lambda: fleet.tasks.show(project="p", slug="t")["log"])
+        until(lambda: fleet.tasks.show(project="p", slug="t").log)
 
 
 @pytest.mark.req("EXC-1", "OBS-5")
@@ -202,7 +202,7 @@ def test_nobody_else_may_look_into_the_home(scene):
         ident = scene.dispatch(fleet, "t", engine="scripted", script="write a.txt hello\ncommit Add a\ndone\n")
         scene.ended(fleet)
         fleet.merge.task(project="p", slug="t")
-        assert fleet.dispatches.show(ident)["exec_state"] == "done"
+        assert fleet.dispatches.show(ident).exec_state == "done"
         scene.swept(fleet)
     Path(scene.home, "config.toml").unlink(missing_ok=True)  # the person's own
     trees = Path(scene.home, "projects/p/worktrees")
@@ -233,7 +233,7 @@ def test_who_settles_second_waits_for_the_release_that_is_under_way_but_not_for_
         until(lambda: not is_alive(who.pid))
         first = either.halted("before", "tmux kill-pane", "settle", ident)
         fleet.world.clock = Continuing(first.pid)
-        left = fleet.sessions.settle(ident)["left"]
+        left = fleet.sessions.settle(ident).left
         os.kill(first.pid, signal.SIGCONT)
         assert first.wait(60) == 0
         assert left == ([] if patience else [f"tmux_session fleet-{ident}: somebody else is releasing it"])

@@ -73,7 +73,7 @@ def test_how_the_agent_ended_is_what_its_own_pane_says(scene):
         assert fleet.dispatches.list(ended=False), "a person's pane that ends says nothing of the agent"
         scene.tmux("send-keys", "-t", pane, "Enter")
         scene.ended(fleet)
-        assert fleet.tasks.show(project="p", slug="t")["reason"] == "exit status 3, without a report"
+        assert fleet.tasks.show(project="p", slug="t").reason == "exit status 3, without a report"
 
 
 @pytest.mark.req("EXC-9", "SWEEP-3", "AGENT-7")
@@ -84,7 +84,7 @@ def test_a_persons_editor_in_a_split_outlives_the_agent(scene):
         marks = Path(f"/proc/{editor}/environ").read_bytes()
         assert b"FLEET_DISPATCH_ID" not in marks
         assert f"FLEET_HOME={scene.home}".encode() in marks, "so that the person's fleet is this one"
-        assert fleet.dispatches.kill(ident, "a test")["settled"]
+        assert fleet.dispatches.kill(ident, "a test").settled
         assert (is_alive(agent), is_alive(editor)) == (False, True)
         assert claim_of(fleet, "tmux_session", ident).state == "released"
         assert acted(fleet.sweep.run(kill=True)) == []
@@ -102,11 +102,11 @@ def test_an_agent_whose_pane_was_joined_to_anothers_ends_alone(scene, ends):
         assert "this is guest" in fleet.agents.screen(guest)
         assert acted(fleet.sweep.run(kill=True)) == [], "both are at work"
         going, staying = ((host, one), (guest, other)) if ends.endswith("is") else ((guest, other), (host, one))
-        assert fleet.dispatches.kill(going[0], "a test")["settled"]
+        assert fleet.dispatches.kill(going[0], "a test").settled
         assert (is_alive(going[1]), is_alive(staying[1])) == (False, True)
         assert fleet.world.tmux.listing().pane_of(going[0]) is None
         assert acted(fleet.sweep.run(kill=True)) == []
-        assert [agent["id"] for agent in fleet.agents.list()] == [staying[0]]
+        assert [agent.id for agent in fleet.agents.list()] == [staying[0]]
         assert is_alive(staying[1])
 
 
@@ -119,8 +119,8 @@ def test_the_end_of_an_agent_in_anothers_session_is_noticed(scene):
         pane = pane_of(scene, guest)
         scene.tmux("join-pane", "-s", pane, "-t", pane_of(scene, host))
         scene.tmux("send-keys", "-t", pane, "Enter")
-        until(lambda: scene.told_again(fleet) and [each["id"] for each in fleet.dispatches.list(ended=False)] == [host])
-        assert fleet.tasks.show(project="p", slug="guest")["reason"] == "exit status 3, without a report"
+        until(lambda: scene.told_again(fleet) and [each.id for each in fleet.dispatches.list(ended=False)] == [host])
+        assert fleet.tasks.show(project="p", slug="guest").reason == "exit status 3, without a report"
 
 
 @pytest.mark.req("EXC-8")
@@ -164,13 +164,13 @@ def test_a_session_that_an_older_fleet_stamped_is_ended_only_while_it_has_one_pa
         assert fleet.world.tmux.listing().pane_of(ident).pid == agent
         editor = person(scene, ident) if split_by_a_person else None
         done = fleet.dispatches.kill(ident, "a test")
-        assert done["settled"]
+        assert done.settled
         assert not is_alive(agent)
         if editor is None:
-            assert done["left"] == []
+            assert done.left == []
         else:
             assert is_alive(editor)
-            assert done["left"] != []
+            assert done.left != []
             close(scene, editor)
             until(lambda: swept(fleet).pane_of(ident) is None)
         assert fleet.world.tmux.listing().pane_of(ident) is None

@@ -113,15 +113,15 @@ def test_what_a_sweep_saw_below_the_agent_is_ended_with_it(scene, no_cgroup, tmp
     with scene.fleet() as fleet:
         left = Left(scene, fleet, f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid / &")
         fleet.sweep.run(kill=False)
-        assert fleet.context.dispatch(left.ident)["descendants"] == "[]", "a dry run writes nothing"
+        assert fleet.context.dispatch(left.ident).descendants == "[]", "a dry run writes nothing"
         assert acted(fleet.sweep.run(kill=True)) == []
-        noted = fleet.context.dispatch(left.ident)["descendants"]
+        noted = fleet.context.dispatch(left.ident).descendants
         assert f"/{left.pid}/" in noted
         before = fleet.operations.newest()
         remaining.record(fleet.context, fleet.context.dispatch(left.ident))
         assert fleet.operations.newest() == before, "nothing new, nothing written"
         left.die(fleet)
-        assert fleet.sessions.settle(left.ident)["why"] == f"it left processes behind: {left.pid}"
+        assert fleet.sessions.settle(left.ident).why == f"it left processes behind: {left.pid}"
         scene.swept(fleet)
         assert not is_alive(left.pid)
         assert fleet.agents.list() == []
@@ -134,10 +134,10 @@ def test_a_tick_writes_down_the_descendants_that_last(scene, no_cgroup, tmp_path
         left = Left(scene, fleet, f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid / &")
         monkeypatch.setattr(tend, "_LASTING", 1000.0)
         assert tend.tend_dispatches(fleet.context, "p", []) == []
-        assert fleet.context.dispatch(left.ident)["descendants"] == "[]"
+        assert fleet.context.dispatch(left.ident).descendants == "[]"
         monkeypatch.setattr(tend, "_LASTING", 0.0)
         assert tend.tend_dispatches(fleet.context, "p", []) == []
-        assert f"/{left.pid}/" in fleet.context.dispatch(left.ident)["descendants"]
+        assert f"/{left.pid}/" in fleet.context.dispatch(left.ident).descendants
         left.die(fleet)
         (said,) = tend.tend_dispatches(fleet.context, "p", [])
         assert "ended failed" in said or "ended blocked" in said, said
@@ -160,7 +160,7 @@ def test_a_stopped_agents_unmarked_descendants_end_with_it(scene, no_cgroup, tmp
     (tmp_path / "daemon.py").write_text(DAEMON.replace("if os.fork():\n    os._exit(0)\n", ""))
     with scene.fleet() as fleet:
         left = Left(scene, fleet, f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid / &")
-        assert fleet.dispatches.stop(left.ident)["settled"]
+        assert fleet.dispatches.stop(left.ident).settled
         assert not is_alive(left.pid)
 
 
@@ -172,7 +172,7 @@ def test_whoever_is_in_the_session_that_the_agent_led_is_its_own(scene, no_cgrou
         left = Left(scene, fleet, f"env -i PATH=$PATH nohup sh -c '{script}' >/dev/null 2>&1 &")
         left.die(fleet)
         assert is_alive(left.pid)
-        assert fleet.sessions.settle(left.ident)["why"] == f"it left processes behind: {left.pid}"
+        assert fleet.sessions.settle(left.ident).why == f"it left processes behind: {left.pid}"
         scene.swept(fleet)
         assert not is_alive(left.pid)
         assert fleet.agents.list() == []
@@ -197,8 +197,8 @@ def test_a_worktree_in_which_somebody_writes_is_not_handed_on(scene, no_cgroup, 
         left = Left(scene, fleet, writer)
         left.die(fleet)
         told = fleet.sessions.settle(left.ident)
-        assert not told["settled"]
-        assert f"process {left.pid} (sh -c" in told["why"]
+        assert not told.settled
+        assert f"process {left.pid} (sh -c" in told.why
         with pytest.raises(WorktreeBusy, match=f"process {left.pid}"):
             scene.dispatch(fleet, "t", "sleep", "1000")
         assert acted(fleet.sweep.run(kill=True)) == []
@@ -206,7 +206,7 @@ def test_a_worktree_in_which_somebody_writes_is_not_handed_on(scene, no_cgroup, 
         refused = scene.program("resume", left.ident)
         assert (refused.code, f"process {left.pid}" in refused.err) == (14, True), refused
         assert is_alive(left.pid), "nobody is killed by a guess"
-        assert fleet.tasks.show(project="p", slug="t")["assignee"] == left.ident
+        assert fleet.tasks.show(project="p", slug="t").assignee == left.ident
         left.end()
         scene.swept(fleet)
         assert fleet.agents.list() == []
@@ -238,9 +238,9 @@ def test_somebody_elsewhere_who_has_a_file_of_the_worktree_open_for_writing_keep
         script = f"exec >>written; cd /; echo $$ >{note}.new; mv {note}.new {note}; exec sleep 1000"
         left = Left(scene, fleet, f"env -i PATH=$PATH setsid sh -c '{script}' &")
         left.die(fleet)
-        assert f"process {left.pid} (sleep 1000)" in fleet.sessions.settle(left.ident)["why"]
+        assert f"process {left.pid} (sleep 1000)" in fleet.sessions.settle(left.ident).why
         left.end()
-        assert fleet.sessions.settle(left.ident)["settled"]
+        assert fleet.sessions.settle(left.ident).settled
 
 
 @pytest.mark.req("AGENT-7")
@@ -262,7 +262,7 @@ def test_a_persons_shell_and_editor_in_the_worktree_keep_nothing(scene, no_cgrou
             os.kill(agent.pid, signal.SIGKILL)
             until(lambda: fleet.world.processes.life(agent) == "dead")
             assert remaining.look(fleet.context, fleet.context.dispatch(ident)).strangers == []
-            assert fleet.sessions.settle(ident)["settled"]
+            assert fleet.sessions.settle(ident).settled
             assert editor.poll() is None
             assert is_alive(int(pane))
         finally:
@@ -288,7 +288,7 @@ def is_ended_with_its_group(scene, command: str) -> None:
         group = claim_of(fleet, "cgroup", left.ident)
         assert str(left.pid) in Path(group.name, "cgroup.procs").read_text().split()
         left.die(fleet)
-        assert fleet.sessions.settle(left.ident)["why"].startswith("it left processes behind: ")
+        assert fleet.sessions.settle(left.ident).why.startswith("it left processes behind: ")
         scene.swept(fleet)
         assert not is_alive(left.pid)
         left.end()
@@ -309,7 +309,7 @@ def test_what_fleet_starts_for_an_agent_is_outside_its_control_group(scene, cgro
         group = claim_of(fleet, "cgroup", left.ident).name
         assert str(left.agent.pid) in Path(group, "cgroup.procs").read_text().split()
         assert str(left.pid) not in Path(group, "cgroup.procs").read_text().split()
-        assert fleet.dispatches.kill(left.ident, "a test")["settled"]
+        assert fleet.dispatches.kill(left.ident, "a test").settled
         assert is_alive(left.pid), "it works for fleet, not for the agent"
         left.end()
 
@@ -377,8 +377,8 @@ def test_a_persons_server_outside_the_group_that_the_agent_joined_keeps_nothing(
     with scene.fleet() as fleet:
         ident, pid = dead_agent(scene, fleet, "t", server)
         claim = claim_of(fleet, "cgroup", ident)
-        assert claim.data == {"joined": fleet.context.dispatch(ident)["process"], "view": fleet.world.cgroups.view()}
-        assert fleet.sessions.settle(ident)["settled"]
+        assert claim.data == {"joined": fleet.context.dispatch(ident).process, "view": fleet.world.cgroups.view()}
+        assert fleet.sessions.settle(ident).settled
         assert is_alive(pid)
 
 
@@ -394,10 +394,10 @@ def test_a_group_that_the_agent_is_not_known_to_have_joined_clears_nobody(scene,
             return {"changed": q.set_claim_data(tx, id=claim.id, data=data, at=tx.at)}
 
         fleet.commit(Change("a test", work))
-        assert f"process {pid} (sleep 1000)" in fleet.sessions.settle(ident)["why"]
+        assert f"process {pid} (sleep 1000)" in fleet.sessions.settle(ident).why
         assert is_alive(pid)
         os.kill(pid, signal.SIGKILL)
-        until(lambda: fleet.sessions.settle(ident)["settled"])
+        until(lambda: fleet.sessions.settle(ident).settled)
 
 
 @pytest.mark.req("AGENT-7", "ADO-2")
@@ -469,7 +469,7 @@ def test_only_who_keeps_a_worktree_is_excused(scene, no_cgroup, server):
         )
         scene.swept(fleet)
         fleet.dispatches.excuse(left.ident, [pid])
-        assert fleet.sessions.settle(left.ident)["settled"]
+        assert fleet.sessions.settle(left.ident).settled
 
 
 @pytest.mark.req("AGENT-7", "SEC-1")

@@ -53,12 +53,12 @@ def test_each_goes_on_in_the_one_that_was_begun_in_its_own_worktree(either, talk
         for slug, ident in agents.items():
             keep(either, fleet, talks, f"of-{slug}", slug)
             fleet.dispatches.stop(ident)
-        assert [each["conversation"] for each in fleet.dispatches.resumable()] == [True, True]
+        assert [each.conversation for each in fleet.dispatches.resumable()] == [True, True]
         for slug, ident in agents.items():
             done = fleet.dispatches.resume(ident)
-            either.shows(fleet, done["id"], f"resumed of-{slug}")
-            assert (done["conversation"], fleet.dispatches.show(done["id"])["resumes"]) == (True, "conversation")
-            assert conversation.known(fleet.context, done["id"]) == f"of-{slug}"
+            either.shows(fleet, done.id, f"resumed of-{slug}")
+            assert (done.conversation, fleet.dispatches.show(done.id).resumes) == (True, "conversation")
+            assert conversation.known(fleet.context, done.id) == f"of-{slug}"
 
 
 @pytest.mark.req("RES-10")
@@ -68,7 +68,7 @@ def test_resumed_again_it_goes_on_in_the_same(either, talks):
         keep(either, fleet, talks, "first", "t")
         for _ in range(2):
             fleet.dispatches.stop(ident)
-            ident = fleet.dispatches.resume(ident)["id"]
+            ident = fleet.dispatches.resume(ident).id
             either.shows(fleet, ident, "resumed first")
 
 
@@ -79,14 +79,14 @@ def test_that_of_the_agent_before_it_in_the_worktree_is_not_its_own(either, talk
         keep(either, fleet, talks, "of-the-first", "t")
         fleet.dispatches.stop(first)
         (talks / "of-the-first.jsonl").rename(talks / "hidden")
-        second = fleet.dispatches.resume(first)["id"]
+        second = fleet.dispatches.resume(first).id
         either.shows(fleet, second, "started")
         fleet.dispatches.stop(second)
         (talks / "hidden").rename(talks / "of-the-first.jsonl")
-        assert [each["conversation"] for each in fleet.dispatches.resumable()] == [False]
+        assert [each.conversation for each in fleet.dispatches.resumable()] == [False]
         third = fleet.dispatches.resume(second)
-        either.shows(fleet, third["id"], "started")
-        assert (third["conversation"], fleet.dispatches.show(third["id"])["resumes"]) == (False, "again")
+        either.shows(fleet, third.id, "started")
+        assert (third.conversation, fleet.dispatches.show(third.id).resumes) == (False, "again")
 
 
 @pytest.mark.req("RES-10")
@@ -97,8 +97,8 @@ def test_of_two_in_one_worktree_neither_is_taken(either, talks):
         keep(either, fleet, talks, "two", "t")
         fleet.dispatches.stop(old)
         done = fleet.dispatches.resume(old)
-        either.shows(fleet, done["id"], "started")
-        assert (done["conversation"], fleet.dispatches.show(done["id"])["resumes"]) == (False, "again")
+        either.shows(fleet, done.id, "started")
+        assert (done.conversation, fleet.dispatches.show(done.id).resumes) == (False, "again")
 
 
 @pytest.mark.req("RES-10")

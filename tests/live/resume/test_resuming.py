@@ -51,13 +51,13 @@ def test_a_stopped_agent_is_resumed_in_its_own_worktree_by_a_new_dispatch(either
         fleet.dispatches.stop(old)
         name = {"id": old, "prefix": old[:6], "session": f"fleet-{old}", "slug": "t"}[called]
         done = fleet.dispatches.resume(name)
-        new = done["id"]
-        assert (done["predecessor"], done["conversation"], done["stopped"]) == (old, False, None)
+        new = done.id
+        assert (done.predecessor, done.conversation, done.stopped) == (old, False, None)
         assert new != old
-        assert fleet.dispatches.show(new)["predecessor"] == old
-        assert fleet.tasks.show(project="p", slug="t")["assignee"] == new
+        assert fleet.dispatches.show(new).predecessor == old
+        assert fleet.tasks.show(project="p", slug="t").assignee == new
         assert status_of(fleet, "t") == ("in_progress", None)
-        assert (bundle_of(fleet, "t")["owner"], bundle_of(fleet, "t")["generation"]) == (new, 2)
+        assert (bundle_of(fleet, "t").owner, bundle_of(fleet, "t").generation) == (new, 2)
         pid = either.launched(fleet, new).pid
         until(lambda: os.readlink(f"/proc/{pid}/cwd") == str(either.tree("t")))
         tidied(either, fleet, new, "half.txt")
@@ -69,7 +69,7 @@ def test_the_successor_is_told_what_happened(either):
         old = either.dispatch(fleet, "t", *WORK, script="Add a and b.")
         either.shows(fleet, old, "farewell")
         fleet.dispatches.stop(old)
-        new = fleet.dispatches.resume(old)["id"]
+        new = fleet.dispatches.resume(old).id
         told = prompt_of(either, new)
         tidied(either, fleet, new, "b.txt")
     for words in (old, "stopped", "Add a", "?? b.txt", "you begin anew", "Add a and b."):
@@ -86,10 +86,10 @@ def test_an_agent_that_was_killed_from_outside_can_be_resumed(either):
         who = either.launched(fleet, old)
         os.kill(who.pid, signal.SIGKILL)
         until(lambda: fleet.world.processes.life(who) == "dead")
-        new = fleet.dispatches.resume(old)["id"]
-        assert fleet.dispatches.show(old)["exec_state"] in {"blocked", "failed"}, "the old journal is settled first"
+        new = fleet.dispatches.resume(old).id
+        assert fleet.dispatches.show(old).exec_state in {"blocked", "failed"}, "the old journal is settled first"
         either.launched(fleet, new)
-        assert [agent["id"] for agent in fleet.agents.list()] == [new]
+        assert [agent.id for agent in fleet.agents.list()] == [new]
 
 
 @pytest.mark.req("RES-10")
@@ -104,7 +104,7 @@ def test_what_a_dead_agent_left_running_is_ended_before_the_successor_starts(sce
         until(lambda: fleet.world.processes.life(who) == "dead")
         fleet.dispatches.resumable()
         assert is_alive(child), "looking ends nobody"
-        new = fleet.dispatches.resume(old)["id"]
+        new = fleet.dispatches.resume(old).id
         assert not is_alive(child)
         until(lambda: int((scene.tree("t") / "child").read_text()) != child)
         tidied(scene, fleet, new, "child")
@@ -184,11 +184,11 @@ def test_an_old_attempt_is_refused_when_another_has_followed_it(either):
         second = stopped(either, fleet, "t")
         with pytest.raises(NotResumable, match=second):
             fleet.dispatches.resume(first)
-        third = fleet.dispatches.resume(second)["id"]
+        third = fleet.dispatches.resume(second).id
         either.launched(fleet, third)
         fleet.dispatches.stop(third)
-        fourth = fleet.dispatches.resume(second)["id"]  # what was started to resume it is the same work
-        assert fleet.dispatches.show(fourth)["predecessor"] == third
+        fourth = fleet.dispatches.resume(second).id  # what was started to resume it is the same work
+        assert fleet.dispatches.show(fourth).predecessor == third
 
 
 @pytest.mark.req("RES-10")
@@ -217,10 +217,10 @@ def test_a_resume_that_could_not_start_leaves_the_work_to_be_resumed(either, onc
         status, reason = status_of(fleet, "t")
         assert status == "blocked"
         assert "its resume did not start" in reason
-        assert [each["interrupted"] for each in fleet.dispatches.resumable()] == [True]
-        new = fleet.dispatches.resume(old)["id"]
+        assert [each.interrupted for each in fleet.dispatches.resumable()] == [True]
+        new = fleet.dispatches.resume(old).id
         either.launched(fleet, new)
-        assert [agent["id"] for agent in fleet.agents.list()] == [new]
+        assert [agent.id for agent in fleet.agents.list()] == [new]
 
 
 @pytest.mark.req("RES-9")
@@ -284,13 +284,13 @@ def test_an_engine_that_can_goes_on_in_the_same_conversation_again_and_again(eit
         either.shows(fleet, ident, f"started {talk}")
         for _ in range(2):
             fleet.dispatches.stop(ident)
-            assert [each["conversation"] for each in fleet.dispatches.resumable()] == [True]
+            assert [each.conversation for each in fleet.dispatches.resumable()] == [True]
             done = fleet.dispatches.resume(ident)
-            ident = done["id"]
-            assert done["conversation"] is True
+            ident = done.id
+            assert done.conversation is True
             either.shows(fleet, ident, f"resumed {talk}")
             assert "its own conversation" in prompt_of(either, ident)
-            assert fleet.dispatches.show(ident)["resumes"] == "conversation"
+            assert fleet.dispatches.show(ident).resumes == "conversation"
 
 
 @pytest.mark.req("RES-10")
@@ -302,18 +302,18 @@ def test_a_conversation_that_was_never_kept_is_begun_anew_under_another_name(eit
         old = either.dispatch(fleet, "t", engine="talker")
         either.shows(fleet, old, "started")
         fleet.dispatches.stop(old)
-        assert [each["conversation"] for each in fleet.dispatches.resumable()] == [False]
+        assert [each.conversation for each in fleet.dispatches.resumable()] == [False]
         done = fleet.dispatches.resume(old)
-        talk = conversation.known(fleet.context, done["id"])
-        assert (done["conversation"], talk != conversation.known(fleet.context, old)) == (False, True)
-        either.shows(fleet, done["id"], f"started {talk}")
-        assert fleet.dispatches.show(done["id"])["resumes"] == "again"
-        fleet.dispatches.stop(done["id"])
+        talk = conversation.known(fleet.context, done.id)
+        assert (done.conversation, talk != conversation.known(fleet.context, old)) == (False, True)
+        either.shows(fleet, done.id, f"started {talk}")
+        assert fleet.dispatches.show(done.id).resumes == "again"
+        fleet.dispatches.stop(done.id)
         (kept / "some").mkdir()
         (kept / "some" / f"{talk}.jsonl").touch()
         again = fleet.dispatches.resume("t")
-        assert again["conversation"] is True
-        either.shows(fleet, again["id"], f"resumed {talk}")
+        assert again.conversation is True
+        either.shows(fleet, again.id, f"resumed {talk}")
 
 
 @pytest.mark.req("RES-10")
@@ -324,13 +324,13 @@ def test_what_the_hooks_tell_of_the_conversation_counts(either):
         either.shows(fleet, old, "started")
         raw(fleet, f"UPDATE agents SET conversation = 'another-one' WHERE dispatch = '{old}'")
         fleet.dispatches.stop(old)
-        either.shows(fleet, fleet.dispatches.resume(old)["id"], "resumed another-one")
+        either.shows(fleet, fleet.dispatches.resume(old).id, "resumed another-one")
 
 
 @pytest.mark.req("RES-10")
 def test_a_coordinator_that_died_is_resumed_in_its_seat_and_a_living_one_is_not(either):
     with either.fleet() as fleet:
-        old = fleet.coord.start(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP))["id"]
+        old = fleet.coord.start(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP)).id
         who = either.launched(fleet, old)
         with pytest.raises(FleetError, match="alive") as caught:
             fleet.dispatches.resume(old)

@@ -186,9 +186,9 @@ def test_a_resume_that_is_interrupted_lets_go_and_can_be_repeated(scene, number)
         os.kill(child.pid, signal.SIGCONT)
         child.wait(60)
         assert child.returncode != 0
-        new = fleet.dispatches.resume(old)["id"]
+        new = fleet.dispatches.resume(old).id
         scene.launched(fleet, new)
-        assert [agent["id"] for agent in fleet.agents.list()] == [new]
+        assert [agent.id for agent in fleet.agents.list()] == [new]
 
 
 @pytest.mark.req("RES-3")
@@ -256,7 +256,7 @@ def test_of_sixteen_resumes_at_once_one_makes_a_successor(either):
         assert [each.code for each in said].count(0) == 1, said
         assert {each.code for each in said} <= {0, 12, 14}, said  # late ones find it alive
         assert len(fleet.agents.list()) == 1
-        journals = [each["id"] for each in fleet.dispatches.list()]
+        journals = [each.id for each in fleet.dispatches.list()]
         assert len(set(journals) - {old}) == 1
 
 
@@ -380,7 +380,7 @@ def test_a_forced_resume_leaves_one_successor_and_is_recorded(either):
         assert f"stopped the resume that was in progress: pid={child.pid}" in said.out
         child.wait(60)
         assert len(fleet.agents.list()) == 1
-        told = [each["why"] for each in fleet.operations.list(Which(), limit=1000)]
+        told = [each.why for each in fleet.operations.list(Which(), limit=1000)]
         assert f"resume {old} by force: stop process {child.pid}" in told
 
 

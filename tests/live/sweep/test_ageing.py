@@ -23,7 +23,7 @@ def ended_ago(fleet, slug: str, age: int) -> None:
 
 
 def in_sight(fleet) -> set[str]:
-    return {task["slug"] for task in fleet.tasks.list(project="p")}
+    return {task.slug for task in fleet.tasks.list(project="p")}
 
 
 def dying_settler(scene, fleet, ident: str, effect: str = "unlink inbox/") -> None:
@@ -55,7 +55,7 @@ def test_failed_and_abandoned_tasks_are_archived_by_a_sweep_after_a_week_and_don
         either.swept(fleet)
         assert in_sight(fleet) == {"done", "blocked", "young"}
         assert not either.tree("failed").exists(), "its bundle is released with it"
-        assert fleet.tasks.show(project="p", slug="failed")["archived"]
+        assert fleet.tasks.show(project="p", slug="failed").archived
 
 
 @pytest.mark.req("ADO-9")
@@ -135,7 +135,7 @@ def test_age_alone_moves_no_prompt_that_is_not_ours_or_whose_agent_works(either)
         assert prompt.is_symlink()
         assert any("foreign" in line for line in standing(fleet.sweep.run(kill=False)))
         assert Path(either.home, "inbox", f"{working}.md").exists()
-        assert [agent["id"] for agent in fleet.agents.list()] == [working]
+        assert [agent.id for agent in fleet.agents.list()] == [working]
         prompt.unlink()
 
 
@@ -143,7 +143,7 @@ def test_age_alone_moves_no_prompt_that_is_not_ours_or_whose_agent_works(either)
 def test_the_seat_is_not_swept_however_long_its_holder_has_been_dead(either):
     with either.fleet() as fleet:
         either.without_hint(fleet)
-        ident = fleet.coord.start(COORD)["id"]
+        ident = fleet.coord.start(COORD).id
         dying_settler(either, fleet, ident)
         raw(fleet, f"UPDATE dispatches SET ended_at = {fleet.clock.now() - 2 * LATE}")
         either.swept(fleet)
@@ -151,4 +151,4 @@ def test_the_seat_is_not_swept_however_long_its_holder_has_been_dead(either):
         assert fleet.files.names("inbox") == []
         seat = fleet.store.read(lambda rows: q.seat_of(rows, project="p"))
         assert seat is not None
-        assert seat["holder"] == ident
+        assert seat.holder == ident

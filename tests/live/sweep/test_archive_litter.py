@@ -18,7 +18,7 @@ def test_half_a_journal_is_never_read_and_is_swept_unless_somebody_writes_it(sce
         half, other = archive / f"{whole.name}.0123abcd.new", archive / f"{kept}-9000000000000000.json.0123abcd.new"
         for litter in (half, other):
             litter.write_text('{"id": ')
-        assert fleet.dispatches.show(ident)["id"] == ident
+        assert fleet.dispatches.show(ident).id == ident
         assert [fleet.dispatches.find(given) for given in (ident, ident[:6], "t")] == [ident] * 3
         fleet.sweep.run(kill=False)
         assert half.exists()

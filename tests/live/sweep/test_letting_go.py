@@ -38,7 +38,7 @@ def test_whoever_is_dispatched_while_a_sweep_lets_the_tree_go_has_a_tree(torn_do
             fleet.dispatches.start(AGAIN)
         os.kill(releaser.pid, signal.SIGCONT)
         assert answer(releaser).code == 0
-        (ident,) = [agent["id"] for agent in fleet.agents.list()] or [fleet.dispatches.start(AGAIN)["id"]]
+        (ident,) = [agent["id"] for agent in fleet.agents.list()] or [fleet.dispatches.start(AGAIN).id]
         who = torn_down.launched(fleet, ident)
         assert (torn_down.tree("t") / "README").exists(), "a live agent's worktree was removed"
         assert torn_down.git("rev-parse", "--abbrev-ref", "HEAD", cwd=str(torn_down.tree("t"))) == "worker/t"
@@ -66,13 +66,13 @@ def test_a_tree_that_could_not_be_made_is_freed_though_its_dispatcher_died_befor
         dispatcher = either.halted("after", "commit coord_prompt_inbox", "dispatch", "t", PATH=broken)
         dispatcher.kill()
         dispatcher.wait(60)
-        left = [(each["kind"], each["state"]) for each in fleet.claims.list() if each["kind"] != "worker_dir"]
+        left = [(each.kind, each.state) for each in fleet.claims.list() if each.kind != "worker_dir"]
         assert left == [("worktree", "failed_alloc")], "all else was released by then"
         if how == "sweep":
             either.swept(fleet)
-            assert [each for each in fleet.claims.list("adoptable") if each["state"] == "failed_alloc"] == []
+            assert [each for each in fleet.claims.list("adoptable") if each.state == "failed_alloc"] == []
         assert status_of(fleet, "t")[0] == "open"
-        either.launched(fleet, fleet.dispatches.start(AGAIN)["id"])
+        either.launched(fleet, fleet.dispatches.start(AGAIN).id)
         assert (either.tree("t") / "README").exists()
 
 
@@ -106,7 +106,7 @@ def test_a_tree_that_a_living_process_could_not_release_is_released_or_taken_ove
             assert (either.tree("t").exists(), fleet.claims.list("adoptable")) == (False, [])
             return
         fleet.tasks.retry(**TASK)
-        either.launched(fleet, fleet.dispatches.start(AGAIN)["id"])
+        either.launched(fleet, fleet.dispatches.start(AGAIN).id)
         assert (either.tree("t") / "README").exists()
         assert claim_of(fleet, "worktree", slug="t").state == "live"
 

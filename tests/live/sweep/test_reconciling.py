@@ -18,7 +18,7 @@ def test_a_live_claim_whose_thing_is_gone_is_released(either):
         os.unlink(f"{either.home}/inbox/{ident}.md")
         either.swept(fleet)
         rows = fleet.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
-        assert {row["state"] for row in rows} <= {"released"}
+        assert {row.state for row in rows} <= {"released"}
 
 
 @pytest.mark.req("DER-1", "DER-2", "SWEEP-1")

@@ -20,7 +20,7 @@ def everything(scene, fleet) -> tuple:
     ops = fleet.operations.newest()
     panes = sorted((pane.session, pane.dead) for pane in fleet.world.tmux.listing().panes)
     trees = sorted(tree.path for tree in fleet.world.git.worktrees(scene.repository) or ())
-    return ops, panes, trees, fleet.files.names("inbox"), sorted(each["state"] for each in fleet.claims.list())
+    return ops, panes, trees, fleet.files.names("inbox"), sorted(each.state for each in fleet.claims.list())
 
 
 @pytest.mark.req("SWEEP-1", "SWEEP-2", "SWEEP-8")
@@ -50,7 +50,7 @@ def test_phases_can_be_chosen(scene):
         ident = scene.dispatch(fleet, "t", "true")
         scene.exited(fleet, ident)
         assert answer(scene.start(*SWEEP, "--retry-releases", "--reconcile-derived")).code == 0
-        assert [agent["id"] for agent in fleet.agents.list()] == [ident], "orphans were not asked for"
+        assert [agent.id for agent in fleet.agents.list()] == [ident], "orphans were not asked for"
         assert answer(scene.start(*SWEEP, "--orphans")).code == 0
         assert fleet.agents.list() == []
 
@@ -154,7 +154,7 @@ def test_a_sweep_leaves_an_agent_alone_whose_launch_is_slow_though_its_dispatche
         fleet.tasks.add(project="p", title="T", slug="t")
         ident = either.dispatch_and_leave("t", TEST_FLEET_PROGRAM=program)
         assert acted(fleet.sweep.run(kill=True)) == []
-        assert fleet.context.dispatch(ident)["exec_state"] == "pending"
+        assert fleet.context.dispatch(ident).exec_state == "pending"
         let_go()
         either.launched(fleet, ident)
         assert status_of(fleet, "t")[0] == "in_progress"
@@ -176,9 +176,9 @@ def test_sweeps_and_dispatches_at_once_lose_nothing(either):
     assert [each.out for each in said if "could not" in each.out] == []
     with either.fleet() as fleet:
         either.swept(fleet)
-        assert sorted(agent["task"] for agent in fleet.agents.list()) == ["new0", "new1", "new2"]
+        assert sorted(agent.task for agent in fleet.agents.list()) == ["new0", "new1", "new2"]
         for agent in fleet.agents.list():
-            assert is_alive(either.launched(fleet, agent["id"]).pid)
+            assert is_alive(either.launched(fleet, agent.id).pid)
         assert {status_of(fleet, f"dead{number}")[0] for number in range(3)} == {"blocked"}
         assert acted(fleet.sweep.run(kill=True)) == []
 
@@ -202,7 +202,7 @@ def test_a_dispatcher_that_finishes_while_it_is_judged_has_not_left_its_dispatch
             found = fleet.sweep.run(kill=True)
         assert dispatcher.returncode == 0
         assert [each for each in found if "dispatch " in each.what] == []
-        assert {agent["task"] for agent in fleet.agents.list()} == {"first", "t"}
+        assert {agent.task for agent in fleet.agents.list()} == {"first", "t"}
 
 
 @pytest.mark.req("SWEEP-6", "SWEEP-1", "OBS-3", "STORE-8")
@@ -219,7 +219,7 @@ def test_three_failed_releases_block_the_reclamation_visibly_until_it_works(scen
                 )
             )
             assert claim_of(fleet, "tmux_session", ident).failures >= 3
-            assert fleet.dispatches.list()[0]["recl_state"] == "blocked"
+            assert fleet.dispatches.list()[0].recl_state == "blocked"
             assert any(ident in line for line in standing(fleet.sweep.run(kill=False))), "blocked is a standing finding"
             said = scene.program("status").out
             assert "dispatches: 0 active, 1 blocked-reclaim" in said
@@ -308,7 +308,7 @@ def test_a_sweep_does_not_say_that_it_settled_what_it_could_not(either, once):
         fleet.funnel.watcher = None
         assert (found.done, found.standing) == (False, True)
         assert found.action == f"could not settle it: it left processes behind: {late[0].pid}"
-        assert [agent["id"] for agent in fleet.agents.list()] == [ident]
+        assert [agent.id for agent in fleet.agents.list()] == [ident]
         late[0].kill()
         late[0].wait(60)
         either.swept(fleet)

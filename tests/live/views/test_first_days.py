@@ -33,9 +33,9 @@ def test_agents_are_listed_while_something_is_merged(scene):
     with scene.fleet() as fleet:
         finished(scene, fleet, "t")
         merger = scene.halted("after", "git worktree add", "merge", "t")
-        assert [agent["kind"] for agent in fleet.agents.list()] == ["finisher"]
-        working = fleet.views.status()["working"]
-        assert [(each["slug"], each["kind"]) for each in working] == [("t", "finisher")]
+        assert [agent.kind for agent in fleet.agents.list()] == ["finisher"]
+        working = fleet.views.status().working
+        assert [(each.slug, each.kind) for each in working] == [("t", "finisher")]
         os.kill(merger.pid, signal.SIGCONT)
         assert answer(merger).code == 0
 
@@ -46,8 +46,8 @@ def test_a_long_prompt_of_one_line_reaches_the_agent_whole(scene):
     scene.program(*words).ok()
     with scene.fleet() as fleet:
         task = fleet.tasks.show(**TASK)
-        assert (len(task["title"]) <= 120, task["description"]) == (True, text)
-        assert text in Path(scene.home, "inbox", f"{fleet.agents.list()[0]['id']}.md").read_text()
+        assert (len(task.title) <= 120, task.description) == (True, text)
+        assert text in Path(scene.home, "inbox", f"{fleet.agents.list()[0].id}.md").read_text()
 
 
 def test_a_slug_is_first_of_all_that_of_the_project_one_is_in(scene, monkeypatch):
@@ -85,11 +85,11 @@ def test_work_of_both_sides_is_landed_by_one_merge_and_followed_then(scene):
         finished(scene, fleet, "t")
         fleet.merge.task(**TASK)
         committed(scene, "mine")
-        assert fleet.merge.land(project="p", dry=True)["diverged"] is True
+        assert fleet.merge.land(project="p", dry=True).diverged is True
         done = fleet.merge.land(project="p")
-        assert (done["moved"], done["run"]) == (False, f"git -C {scene.repository} merge fleet/main")
+        assert (done.moved, done.run) == (False, f"git -C {scene.repository} merge fleet/main")
         scene.git("merge", "--quiet", "--no-edit", "fleet/main")
-        assert fleet.merge.land(project="p")["commits"] == 0
+        assert fleet.merge.land(project="p").commits == 0
         scene.dispatch(fleet, "next", *SLEEP)
         assert all((scene.tree("next") / name).exists() for name in ("mine", "a.txt"))
 
@@ -152,7 +152,7 @@ def test_a_merge_that_is_interrupted_ends_its_verify_and_can_be_begun_again(scen
         merging = scene.start(FLEET, "merge", "t", "-p", "p")
 
         def verifying() -> list:
-            found = [agent["id"] for agent in fleet.agents.list() if agent["kind"] == "finisher"]
+            found = [agent.id for agent in fleet.agents.list() if agent.kind == "finisher"]
             return [who for ident in found for who in fleet.world.processes.marked(ident)]
 
         until(verifying)
@@ -168,10 +168,10 @@ def test_a_merge_that_is_interrupted_ends_its_verify_and_can_be_begun_again(scen
 def test_work_that_waits_to_be_merged_is_said_to(scene):
     with scene.fleet() as fleet:
         finished(scene, fleet, "t")
-        said = fleet.tasks.why(**TASK)["sentences"]
+        said = fleet.tasks.why(**TASK).sentences
         assert said == ["t is finished and waits to be merged: `fleet merge t -p p`"]
         fleet.tasks.done(**TASK, override=True)
-        assert [each["slug"] for each in fleet.views.status()["merging"]] == ["t"], (
+        assert [each.slug for each in fleet.views.status().merging] == ["t"], (
             "called done by a person, and unmerged"
         )
 

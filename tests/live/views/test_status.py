@@ -33,12 +33,12 @@ def asking(scene, fleet, slug: str) -> str:
 def test_what_needs_you_comes_first_with_the_question(either):
     with either.fleet() as fleet:
         ident = asking(either, fleet, "asker")
-        [asked] = fleet.views.status()["needs_you"]
-        assert (asked["dispatch"], asked["slug"], asked["text"]) == (ident, "asker", "May I run this?")
+        [asked] = fleet.views.status().needs_you
+        assert (asked.dispatch, asked.slug, asked.text) == (ident, "asker", "May I run this?")
         said = either.program("status").out.splitlines()
         assert said[:2] == ["Needs you 1", "  fleet approve 0a0b0c0d  p/asker, 1h ago: May I run this? — make deploy"]
         raw(fleet, "UPDATE questions SET answered_at = 1, answer = 'yes'")
-        assert fleet.views.status()["needs_you"] == []
+        assert fleet.views.status().needs_you == []
 
 
 @pytest.mark.req("OBS-3", "OBS-8")
@@ -47,15 +47,15 @@ def test_every_agent_is_listed_with_what_it_does_who_says_so_and_since_when(eith
         ident = either.dispatch(fleet, "t", "sleep", "1000")
         coordinator = fleet.coord.start(
             Wanted(project="p", slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
-        )["id"]
+        ).id
         for each in (ident, coordinator):
             either.launched(fleet, each)
         fleet.tasks.add(project="p", title="By hand", slug="hand")
         fleet.tasks.claim(project="p", slug="hand")
-        found = {each["who"]: each for each in fleet.views.status()["working"]}
+        found = {each.who: each for each in fleet.views.status().working}
         assert set(found) == {ident, coordinator, "tester"}
-        assert (found[ident]["slug"], found[ident]["source"], found[coordinator]["slug"]) == ("t", "process", None)
-        assert (found["tester"]["state"], found["tester"]["source"]) == ("claimed", "store")
+        assert (found[ident].slug, found[ident].source, found[coordinator].slug) == ("t", "process", None)
+        assert (found["tester"].state, found["tester"].source) == ("claimed", "store")
         said = either.program("status").out
         assert re.search(rf"  {ident} running \(process, \d+s\)  p/t  t\n", said)
         assert "p's coordinator" in said
@@ -76,13 +76,13 @@ def test_work_that_waits_is_told_by_what_it_waits_for(either):
             f"INSERT INTO holds (engine, kind, reason, since, until) VALUES ('claude', 'limit', 'used up', 1, {FAR})",
         )
         found = fleet.views.status()
-        assert [each["slug"] for each in found["review"]] == ["t"]
-        assert [(each["slug"], each["reason"]) for each in found["failed"]] == [("failing", "the API\nis gone")]
-        assert {each["slug"]: (each["not_before"] or "")[:4] for each in found["parked"]} == {
+        assert [each.slug for each in found.review] == ["t"]
+        assert [(each.slug, each.reason) for each in found.failed] == [("failing", "the API\nis gone")]
+        assert {each.slug: (each.not_before or "")[:4] for each in found.parked} == {
             "stuck": "",
             "later": "2096",
         }
-        assert [(each["engine"], each["until"][:4]) for each in found["holds"]] == [("claude", "2096")]
+        assert [(each.engine, each.until[:4]) for each in found.holds] == [("claude", "2096")]
         said = either.program("status").out
         titles = re.findall(r"^(To review|Failed|Parked|Held back|Working) \d", said, re.MULTILINE)
         assert titles == ["To review", "Failed", "Parked", "Held back"]
@@ -91,23 +91,23 @@ def test_work_that_waits_is_told_by_what_it_waits_for(either):
         fleet.reviews.judge(**TASK, verdict="accept")
         assert place(fleet) == ("in_progress", "finisher")
         found = fleet.views.status()
-        assert (found["review"], [each["slug"] for each in found["merging"]]) == ([], ["t"])
+        assert (found.review, [each.slug for each in found.merging]) == ([], ["t"])
 
 
 @pytest.mark.req("OBS-3")
 def test_reclaim_trouble_is_told_in_words_and_claims_of_elsewhere_are_warned_of(either):
     with either.fleet() as fleet:
         either.killed(fleet, "t")
-        assert fleet.views.status()["reclaim"] == []
+        assert fleet.views.status().reclaim == []
         Path(either.tree("t"), "mine.txt").write_text("not committed\n")
         fleet.tasks.archive(**TASK)
         either.swept(fleet)
         assert [
-            said for said in fleet.views.status()["reclaim"] if said.startswith("1 worktree kept: uncommitted work")
+            said for said in fleet.views.status().reclaim if said.startswith("1 worktree kept: uncommitted work")
         ]
-        assert fleet.views.status()["elsewhere"] == []
+        assert fleet.views.status().elsewhere == []
         raw(fleet, "UPDATE claims SET host = 'far-away' WHERE kind = 'worktree'")
-        [warned] = fleet.views.status()["elsewhere"]
+        [warned] = fleet.views.status().elsewhere
         assert "another host (far-away)" in warned
         assert warned in either.program("status").out
         raw(fleet, f"UPDATE claims SET host = '{fleet.world.host.id}'")
@@ -153,11 +153,11 @@ def test_a_question_is_told_once_and_in_full_however_narrow_the_terminal_is(scen
 def test_agents_that_have_exited_are_not_called_working_and_a_dead_coordinator_is_in_the_way(either):
     with either.fleet() as fleet:
         either.without_hint(fleet)
-        coordinator = fleet.coord.start(_sleeper())["id"]
+        coordinator = fleet.coord.start(_sleeper()).id
         pid = either.launched(fleet, coordinator).pid
         ident = either.dispatch(fleet, "t", "true")
         either.exited(fleet, ident)
-        assert fleet.views.status()["in_the_way"] == []
+        assert fleet.views.status().in_the_way == []
         os.kill(pid, signal.SIGKILL)
         either.exited(fleet, coordinator)
         said = either.program("status").out
@@ -187,13 +187,13 @@ def test_ready_work_that_its_engine_could_not_begin_is_told_with_what_to_do(eith
     configured(either, 'engine = "shy"\n')
     with either.fleet() as fleet:
         fleet.tasks.add(project="p", title="t", slug="t")
-        assert fleet.views.status()["in_the_way"] == [], "nobody would begin it but a person"
-        either.launched(fleet, fleet.coord.start(_sleeper())["id"])
-        [found] = fleet.views.status()["in_the_way"]
-        assert found["project"] == "p"
-        assert "it was never set up — set it up" in found["text"]
+        assert fleet.views.status().in_the_way == [], "nobody would begin it but a person"
+        either.launched(fleet, fleet.coord.start(_sleeper()).id)
+        [found] = fleet.views.status().in_the_way
+        assert found.project == "p"
+        assert "it was never set up — set it up" in found.text
         fleet.tasks.claim(**TASK)
-        assert fleet.views.status()["in_the_way"] == [], "nothing is ready"
+        assert fleet.views.status().in_the_way == [], "nothing is ready"
 
 
 def _sleeper() -> Wanted:
@@ -206,7 +206,7 @@ def test_what_was_merged_counts_as_done(either):
         worked(either, fleet)
         fleet.reviews.judge(**TASK, verdict="accept")
         fleet.merge.task(**TASK)
-        assert fleet.tasks.show(**TASK)["archived"]
+        assert fleet.tasks.show(**TASK).archived
         assert either.program("status").out.splitlines()[-1].split()[:6] == ["p", "0", "0", "0", "0", "1"]
 
 
@@ -217,7 +217,7 @@ def test_a_recap_tells_what_was_merged_what_waits_what_failed_and_what_was_spent
         fleet.reviews.judge(**TASK, verdict="accept")
         raw(
             fleet,
-            f"UPDATE agents SET cost = 1250000, tokens = 800 WHERE dispatch = '{fleet.tasks.show(**TASK)['assignee']}'",
+            f"UPDATE agents SET cost = 1250000, tokens = 800 WHERE dispatch = '{fleet.tasks.show(**TASK).assignee}'",
         )
         fleet.merge.task(**TASK)
         worked(either, fleet, "waits", path="b.txt")
@@ -225,16 +225,16 @@ def test_a_recap_tells_what_was_merged_what_waits_what_failed_and_what_was_spent
         asking(either, fleet, "asker")
         raw(fleet, f"UPDATE agents SET cost = 250000, tokens = 200 WHERE dispatch = '{fleet.dispatches.find('asker')}'")
         found = fleet.views.recap(since=fleet.clock.now() - HOUR)
-        assert [each["slug"] for each in found["merged"]] == ["t"]
-        assert [each["slug"] for each in found["review"]] == ["waits"]
-        assert [each["slug"] for each in found["asked"]] == ["asker"]
-        assert [(each["slug"], each["reason"]) for each in found["failed"]] == [("bad", "killed: a test")]
-        assert found["spent"] == {"agents": 2, "tokens": 1000, "dollars": 1.5}, "the archived one too"
+        assert [each.slug for each in found.merged] == ["t"]
+        assert [each.slug for each in found.review] == ["waits"]
+        assert [each.slug for each in found.asked] == ["asker"]
+        assert [(each.slug, each.reason) for each in found.failed] == [("bad", "killed: a test")]
+        assert found.spent.as_json() == {"agents": 2, "tokens": 1000, "dollars": 1.5}, "the archived one too"
         said = either.program("recap", "--since", "1h").out
         for words in ("merged: 1", "p/t  t", "waits for your review: 1", "failed: 1", "spent: $1.50, 1,000 tokens"):
             assert words in said
         later = fleet.views.recap(since=fleet.clock.now() + HOUR)
-        assert (later["merged"], later["failed"], later["spent"]["agents"]) == ([], [], 1), "what waits, waits still"
+        assert (later.merged, later.failed, later.spent.agents) == ([], [], 1), "what waits, waits still"
         assert either.program("recap", "-p", "nowhere").code == 11
 
 
@@ -246,21 +246,21 @@ def test_what_was_interrupted_is_told_apart_from_what_failed(either):
         either.launched(fleet, ident)
         raw(fleet, f"UPDATE dispatches SET process = REPLACE(process, '/{fleet.world.host.boot}/', '/another/')")
         either.tmux("kill-session", "-t", f"=fleet-{ident}:")
-        until(lambda: fleet.sessions.settle(ident)["settled"])
+        until(lambda: fleet.sessions.settle(ident).settled)
         found = fleet.views.recap(since=0)
-        assert [(each["slug"], each["reason"]) for each in found["interrupted"]] == [("t", "interrupted")]
-        assert (found["failed"], found["blocked"]) == ([], [])
+        assert [(each.slug, each.reason) for each in found.interrupted] == [("t", "interrupted")]
+        assert (found.failed, found.blocked) == ([], [])
 
 
 @pytest.mark.req("OBS-9")
 def test_a_recap_calls_no_stopped_coordinator_failed_and_says_what_was_merged_all_the_same(either):
     with either.fleet() as fleet:
-        coordinator = fleet.coord.start(_sleeper())["id"]
+        coordinator = fleet.coord.start(_sleeper()).id
         either.launched(fleet, coordinator)
-        assert fleet.coord.stop("p", "the day is over")["stopped"]
+        assert fleet.coord.stop("p", "the day is over").stopped
         fleet.tasks.add(**TASK, title="t", description="write a.txt one\ncommit Add it\ndone\n")
         either.killed(fleet, "t")
-        assert [each["slug"] for each in fleet.views.recap(since=0)["failed"]] == ["t"]
+        assert [each.slug for each in fleet.views.recap(since=0).failed] == ["t"]
         fleet.tasks.retry(**TASK)
         worked(either, fleet)
         fleet.reviews.judge(**TASK, verdict="accept")

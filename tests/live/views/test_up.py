@@ -18,9 +18,9 @@ def begun(either):
     """A stage whose coordinators are stopped before it ends."""
     yield either
     with either.fleet() as fleet:
-        for project in [each["name"] for each in fleet.projects.list()]:
-            if fleet.coord.show(project)["holder"]:
-                until(lambda: fleet.coord.stop(project, "the test is over")["stopped"])  # noqa: B023
+        for project in [each.name for each in fleet.projects.list()]:
+            if fleet.coord.show(project).holder:
+                until(lambda: fleet.coord.stop(project, "the test is over").stopped)  # noqa: B023
 
 
 def toml(scene) -> Path:
@@ -37,20 +37,20 @@ def test_up_writes_what_was_chosen_and_starts_the_coordinator(begun):
         '# ours\nverify = \'true\'\nengine = "shell"\nautonomy = "edits"\nreview = "person"\n'
     )
     with begun.fleet() as fleet:
-        assert fleet.coord.show("p")["holder"] == done["coordinator"]
-        assert fleet.dispatches.show(done["coordinator"])["kind"] == "coord"
+        assert fleet.coord.show("p").holder == done["coordinator"]
+        assert fleet.dispatches.show(done["coordinator"]).kind == "coord"
         before = fleet.operations.newest()
         text = toml(begun).read_text()
         again = begun.program("up", "--json").json
         assert (again["written"], again["started"], again["coordinator"]) == ([], False, done["coordinator"])
         assert toml(begun).read_text() == text
-        mine = [each for each in _since(fleet, before) if each["actor"] == f"ann@{os.uname().nodename}"]
+        mine = [each for each in _since(fleet, before) if each.actor == f"ann@{os.uname().nodename}"]
         assert mine == [], "said again, it changes nothing"
     assert "nothing was changed" in begun.program("up").out
 
 
 def _since(fleet, seq: int) -> list:
-    return [each for each in fleet.operations.list(Which(), limit=1000) if each["seq"] > seq]
+    return [each for each in fleet.operations.list(Which(), limit=1000) if each.seq > seq]
 
 
 @pytest.mark.req("CLI-2", "PIPE-1")
@@ -89,7 +89,7 @@ def test_of_many_who_begin_at_once_one_starts_the_coordinator(begun):
     assert sum(each["started"] for each in done) == 1
     assert len({each["coordinator"] for each in done}) == 1
     with begun.fleet() as fleet:
-        assert len([each for each in fleet.dispatches.list(ended=False) if each["kind"] == "coord"]) == 1
+        assert len([each for each in fleet.dispatches.list(ended=False) if each.kind == "coord"]) == 1
 
 
 @pytest.mark.req("CLI-2")
@@ -105,7 +105,7 @@ def test_what_a_reboot_interrupted_is_resumed_only_if_somebody_says_so(begun, ye
         done = begun.program("up", *SAID, *(["--yes"] if yes else []), "--json").json
         assert len(done["resumed"]) == int(yes)
         assert done["left"] == ([] if yes else [ident])
-        assert fleet.tasks.show(project="p", slug="t")["status"] == ("in_progress" if yes else "blocked")
+        assert fleet.tasks.show(project="p", slug="t").status == ("in_progress" if yes else "blocked")
 
 
 def test_an_engine_that_could_not_start_is_warned_of_and_one_that_is_not_there_refused(begun):

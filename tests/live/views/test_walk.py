@@ -44,8 +44,8 @@ def test_a_person_is_walked_through_all_that_waits(scene):
         ann.ends()
         assert place(fleet, "one") == ("in_progress", "finisher")
         assert place(fleet, "two") == ("blocked", "fix")
-        assert fleet.tasks.show(project="p", slug="two")["reason"] == "two.txt:1 say more\n    > one two"
-        assert [each["slug"] for each in fleet.reviews.waiting()] == ["three", "four"]
+        assert fleet.tasks.show(project="p", slug="two").reason == "two.txt:1 say more\n    > one two"
+        assert [each.slug for each in fleet.reviews.waiting()] == ["three", "four"]
 
 
 @pytest.mark.req("PIPE-2")
@@ -76,7 +76,7 @@ def test_without_an_editor_the_comments_are_a_line_at_the_terminal(scene):
         assert "EDITOR names the one to use" in ann.sees("in a line: ")
         ann.says("one.txt:1 say more")
         assert "p/one is sent back" in ann.ends()
-        assert fleet.tasks.show(project="p", slug="one")["reason"].startswith("one.txt:1 say more")
+        assert fleet.tasks.show(project="p", slug="one").reason.startswith("one.txt:1 say more")
 
 
 @pytest.mark.req("CLI-2")
@@ -108,4 +108,4 @@ def test_up_asks_for_engine_autonomy_and_review_and_writes_what_was_said(scene):
     again = Person(scene, "up").ends()
     assert "nothing was changed" in again
     with scene.fleet() as fleet:
-        assert fleet.coord.stop("p", "the test is over")["stopped"]
+        assert fleet.coord.stop("p", "the test is over").stopped

@@ -68,10 +68,10 @@ def test_a_coordinator_coordinates_and_stopping_it_says_how_it_ended(either):
 def test_stopping_says_the_same_when_somebody_else_has_settled_and_archived_it_meanwhile(either, once):
     with either.fleet() as fleet:
         either.without_hint(fleet)
-        ident = fleet.coord.start(COORD)["id"]
+        ident = fleet.coord.start(COORD).id
         either.launched(fleet, ident)
         fleet.funnel.watcher = once("before", "publish logs/", lambda: either.program("settle", ident).ok())
-        assert fleet.dispatches.stop(ident) == {"id": ident, "settled": True, "exec_state": "blocked", "left": []}
+        assert fleet.dispatches.stop(ident).as_json() == {"id": ident, "settled": True, "exec_state": "blocked", "left": []}
         assert fleet.dispatches.list() == []
 
 
@@ -95,7 +95,7 @@ def test_merging_work_without_commits_says_that_there_was_nothing_to_merge(eithe
     said = either.program("merge", "t", "-p", "p").ok()
     assert said.out == "p/t had nothing that was not merged; it is archived\n"
     with either.fleet() as fleet:
-        assert fleet.tasks.show(project="p", slug="t")["archived"]
+        assert fleet.tasks.show(project="p", slug="t").archived
 
 
 @pytest.mark.req("ADO-11", "SWEEP-8")
@@ -118,13 +118,13 @@ def test_a_kept_worktree_is_listed_once_and_its_claim_stays_as_it_was(either):
 def test_the_things_of_a_bundle_count_among_those_of_its_owner(either):
     with either.fleet() as fleet:
         first = either.killed(fleet, "t")
-        assert {each["id"]: each["claims"] for each in fleet.dispatches.list()} == {first: 2}, (
+        assert {each.id: each.claims for each in fleet.dispatches.list()} == {first: 2}, (
             "its tree and its directory"
         )
         fleet.tasks.retry(project="p", slug="t")
         second = either.dispatch(fleet, "t", "sleep", "1000")
-        counts = {each["id"]: each["claims"] for each in fleet.dispatches.list()}
-        held = 4 + sum(each["kind"] == "cgroup" for each in fleet.claims.list())  # where the system has control groups
+        counts = {each.id: each.claims for each in fleet.dispatches.list()}
+        held = 4 + sum(each.kind == "cgroup" for each in fleet.claims.list())  # where the system has control groups
         assert counts[second] == held, "with its session and its prompt"
         assert counts.get(first, 0) == 0
     line = next(line for line in either.program("dispatches", "list").out.splitlines() if line.startswith(second))

@@ -71,7 +71,7 @@ def test_without_a_reflog_a_marked_branch_is_adopted_only_where_fleet_left_it(sc
 def age(scene, fleet) -> None:
     """Make the worktree of a task what it was before there were marks."""
     rows = fleet.store.read(lambda snapshot: q.claims_of_bundle(snapshot, project="p", slug="a"))
-    [data] = [json.loads(row["data"]) for row in rows if row["kind"] == "worktree"]
+    [data] = [json.loads(row.data) for row in rows if row.kind == "worktree"]
     old = {name: value for name, value in data.items() if not name.startswith("branch_")}
     raw(fleet, f"UPDATE claims SET data = '{json.dumps(old)}' WHERE kind = 'worktree'")
     scene.git("config", "--unset", "branch.worker/a.fleet")

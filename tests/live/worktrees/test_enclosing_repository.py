@@ -44,7 +44,7 @@ def test_a_worktree_whose_making_was_killed_before_it_had_its_pointer_is_complet
         (tree / ".git").unlink()  # git writes it after its own entry, and rmtree may have it first
         enclosed.swept(fleet)
         assert claim_of(fleet, "worktree", slug="t").state == "allocating"
-        ident = fleet.dispatches.start(Wanted(**TASK, engine="shell", command=("sleep", "1000")))["id"]
+        ident = fleet.dispatches.start(Wanted(**TASK, engine="shell", command=("sleep", "1000"))).id
         assert outside(enclosed) == before
         enclosed.launched(fleet, ident)
         assert (tree / "README").read_text() == "a repository\n"

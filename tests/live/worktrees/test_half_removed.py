@@ -54,7 +54,7 @@ def test_a_removal_killed_after_the_pointer_to_git_was_gone_is_gone_on_with_once
 def test_a_tree_that_has_lost_its_pointer_to_git_is_whole_again_for_whoever_takes_the_task_up(scene, half_removed):
     (scene.tree("t") / ".git").unlink()
     half_removed.tasks.retry(**TASK)
-    scene.launched(half_removed, half_removed.dispatches.start(AGAIN)["id"])
+    scene.launched(half_removed, half_removed.dispatches.start(AGAIN).id)
     assert is_whole(scene)
     assert claim_of(half_removed, "worktree", slug="t").state == "live"
 
@@ -70,7 +70,7 @@ def test_no_agent_is_started_in_a_tree_to_which_git_did_not_give_back_what_is_mi
         with pytest.raises(GitRefused, match="refused by the test"):
             half_removed.dispatches.start(AGAIN)
     assert (half_removed.agents.list(), status_of(half_removed, "t")[0]) == ([], "open")
-    scene.launched(half_removed, half_removed.dispatches.start(AGAIN)["id"])
+    scene.launched(half_removed, half_removed.dispatches.start(AGAIN).id)
     assert is_whole(scene)
 
 
@@ -87,5 +87,5 @@ def test_a_tree_that_was_torn_down_and_stays_is_set_up_again_for_the_next_agent(
         fleet.sweep.run(kill=True)
         fleet.funnel.watcher = None
         assert scene.tree("t").exists()
-        scene.launched(fleet, fleet.dispatches.start(AGAIN)["id"])
+        scene.launched(fleet, fleet.dispatches.start(AGAIN).id)
         assert done.read_text().split() == ["up", "down", "up"]

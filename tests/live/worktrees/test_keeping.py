@@ -24,15 +24,15 @@ def left(scene):
         scene.swept(fleet)
         yield fleet, scene.tree("t"), Path(scene.git("rev-parse", "--absolute-git-dir", cwd=scene.tree("t")))
         for tree in fleet.sweep.kept_trees():
-            fleet.sweep.keep(project=tree["project"], slug=tree["task"])
+            fleet.sweep.keep(project=tree.project, slug=tree.task)
 
 
 @pytest.mark.req("ADO-11")
 def test_it_is_kept_once_and_the_tree_goes(left, scene):
     fleet, tree, _git = left
     kept = fleet.sweep.keep(project=PROJECT, slug="t")
-    assert scene.git("show", f"{kept['ref']}:half.txt") == "half"
-    assert (kept["left"], tree.exists()) == ([], False)
+    assert scene.git("show", f"{kept.ref}:half.txt") == "half"
+    assert (kept.left, tree.exists()) == ([], False)
     with pytest.raises(Absent):
         fleet.sweep.keep(project=PROJECT, slug="t")
 
@@ -44,7 +44,7 @@ def test_a_dead_lock_on_the_index_goes_and_a_held_one_is_left_alone(left):
     with lock.open("w"), pytest.raises(GitRefused, match=r"index\.lock"):
         fleet.sweep.keep(project=PROJECT, slug="t")
     assert (lock.exists(), (tree / "half.txt").exists()) == (True, True)
-    assert fleet.sweep.keep(project=PROJECT, slug="t")["left"] == []
+    assert fleet.sweep.keep(project=PROJECT, slug="t").left == []
 
 
 @pytest.mark.req("SWEEP-7")
@@ -52,7 +52,7 @@ def test_asking_whether_there_is_work_writes_nothing(left):
     fleet, tree, git = left
     os.utime(tree / "README")
     before = (git / "index").stat()
-    assert [each["path"] for each in fleet.sweep.kept_trees()] == [str(tree)]
+    assert [each.path for each in fleet.sweep.kept_trees()] == [str(tree)]
     assert (git / "index").stat().st_mtime_ns == before.st_mtime_ns, "git would have refreshed it, under a lock"
 
 
@@ -70,7 +70,7 @@ def test_nobody_starts_to_work_in_a_tree_whose_work_is_just_being_kept(left, sce
     said = answer(keeper)
     assert said.code == 0, said
     assert scene.git("show", f"{said.out.strip()}:half.txt") == "half"
-    scene.launched(fleet, fleet.dispatches.start(again)["id"])
+    scene.launched(fleet, fleet.dispatches.start(again).id)
     assert (tree / "README").exists()
 
 
@@ -88,4 +88,4 @@ def test_what_an_agent_is_still_working_on_is_not_kept_away_from_it(scene):
         assert (is_alive(who.pid), work.read_text()) == (True, "half")
         assert scene.git("for-each-ref", "refs/fleet/kept") == ""
         fleet.dispatches.kill(ident, "a test")
-        assert scene.git("show", f"{fleet.sweep.keep(project=PROJECT, slug='t')['ref']}:README") == "half"
+        assert scene.git("show", f"{fleet.sweep.keep(project=PROJECT, slug='t').ref}:README") == "half"

@@ -31,7 +31,7 @@ def landed(scene, fleet) -> None:
     """The target is moved, nobody having it checked out."""
     Path(scene.repository, "fleet.toml").write_text('target = "main"\n')
     scene.git("checkout", "--quiet", "--detach")
-    assert fleet.merge.land(project="p", dry=False)["moved"] is True
+    assert fleet.merge.land(project="p", dry=False).moved is True
 
 
 @pytest.mark.req("MERGE-1")
@@ -46,7 +46,7 @@ def test_work_in_a_repository_with_sha_256_is_merged_landed_and_kept(scene):
         scene.ended(fleet)
         fleet.tasks.abandon(project="p", slug="c", override=True)
         fleet.tasks.archive(project="p", slug="c")
-        ref = fleet.sweep.keep(project="p", slug="c")["ref"]
+        ref = fleet.sweep.keep(project="p", slug="c").ref
         assert scene.git("show", f"{ref}:c.txt") == "dirty"
         assert len(scene.git("rev-parse", "HEAD")) == 64
 

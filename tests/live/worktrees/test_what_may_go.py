@@ -41,19 +41,19 @@ def hide(scene, flag: str) -> Path:
 
 def trash_of(fleet) -> list[Path]:
     rows = fleet.store.read(lambda snapshot: q.trash_of_task(snapshot, **TASK, home=fleet.world.tmux.home_id))
-    return [Path(fleet.home, row["name"]) for row in rows]
+    return [Path(fleet.home, row.name) for row in rows]
 
 
 @pytest.mark.req("ADO-11", "SWEEP-7")
 @pytest.mark.parametrize("flag", ["skip-worktree", "assume-unchanged"])
 def test_an_edit_hidden_from_git_keeps_the_tree_and_is_committed_with_the_rest(scene, finished, flag):
     file = hide(scene, flag)
-    assert any("README" in each for each in finished.merge.task(**TASK)["left"])
+    assert any("README" in each for each in finished.merge.task(**TASK).left)
     assert any("README" in line and flag in line for line in standing(finished.sweep.run(kill=True)))
     assert file.read_text() == "precious\n"
     kept = finished.sweep.keep(**TASK)
-    assert scene.git("show", f"{kept['ref']}:README") == "precious"
-    assert (kept["left"], file.exists()) == ([], False)
+    assert scene.git("show", f"{kept.ref}:README") == "precious"
+    assert (kept.left, file.exists()) == ([], False)
 
 
 @pytest.mark.req("ADO-11")
@@ -63,7 +63,7 @@ def test_flagged_files_that_nobody_changed_or_that_are_absent_hold_nothing_up(sc
     scene.git("update-index", "--assume-unchanged", "src/a.txt", cwd=tree)
     (tree / "README").unlink()
     os.utime(tree / "src/a.txt")
-    assert (finished.merge.task(**TASK)["left"], tree.exists()) == ([], False)
+    assert (finished.merge.task(**TASK).left, tree.exists()) == ([], False)
 
 
 @pytest.mark.req("ADO-11")
@@ -112,9 +112,9 @@ def test_the_trash_is_announced_a_day_before_it_expires_and_deleted_only_after(e
         fleet.sweep.run(kill=True)
         [folder] = trash_of(fleet)
         now = fleet.clock.now()
-        assert not any("trash" in each for each in fleet.views.status()["reclaim"])
+        assert not any("trash" in each for each in fleet.views.status().reclaim)
         expire(fleet, now + DAY // 2)
-        assert any(folder.name in each and "expires in" in each for each in fleet.views.status()["reclaim"])
+        assert any(folder.name in each and "expires in" in each for each in fleet.views.status().reclaim)
         fleet.sweep.run(kill=True)
         assert folder.exists()
         expire(fleet, now)
@@ -185,7 +185,7 @@ def test_what_does_not_fit_into_the_trash_keeps_its_tree(scene, finished):
     config = Path(scene.home, "config.toml")
     config.write_text(config.read_text() + '[trash]\nlimit = "1KB"\n')
     (scene.tree("t") / ".env").write_text("x" * 2_000)
-    assert any("trash.limit" in each for each in finished.merge.task(**TASK)["left"])
+    assert any("trash.limit" in each for each in finished.merge.task(**TASK).left)
     assert (scene.tree("t") / ".env").exists()
     with pytest.raises(GitRefused, match=r"trash\.limit"):
         finished.sweep.keep(**TASK)
@@ -196,7 +196,7 @@ def test_what_does_not_fit_into_the_trash_keeps_its_tree(scene, finished):
 def test_what_cannot_be_put_aside_keeps_its_tree(scene, finished):
     Path(scene.home, "trash").write_text("in the way")
     (scene.tree("t") / ".env").write_text("secret")
-    assert any("could not be put aside" in each for each in finished.merge.task(**TASK)["left"])
+    assert any("could not be put aside" in each for each in finished.merge.task(**TASK).left)
     assert (scene.tree("t") / ".env").read_text() == "secret"
     Path(scene.home, "trash").unlink()
     finished.sweep.run(kill=True)
@@ -208,7 +208,7 @@ def test_a_removal_that_git_refuses_puts_back_what_was_put_aside(scene, finished
     (scene.tree("t") / ".env").write_text("secret")
     with monkeypatch.context() as patch:
         patch.setenv("PATH", scene.shim("git", " worktree remove "))
-        assert finished.merge.task(**TASK)["left"]
+        assert finished.merge.task(**TASK).left
     assert ((scene.tree("t") / ".env").read_text(), trash_of(finished)) == ("secret", [])
     finished.sweep.run(kill=True)
     assert not scene.tree("t").exists()
@@ -216,7 +216,7 @@ def test_a_removal_that_git_refuses_puts_back_what_was_put_aside(scene, finished
 
 def counted(fleet) -> list[tuple[int, int]]:
     rows = fleet.store.read(lambda snapshot: q.trash_of_task(snapshot, **TASK, home=fleet.world.tmux.home_id))
-    return [(row["files"], row["bytes"]) for row in rows]
+    return [(row.files, row.bytes) for row in rows]
 
 
 @pytest.mark.req("ADO-11")
@@ -224,7 +224,7 @@ def test_the_trash_counts_what_is_left_when_only_some_files_could_go_back(scene,
     for name in (".env", "a.local"):
         (scene.tree("t") / name).write_text("secret")
     rows = finished.store.read(lambda snapshot: q.claims_of_bundle(snapshot, **TASK))
-    [claim] = [Claim.of(row) for row in rows if row["kind"] == "worktree"]
+    [claim] = [Claim.of(row) for row in rows if row.kind == "worktree"]
     assert trash.put_aside(finished.context, claim, Aside(paths=(".env", "a.local"), files=2, size=12)) == ""
     (scene.tree("t") / ".env").write_text("newer")
     assert any("newer files" in each for each in trash.bring_back(finished.context, claim))
@@ -257,7 +257,7 @@ def make_repository(path: Path, *, remote: str = "") -> None:
 def test_a_repository_inside_with_commits_of_its_own_keeps_the_tree(scene, finished, place):
     nested = scene.tree("t") / place
     make_repository(nested)
-    assert any(place in each for each in finished.merge.task(**TASK)["left"])
+    assert any(place in each for each in finished.merge.task(**TASK).left)
     assert any("another repository" in line for line in standing(finished.sweep.run(kill=True)))
     with pytest.raises(GitRefused, match="another repository"):
         finished.sweep.keep(**TASK)
@@ -269,7 +269,7 @@ def test_a_repository_inside_with_commits_of_its_own_keeps_the_tree(scene, finis
 def test_a_clone_inside_that_has_nothing_of_its_own_goes_with_what_is_around_it(scene, finished):
     make_repository(scene.tree("t") / "build/lib", remote=scene.repository)
     make_repository(scene.tree("t") / "vendor/lib", remote=scene.repository)
-    assert (finished.merge.task(**TASK)["left"], scene.tree("t").exists()) == ([], False)
+    assert (finished.merge.task(**TASK).left, scene.tree("t").exists()) == ([], False)
     [folder] = trash_of(finished)
     assert (folder / "vendor/lib/.git/HEAD").exists()
     assert not (folder / "build").exists()
@@ -295,7 +295,7 @@ def test_a_clone_in_a_disposable_folder_that_was_edited_keeps_the_tree(scene, fi
     clone = scene.tree("t") / "build/lib"
     make_repository(clone, remote=scene.repository)
     edit_clone(clone, how)
-    assert any("another repository" in each for each in finished.merge.task(**TASK)["left"])
+    assert any("another repository" in each for each in finished.merge.task(**TASK).left)
     finished.sweep.run(kill=True)
     assert (clone / ".git/HEAD").exists()
     assert not (clone.parent / "ran").exists()
@@ -309,8 +309,8 @@ def test_an_untracked_clone_is_never_committed_as_the_name_of_a_commit(scene, fi
     make_repository(clone, remote=scene.repository)
     if edited:
         (clone / "README").write_text("precious")
-    assert any("lib" in each for each in finished.merge.task(**TASK)["left"])
-    assert [each["committable"] for each in finished.sweep.kept_trees()] == [False]
+    assert any("lib" in each for each in finished.merge.task(**TASK).left)
+    assert [each.committable for each in finished.sweep.kept_trees()] == [False]
     with pytest.raises(GitRefused, match="another repository"):
         finished.sweep.keep(**TASK)
     with pytest.raises(GitRefused, match="another repository"):
@@ -333,7 +333,7 @@ def test_a_tree_whose_git_was_made_anew_is_kept(scene, finished, how, tmp_path):
     (tree / "src/a.txt").write_text("precious")
     scene.git("add", "--all", cwd=tree)
     scene.git("commit", "--quiet", "-m", "hidden", cwd=tree)
-    assert finished.merge.task(**TASK)["left"]
+    assert finished.merge.task(**TASK).left
     finished.sweep.run(kill=True)
     assert any("made anew" in line for line in standing(finished.sweep.run(kill=True)))
     assert (tree / "src/a.txt").read_text() == "precious"
