@@ -31,7 +31,12 @@ def test_dispatch_launch_report_settle_and_merge(scene):
     assert scene.fleet.sessions.settle(ident).why == "its process is alive"
     scene.exit(ident)
     assert scene.machine.started == [("settle", "--hint", f"fleet-{ident}")]
-    assert scene.fleet.sessions.settle(ident).as_json() == {"id": ident, "settled": True, "exec_state": "done", "left": []}
+    assert scene.fleet.sessions.settle(ident).as_json() == {
+        "id": ident,
+        "settled": True,
+        "exec_state": "done",
+        "left": [],
+    }
     assert scene.fleet.merge.task(project=PROJECT, slug="a").changed
     assert scene.git("merge-base", "--is-ancestor", commit, "fleet/main") == ""
     assert scene.fleet.tasks.show(project=PROJECT, slug="a").status == "done"

@@ -20,7 +20,7 @@ def restore(fleet, backup) -> None:
     """Put back what was there; this operation itself gets the number that comes next then."""
 
     def work(tx):
-        tx.run(EMPTY)
+        tx.write(EMPTY, {})
         tx.many(q.WRITE_OPERATION, backup)
         tx.seq = backup[-1]["seq"] + 1
         return {}

@@ -323,9 +323,7 @@ def test_what_a_killed_dispatcher_has_made_is_written_down_by_the_launch(either)
         either.launched(fleet, first)
         dispatcher.kill()
         dispatcher.wait(60)
-        assert {claim.state for claim in fleet.claims.list()} == {"live"}, (
-            "nobody works in what is said to be unmade"
-        )
+        assert {claim.state for claim in fleet.claims.list()} == {"live"}, "nobody works in what is said to be unmade"
         (either.tree("t") / "half.txt").write_text("work in progress")
         fleet.dispatches.stop(first)
         fleet.tasks.retry(project="p", slug="t")

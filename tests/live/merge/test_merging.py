@@ -282,9 +282,7 @@ def test_the_verify_of_a_merge_that_is_gone_is_known_as_its_own_and_ended_by_the
         assert [each.pid for each in fleet.world.processes.marked(claim.dispatch)] == [pid]
         os.kill(merger.pid, how)
         assert answer(merger).code != 0
-        assert not fleet.sessions.settle(claim.dispatch).settled or not is_alive(pid), (
-            "it is at work in that tree"
-        )
+        assert not fleet.sessions.settle(claim.dispatch).settled or not is_alive(pid), "it is at work in that tree"
         scene.swept(fleet)
         assert not is_alive(pid)
         assert fleet.claims.list(kind="merge_tree") == []

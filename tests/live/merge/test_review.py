@@ -146,9 +146,7 @@ def test_a_person_waits_while_an_agent_reviews(either):
             fleet.reviews.judge(**TASK, verdict=ACCEPT)
         fleet.dispatches.stop(ident)
         assert place(fleet) == ("blocked", "review")
-        assert [each.slug for each in fleet.reviews.waiting()] == ["t"], (
-            "a review that came to nothing is a person's"
-        )
+        assert [each.slug for each in fleet.reviews.waiting()] == ["t"], "a review that came to nothing is a person's"
         assert fleet.reviews.judge(**TASK, verdict=ACCEPT).changed
         assert place(fleet) == ("in_progress", "finisher")
 

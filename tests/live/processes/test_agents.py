@@ -171,7 +171,7 @@ def test_two_concurrent_spawns_both_end_up_registered(either):
             who = either.launched(fleet, found[slug].id)
             assert (who.host, who.boot) == (fleet.world.host.id, fleet.world.host.boot)
             assert found[slug].session == f"fleet-{found[slug].id}"
-        assert {"engine", "process", "started_at", "state", "source"} <= set(found["a"])
+        assert {"engine", "process", "started_at", "state", "source"} <= set(found["a"].as_json())
 
 
 @pytest.mark.req("AGENT-9", "STORE-8")

@@ -171,9 +171,7 @@ def test_work_that_waits_to_be_merged_is_said_to(scene):
         said = fleet.tasks.why(**TASK).sentences
         assert said == ["t is finished and waits to be merged: `fleet merge t -p p`"]
         fleet.tasks.done(**TASK, override=True)
-        assert [each.slug for each in fleet.views.status().merging] == ["t"], (
-            "called done by a person, and unmerged"
-        )
+        assert [each.slug for each in fleet.views.status().merging] == ["t"], "called done by a person, and unmerged"
 
 
 def test_a_linked_worktree_of_ones_own_belongs_to_the_project(scene):

@@ -102,9 +102,7 @@ def test_reclaim_trouble_is_told_in_words_and_claims_of_elsewhere_are_warned_of(
         Path(either.tree("t"), "mine.txt").write_text("not committed\n")
         fleet.tasks.archive(**TASK)
         either.swept(fleet)
-        assert [
-            said for said in fleet.views.status().reclaim if said.startswith("1 worktree kept: uncommitted work")
-        ]
+        assert [said for said in fleet.views.status().reclaim if said.startswith("1 worktree kept: uncommitted work")]
         assert fleet.views.status().elsewhere == []
         raw(fleet, "UPDATE claims SET host = 'far-away' WHERE kind = 'worktree'")
         [warned] = fleet.views.status().elsewhere

@@ -71,7 +71,12 @@ def test_stopping_says_the_same_when_somebody_else_has_settled_and_archived_it_m
         ident = fleet.coord.start(COORD).id
         either.launched(fleet, ident)
         fleet.funnel.watcher = once("before", "publish logs/", lambda: either.program("settle", ident).ok())
-        assert fleet.dispatches.stop(ident).as_json() == {"id": ident, "settled": True, "exec_state": "blocked", "left": []}
+        assert fleet.dispatches.stop(ident).as_json() == {
+            "id": ident,
+            "settled": True,
+            "exec_state": "blocked",
+            "left": [],
+        }
         assert fleet.dispatches.list() == []
 
 
@@ -118,9 +123,7 @@ def test_a_kept_worktree_is_listed_once_and_its_claim_stays_as_it_was(either):
 def test_the_things_of_a_bundle_count_among_those_of_its_owner(either):
     with either.fleet() as fleet:
         first = either.killed(fleet, "t")
-        assert {each.id: each.claims for each in fleet.dispatches.list()} == {first: 2}, (
-            "its tree and its directory"
-        )
+        assert {each.id: each.claims for each in fleet.dispatches.list()} == {first: 2}, "its tree and its directory"
         fleet.tasks.retry(project="p", slug="t")
         second = either.dispatch(fleet, "t", "sleep", "1000")
         counts = {each.id: each.claims for each in fleet.dispatches.list()}

@@ -152,7 +152,7 @@ QUESTIONS = [
 def test_choices_are_numbers_or_words_one_for_each_question(said, answers):
     asked = questions.question("Ask", {"questions": QUESTIONS}, "Ask")
     assert asked.kind == "question"
-    assert questions.answer(asked.kind, asked.choices, said) == {"answers": answers}
+    assert questions.answer(asked.kind, asked.choices, said).as_json() == {"answers": answers}
     with pytest.raises(BadInput, match="2 answers are wanted"):
         questions.answer(asked.kind, asked.choices, said[:1])
 
@@ -169,7 +169,7 @@ def test_choices_are_numbers_or_words_one_for_each_question(said, answers):
     ],
 )
 def test_a_permission_is_allowed_denied_or_answered_with_an_instruction(said, kept):
-    assert questions.answer("permission", [], [said], "never") == kept
+    assert questions.answer("permission", [], [said], "never").as_json() == kept
     with pytest.raises(BadInput):
         questions.answer("permission", [], [" "])
 
