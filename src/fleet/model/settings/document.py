@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
     """The settings that a file gives, each checked."""
     try:
-        given = dict(_flat(parse(text)))
+        given = dict(_flatten(parse(text)))
     except Unreadable as error:
-        raise _bad(path, error.fault) from None
+        raise _bad_setting(path, error.fault) from None
     fault = next(_faults(given, file), None)
     if fault is not None:
-        raise _bad(path, fault)
+        raise _bad_setting(path, fault)
     known = {each.name: each for each in SETTINGS}
     return {
         name: SettingValue(name=name, value=node.plain, source=f"{path}:{node.line}", help=known[name].help)
@@ -32,7 +32,7 @@ def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
     }
 
 
-def _bad(path: str, fault: Fault) -> errors.BadSetting:
+def _bad_setting(path: str, fault: Fault) -> errors.BadSetting:
     return errors.BadSetting(file=path, line=fault.line, why=fault.why, advice=fault.advice)
 
 
@@ -45,10 +45,10 @@ def _faults(given: dict[str, Node], file: str) -> Iterator[Fault]:
     yield from table.faults(Node(given, 1, keys={name: (node.line, 1) for name, node in given.items()}), file)
 
 
-def _flat(table: Node, prefix: str = "") -> Iterator[tuple[str, Node]]:
+def _flatten(table: Node, prefix: str = "") -> Iterator[tuple[str, Node]]:
     for key, node in table.value.items():
         name = f"{prefix}{key}"
         if isinstance(node.value, dict) and (node.value or any(each.name.startswith(f"{name}.") for each in SETTINGS)):
-            yield from _flat(node, f"{name}.")
+            yield from _flatten(node, f"{name}.")
         else:
             yield name, node

@@ -15,7 +15,7 @@ def with_value(text: str, name: str, value: str) -> str:
         if re.match(rf"\s*[\"']?{re.escape(name)}[\"']?\s*=", line):
             lines[number] = f"{wanted}{_comment(line)}\n"
             return "".join(lines)
-    return "".join([*_ended(lines[:head]), f"{wanted}\n", *_apart(lines[head:])])
+    return "".join([*_without_blank_end(lines[:head]), f"{wanted}\n", *_after_blank_line(lines[head:])])
 
 
 def _first_table(lines: list[str]) -> int:
@@ -32,7 +32,7 @@ def _comment(line: str) -> str:
     return f"  {found[1]}" if found and found[1] else ""
 
 
-def _ended(lines: list[str]) -> list[str]:
+def _without_blank_end(lines: list[str]) -> list[str]:
     """Return the lines without empty ones at the end, the last one with a newline."""
     kept = list(lines)
     while kept and not kept[-1].strip():
@@ -40,5 +40,5 @@ def _ended(lines: list[str]) -> list[str]:
     return [*kept[:-1], kept[-1].rstrip("\r\n") + "\n"] if kept else []
 
 
-def _apart(tables: list[str]) -> list[str]:
+def _after_blank_line(tables: list[str]) -> list[str]:
     return ["\n", *tables] if tables else []

@@ -106,7 +106,7 @@ _SECONDS = Kind(
 _TOKENS = Kind("a whole number of tokens", lambda value: is_number(value) and isinstance(value, int) and value > 0)
 _SIZE = Kind('a size like "5GB"', lambda value: isinstance(value, str) and size(value) is not None)
 _DURATION = duration_like('"10s", or "0s" for none')
-_REST = Kind(_DURATION.expects, lambda value: value == "0s" or _DURATION.accepts(value))
+_DURATION_OR_NONE = Kind(_DURATION.expects, lambda value: value == "0s" or _DURATION.accepts(value))
 _COMMAND = Kind("a command on one line", _is_line)
 _PATTERNS = Kind('a list of names or patterns like ["node_modules", "*.pyc"]', _is_patterns)
 SETTINGS = (
@@ -163,7 +163,7 @@ SETTINGS = (
         name="spawn_cooldown",
         file=HOME_FILE,
         default="10s",
-        kind=_REST,
+        kind=_DURATION_OR_NONE,
         help="how long a task rests after a failed start before it is started again",
     ),
     Setting(

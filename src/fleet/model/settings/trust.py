@@ -17,7 +17,7 @@ _FREEDOM: dict[str, tuple[str | None, ...]] = {
     "review": ("person", "agent", "none", None),
 }
 # Without them nothing runs, and nobody is started.
-_MAY_GO = frozenset({"worktree.setup", "worktree.teardown", "engine", "task.engine"})
+_SAFE_TO_UNSET = frozenset({"worktree.setup", "worktree.teardown", "engine", "task.engine"})
 
 
 class Difference:
@@ -32,7 +32,7 @@ class Difference:
         self.guard = guard
 
 
-def said(values: dict[str, SettingValue]) -> dict[str, Any]:
+def guarded_values(values: dict[str, SettingValue]) -> dict[str, Any]:
     """Return the guarded settings that a repository's file sets."""
     return {each.name: values[each.name].value for each in GUARDED if values[each.name].source != "default"}
 
@@ -47,10 +47,10 @@ def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference
     ]
 
 
-def counted(values: dict[str, SettingValue], trusted: dict[str, Any]) -> dict[str, SettingValue]:
+def settings_in_force(values: dict[str, SettingValue], trusted: dict[str, Any]) -> dict[str, SettingValue]:
     """Return the settings as they apply: one that waits for a person has its accepted value, or is not set."""
-    waiting = differences(said(values), trusted)
-    return values | {each.name: _as_before(each, values[each.name]) for each in waiting}
+    waiting = differences(guarded_values(values), trusted)
+    return values | {each.name: _accepted_value(each, values[each.name]) for each in waiting}
 
 
 def fingerprint(values: dict[str, Any]) -> str:
@@ -61,7 +61,7 @@ def fingerprint(values: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True, ensure_ascii=True).encode()).hexdigest()[:16]
 
 
-def _as_before(waiting: Difference, value: SettingValue) -> SettingValue:
+def _accepted_value(waiting: Difference, value: SettingValue) -> SettingValue:
     default = next(each.default for each in GUARDED if each.name == waiting.name)
     before = default if waiting.was is None else waiting.was
     source = "default" if waiting.was is None else f"{PROJECT_FILE}, as it was trusted"
@@ -71,7 +71,7 @@ def _as_before(waiting: Difference, value: SettingValue) -> SettingValue:
 
 def _is_harmless(setting: Setting, was: Any, new: Any) -> bool:  # noqa: ANN401
     """Whether a change needs nobody's trust: it takes a freedom away, or lets something not run."""
-    if new is None and setting.name in _MAY_GO:
+    if new is None and setting.name in _SAFE_TO_UNSET:
         return True
     order = _FREEDOM.get(setting.name)
     return order is not None and order.index(new) < order.index(was)

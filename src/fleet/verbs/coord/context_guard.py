@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
-ASKED = (
+_ASK_TEXT = (
     "Your context is {full}. At your next milestone commit your work and hand off: "
     "`fleet handoff --doc -` with what your successor needs (done, next steps, open questions, decisions)."
 )
-REMINDED = "Your context is {full}. Come to a verdict soon."
+_REMINDER_TEXT = "Your context is {full}. Come to a verdict soon."
 
 
-def guard(context: Context, project: str) -> list[str]:
+def guard_contexts(context: Context, project: str) -> list[str]:
     """Look at the context of each agent of the project. Returns what was done, a line an agent."""
     rows = context.store.read(lambda snapshot: q.contexts(snapshot, project=project))
     acts = [(row.id, _guard_agent(context, row)) for row in rows if is_own(context, row)]
@@ -30,14 +30,14 @@ def guard(context: Context, project: str) -> list[str]:
 
 def _guard_agent(context: Context, row: AgentContext) -> str:
     """Hand off or remind one agent. Returns what was done; empty when its context is not full enough."""
-    full = _full(row)
+    full = _fill_level(row)
     forced = row.compacting or _is_over(context, row, "force")
     if forced and row.kind != "reviewer":
         reason = f"context {full}" if not row.compacting else f"it was about to compact ({full})"
         handoff = hand_off(context, row.id, reason=reason, by="fleet")
         return f"handed off: {reason}" if handoff.changed else ""
     if (forced or _is_over(context, row, "ask")) and not row.reminded:
-        text = (REMINDED if row.kind == "reviewer" else ASKED).format(full=full)
+        text = (_REMINDER_TEXT if row.kind == "reviewer" else _ASK_TEXT).format(full=full)
         context.commit(_remind(row, context.world.ids.dispatch(), text))
         return f"reminded: context {full}"
     return ""
@@ -48,7 +48,7 @@ def _is_over(context: Context, row: AgentContext, what: str) -> bool:
     return bool((row.context or 0) >= percent or (row.tokens or 0) >= tokens)
 
 
-def _full(row: AgentContext) -> str:
+def _fill_level(row: AgentContext) -> str:
     percent = f"{row.context} % full" if row.context is not None else "of unknown size"
     return f"{percent} ({row.tokens} tokens)" if row.tokens else percent
 

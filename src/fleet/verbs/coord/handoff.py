@@ -20,8 +20,8 @@ from fleet.store import queries as q
 from fleet.store import seats, tasks
 from fleet.store.transaction import Change
 from fleet.verbs.coord import replace
-from fleet.verbs.coord.handoff_document import compose
-from fleet.verbs.coord.seat import spawn_gate
+from fleet.verbs.coord.handoff_document import compose_document
+from fleet.verbs.coord.seat import take_spawn_gate
 from fleet.verbs.dispatch.apply_remedy import apply, treat
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import ask
@@ -29,7 +29,7 @@ from fleet.verbs.dispatch.find import archived
 from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.reclaim import reclaim
-from fleet.verbs.homes.ownership import is_own, offer, refuse_foreign, why_foreign
+from fleet.verbs.homes.ownership import disown_hint, is_own, refuse_foreign, why_foreign
 from fleet.verbs.projects import remote_control
 from fleet.world.home import paths
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
-_LOOK_AGAIN = 0.1
+_POLL_SECONDS = 0.1
 
 
 def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by: str) -> HandoffView:
@@ -49,16 +49,18 @@ def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     _refuse_pointless(context, row)
-    warnings = remote_control.mark(context, row.project) if row.kind == "coord" else []
+    warnings = remote_control.turn_up_if_unset(context, row.project) if row.kind == "coord" else []
     held = context.store.read(lambda rows: q.queued_handoff_of(rows, dispatch=ident))
     if held is not None:
         if held.tries:
-            context.commit(_step(held, f"hand off {ident} after all", lambda tx: q.renew_handoff(tx, id=held.id)))
+            context.commit(
+                _change_entry(held, f"hand off {ident} after all", lambda tx: q.renew_handoff(tx, id=held.id))
+            )
         return view(held).replaced(changed=False, warnings=warnings)
     entry = context.world.ids.dispatch()
     name = paths.handoff(ident, entry)
-    context.world.files.publish(name, compose(context, row, reason=reason, written=written).encode())
-    return context.commit(_queue(row, entry, name, reason, by)).replaced(warnings=warnings)
+    context.world.files.publish(name, compose_document(context, row, reason=reason, written=written).encode())
+    return context.commit(_queue_entry(row, entry, name, reason, by)).replaced(warnings=warnings)
 
 
 def _refuse_pointless(context: Context, row: Dispatch) -> None:
@@ -74,7 +76,7 @@ def _refuse_pointless(context: Context, row: Dispatch) -> None:
         raise errors.NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
 
 
-def _queue(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change[HandoffView]:
+def _queue_entry(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change[HandoffView]:
     def work(tx: Tx) -> HandoffView:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id
@@ -92,7 +94,7 @@ def _queue(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change
 def drain(context: Context, project: str | None = None) -> list[HandoffView]:
     """Carry on each queued entry as far as it goes now, without waiting for an agent."""
     queued = context.store.read(lambda rows: q.queued_handoffs(rows, project=project))
-    return [_carry_on(context, entry) for entry in queued]
+    return [_advance(context, entry) for entry in queued]
 
 
 def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
@@ -102,32 +104,32 @@ def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
         kept = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
         if kept is None:
             raise errors.Absent(what=f"handoff {entry}")
-        handoff = _carry_on(context, kept) if kept.state == "queued" else view(kept)
+        handoff = _advance(context, kept) if kept.state == "queued" else view(kept)
         if handoff.state != "queued" or context.world.clock.ticks() >= deadline:
             return handoff
-        context.world.clock.wait(_LOOK_AGAIN)
+        context.world.clock.wait(_POLL_SECONDS)
 
 
-def _carry_on(context: Context, entry: Handoff) -> HandoffView:
+def _advance(context: Context, entry: Handoff) -> HandoffView:
     """Carry on one entry. An entry that another process carries on is left alone, and so is one of another home."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.dispatch))
     if row is not None and not is_own(context, row):
-        return view(entry).replaced(deferred=f"{why_foreign(context, row)}; {offer(row.id)}")
+        return view(entry).replaced(deferred=f"{why_foreign(context, row)}; {disown_hint(row.id)}")
     gate = context.world.project_gate(entry.project, f"handoff-{entry.id}")
     try:
         gate.take()
     except errors.GateHeld:
         return view(entry).replaced(deferred="somebody is draining it")
     try:
-        waits = _coordinator(context, entry) if entry.slug is None else _worker(context, entry)
+        waits_for = _advance_coordinator(context, entry) if entry.slug is None else _advance_worker(context, entry)
     except (errors.NotSeated, errors.StoreReplaced):
         raise
     except (errors.FleetError, OSError) as error:
-        waits = str(error)
+        waits_for = str(error)
     finally:
         gate.give()
-    if waits and waits != entry.deferred:
-        context.commit(_defer(entry, waits))
+    if waits_for and waits_for != entry.deferred:
+        context.commit(_defer(entry, waits_for))
     kept = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry.id))
     return view(kept or entry)
 
@@ -137,10 +139,10 @@ def _defer(entry: Handoff, why: str) -> Change[None]:
         tx.note(why=why)
         q.defer_handoff(tx, id=entry.id, why=why)
 
-    return _step(entry, f"put off the handoff of {entry.dispatch}: {why}", write)
+    return _change_entry(entry, f"put off the handoff of {entry.dispatch}: {why}", write)
 
 
-def _step(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[None]:
+def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[None]:
     """One step of an entry that stays queued."""
 
     def work(tx: Tx) -> None:
@@ -152,25 +154,25 @@ def _step(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[Non
     return Change(why, work)
 
 
-def _worker(context: Context, entry: Handoff) -> str:
+def _advance_worker(context: Context, entry: Handoff) -> str:
     """End the old one, then start the new one in its bundle. Says what it waits for; empty when the entry is finished."""
-    row = _journal(context, entry.dispatch)
+    row = _journal_of(context, entry.dispatch)
     if row is not None and is_unfinished(row):
-        waits = _end_old(context, row, entry)
-        if waits:
-            return waits
-        row = _journal(context, entry.dispatch)
+        waits_for = _end_predecessor(context, row, entry)
+        if waits_for:
+            return waits_for
+        row = _journal_of(context, entry.dispatch)
     if row is None or row.blocked_reason != HANDED_OFF:
         return _end_entry(context, entry, "dropped", None)
-    successor = context.store.read(lambda rows: _successor(rows, entry, row))
+    successor = context.store.read(lambda rows: _started_successor(rows, entry, row))
     if successor is not None:
-        return _follow(context, entry, successor)
-    if not context.store.read(lambda rows: _is_left(rows, entry)):
+        return _finish_if_launched(context, entry, successor)
+    if not context.store.read(lambda rows: _is_task_free(rows, entry)):
         return _end_entry(context, entry, "dropped", None)
-    return f"{dispatch(context, _wanted_successor(context, entry, row)).id} is starting"
+    return f"{dispatch(context, _successor_wanted(context, entry, row)).id} is starting"
 
 
-def _wanted_successor(context: Context, entry: Handoff, row: Dispatch) -> Wanted:
+def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted:
     """The successor is started as its predecessor was, and is given what that one wrote."""
     written = context.world.files.read(entry.document).decode("utf-8", "replace")
     return Wanted(
@@ -187,7 +189,7 @@ def _wanted_successor(context: Context, entry: Handoff, row: Dispatch) -> Wanted
     )
 
 
-def _journal(context: Context, ident: str) -> Dispatch | None:
+def _journal_of(context: Context, ident: str) -> Dispatch | None:
     """The journal of the old one, in the tables or archived."""
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
 
@@ -196,7 +198,7 @@ def _command(row: Dispatch) -> tuple[str, ...]:
     return tuple(json.loads(row.command or "[]"))
 
 
-def _end_old(context: Context, row: Dispatch, entry: Handoff) -> str:
+def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
     """End the old one as far as it can be now. Says what it waits for; empty when it has ended."""
     seen = look(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
@@ -211,12 +213,12 @@ def _end_old(context: Context, row: Dispatch, entry: Handoff) -> str:
     return f"{row.id} is {applied.said}" if isinstance(remedy, Press) else applied.why
 
 
-def _successor(rows: Rows, entry: Handoff, row: Dispatch) -> Dispatch | None:
+def _started_successor(rows: Rows, entry: Handoff, row: Dispatch) -> Dispatch | None:
     """The successor that a drain which was killed had started already."""
     return q.successor_of(rows, project=entry.project, predecessor=entry.dispatch, kind=row.kind)
 
 
-def _follow(context: Context, entry: Handoff, successor: Dispatch) -> str:
+def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -> str:
     """Finish the entry when its successor was launched; one that died before that is no successor."""
     if successor.launched_at is not None:
         return _end_entry(context, entry, "done", successor.id)
@@ -224,36 +226,36 @@ def _follow(context: Context, entry: Handoff, successor: Dispatch) -> str:
     return f"{successor.id} is starting"
 
 
-def _is_left(rows: Rows, entry: Handoff) -> bool:
+def _is_task_free(rows: Rows, entry: Handoff) -> bool:
     """Whether the task is where the old one left it, or given back by a successor that could not start."""
     task = tasks.state(rows, entry.project, entry.slug or "")
     mine = task.status == "in_progress" and task.assignee == entry.dispatch
     return mine or task.status == "open"
 
 
-def _coordinator(context: Context, entry: Handoff) -> str:
+def _advance_coordinator(context: Context, entry: Handoff) -> str:
     """A Replace, behind the coord-spawn gate like any other spawn of a coordinator. One that never comes off is given up."""
     project = entry.project
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.holder != entry.dispatch:
         return _end_entry(context, entry, "done" if seat.holder else "dropped", seat.holder)
-    if seat.candidate is not None and not replace.tend(context, project):
+    if seat.candidate is not None and not replace.withdraw_hopeless(context, project):
         return f"{seat.candidate} has to prove itself"
-    row = _journal(context, entry.dispatch)
+    row = _journal_of(context, entry.dispatch)
     if row is None:
         return _end_entry(context, entry, "dropped", None)
     if entry.tries >= context.setting("limits.failed_spawns"):
         return f"{entry.tries} new coordinators did not prove themselves; `fleet handoff {row.id}` tries again"
     wanted = Wanted(project=project, slug=None, kind="coord", engine=row.engine, autonomy=row.autonomy,
                     model=row.model, command=_command(row), handoffs=row.handoffs + 1)  # fmt: skip
-    gate = spawn_gate(context, project)
+    gate = take_spawn_gate(context, project)
     try:
         why = f"hand off {row.id} to a new coordinator"
-        context.commit(_step(entry, why, lambda tx: q.try_handoff(tx, id=entry.id)))
-        made = replace.begin(context, wanted)
+        context.commit(_change_entry(entry, why, lambda tx: q.try_handoff(tx, id=entry.id)))
+        started = replace.start_candidate(context, wanted)
     finally:
         gate.give()
-    return f"{made.id} has to prove itself"
+    return f"{started.id} has to prove itself"
 
 
 def _end_entry(context: Context, entry: Handoff, state: HandoffState, successor: str | None) -> str:

@@ -22,7 +22,7 @@ def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, cloc
     before = store.read(lambda rows: seats.seat(rows, project))
     if before.candidate != ident:
         return False
-    resume, message = _welcome(store, home, project, before.holder), ids.dispatch()
+    resume, message = _resume_prompt(store, home, project, before.holder), ids.dispatch()
 
     def work(tx: Tx) -> bool:
         tx.about(project)
@@ -37,7 +37,7 @@ def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, cloc
     return store.transact(f"{ident} takes the seat of {project}", work, by)
 
 
-def _welcome(store: Store, home: str, project: str, old: str | None) -> str:
+def _resume_prompt(store: Store, home: str, project: str, old: str | None) -> str:
     """The resume prompt of a new coordinator: how the project stands, and the handoff of its predecessor if there is one."""
     entry = store.read(lambda rows: q.queued_handoff_of(rows, dispatch=old or ""))
     tasks = store.read(lambda rows: _describe_tasks(rows, project))

@@ -30,33 +30,33 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
 
-_LOOK_AGAIN = 0.1
+_POLL_SECONDS = 0.1
 
 
 def replace(context: Context, wanted: Wanted) -> Seated:
     """Change the coordinator, and wait until the new one has proven itself or is withdrawn."""
-    made = begin(context, wanted)
-    return made.replaced(epoch=await_proof(context, wanted.project, made.id))
+    candidate = start_candidate(context, wanted)
+    return candidate.replaced(epoch=await_proof(context, wanted.project, candidate.id))
 
 
-def begin(context: Context, wanted: Wanted) -> Seated:
+def start_candidate(context: Context, wanted: Wanted) -> Seated:
     """Dispatch the candidate. The swap gate is held only for this: what follows is decided by the seat alone."""
     project = wanted.project
     gate = context.world.project_gate(project, "swap")
     gate.take()
     try:
-        tend(context, project)
+        withdraw_hopeless(context, project)
         seat = context.store.read(lambda rows: seats.seat(rows, project))
         if seat.candidate is not None:
             raise errors.ReplaceInProgress(project=project, candidate=seat.candidate)
-        warnings = remote_control.mark(context, project)
+        warnings = remote_control.turn_up_if_unset(context, project)
         limit = wanted.proof or proof_limit(context, wanted)
         try:
-            made = dispatch(context, changed(wanted, predecessor=seat.holder, proof=limit))
+            candidate = dispatch(context, changed(wanted, predecessor=seat.holder, proof=limit))
         except (errors.FleetError, OSError):
-            tend(context, project)
+            withdraw_hopeless(context, project)
             raise
-        return Seated.made_of(made, replaces=seat.holder, warnings=warnings)
+        return Seated.made_of(candidate, replaces=seat.holder, warnings=warnings)
     finally:
         gate.give()
 
@@ -78,13 +78,13 @@ def await_proof(context: Context, project: str, ident: str) -> int:
             return seat.epoch
         why = "it was withdrawn" if seat.candidate != ident else _why_hopeless(context, seat)
         if why and (seat.candidate != ident or withdraw(context, project, ident, why)):
-            seconds = _seconds(context, ident, seat)
+            seconds = _seconds_allowed(context, ident, seat)
             end_withdrawn(context, ident, why)
             raise errors.NotProven(project=project, dispatch=ident, seconds=seconds, why=why)
-        context.world.clock.wait(_LOOK_AGAIN)
+        context.world.clock.wait(_POLL_SECONDS)
 
 
-def _seconds(context: Context, ident: str, seat: Seat) -> float:
+def _seconds_allowed(context: Context, ident: str, seat: Seat) -> float:
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     began = row.created_at if row else context.world.clock.now()
     return ((seat.deadline or context.world.clock.now()) - began) / SECOND
@@ -98,15 +98,15 @@ def end_withdrawn(context: Context, ident: str, why: str) -> None:
             end(context, ident, asked_for="kill", reason=f"withdrawn: {why}")
 
 
-def tend(context: Context, project: str) -> list[str]:
+def withdraw_hopeless(context: Context, project: str) -> list[str]:
     """Carry on a Replace that somebody left: withdraw what will not prove itself. Says what was done."""
-    candidate, why = hopeless(context, project)
+    candidate, why = hopeless_candidate(context, project)
     if not why or not withdraw(context, project, candidate, why):
         return []
     return [f"withdrew the candidate {candidate}: {why}"]
 
 
-def hopeless(context: Context, project: str) -> tuple[str, str]:
+def hopeless_candidate(context: Context, project: str) -> tuple[str, str]:
     """The seat's candidate, and why it will not prove itself any more; no reason while it may, or when there is none."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     return seat.candidate or "", _why_hopeless(context, seat) if seat.candidate else ""
@@ -117,17 +117,17 @@ def _why_hopeless(context: Context, seat: Seat) -> str:
     return remedy.why if isinstance(remedy, Withdraw) else ""
 
 
-def unseated(context: Context, project: str) -> list[Dispatch]:
+def unseated_coordinators(context: Context, project: str) -> list[Dispatch]:
     """Unfinished coordinators that are neither in the seat nor the next for it."""
     return context.store.read(lambda snapshot: q.other_coordinators(snapshot, project=project))
 
 
-def retire(context: Context, project: str) -> list[str]:
+def retire_unseated(context: Context, project: str) -> list[str]:
     """Coordinators that are not in the seat any more are asked to exit, then killed. Says what was done to each."""
-    return [f"{row.id}: {_retired(context, row)}" for row in unseated(context, project)]
+    return [f"{row.id}: {_retire_coordinator(context, row)}" for row in unseated_coordinators(context, project)]
 
 
-def _retired(context: Context, row: Dispatch) -> str:
+def _retire_coordinator(context: Context, row: Dispatch) -> str:
     remedy = remedy_for("replace", look(context, row, "replace"))
     if isinstance(remedy, Leave):
         return f"left alone: {remedy.why}"

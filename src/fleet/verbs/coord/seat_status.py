@@ -23,7 +23,7 @@ def seat_status(context: Context, project: str) -> SeatView:
         project=project,
         holder=seat.holder,
         epoch=seat.epoch,
-        state=_life(context, seat.holder),
+        state=_holder_state(context, seat.holder),
         candidate=seat.candidate,
         deadline=iso_or_none(seat.deadline),
         retiring=[row.id for row in context.store.read(lambda rows: q.other_coordinators(rows, project=project))],
@@ -35,7 +35,7 @@ def seat_status(context: Context, project: str) -> SeatView:
     )
 
 
-def _life(context: Context, ident: str | None) -> str:
+def _holder_state(context: Context, ident: str | None) -> str:
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident or ""))
     if ident is None:
         return "none"

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 MOST_FIXES = 3
-_READY = 100
-_NOT_OURS = frozenset({"finisher", "review"})
+_MOST_READY = 100
+_STAGES_WITHOUT_AGENT = frozenset({"finisher", "review"})
 
 
-def advance(context: Context, project: str, troubles: list[str]) -> list[str]:
+def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[str]:
     """Start whatever can be started now, within the limits. Returns what was started, a line each.
 
     Start nothing while merged work is missing: agents would build on a branch without it.
@@ -29,16 +29,16 @@ def advance(context: Context, project: str, troubles: list[str]) -> list[str]:
     if missing:
         troubles.append(missing)
         return []
-    started = _merge_next(context, project)
+    started = _start_next_merge(context, project)
     review = context.setting("review", project)
     waiting = context.store.read(lambda rows: q.waiting_stages(rows, project=project))
     due: list[WaitingStage | ListedTask] = [row for row in waiting if _is_due(row, review)]
-    due += _ready(context, project, review)
+    due += _ready_tasks(context, project, review)
     # What is handed off is carried on by the drain, which knows what the successor is to read.
     handed = {row.slug for row in context.store.read(lambda rows: q.queued_handoffs(rows, project=project))}
     for row in (each for each in due if each.slug not in handed):
         try:
-            started.append(_start(context, project, row))
+            started.append(_start_agent(context, project, row))
         except errors.LimitReached:
             break
         except (errors.NotSeated, errors.StoreReplaced):
@@ -57,22 +57,24 @@ def _is_due(row: WaitingStage, review: str | None) -> bool:
     return review == "agent"
 
 
-def _ready(context: Context, project: str, review: str | None) -> list[ListedTask]:
+def _ready_tasks(context: Context, project: str, review: str | None) -> list[ListedTask]:
     """Open tasks for an agent; one that was opened again at its review is a person's, unless agents review."""
     now = context.world.clock.now()
-    rows = context.store.read(lambda snapshot: q.ready_tasks(snapshot, project=project, now=now, most=_READY))
-    return [row for row in rows if row.stage not in _NOT_OURS or (row.stage == "review" and review == "agent")]
+    rows = context.store.read(lambda snapshot: q.ready_tasks(snapshot, project=project, now=now, most=_MOST_READY))
+    return [
+        row for row in rows if row.stage not in _STAGES_WITHOUT_AGENT or (row.stage == "review" and review == "agent")
+    ]
 
 
-def _start(context: Context, project: str, row: WaitingStage | ListedTask) -> str:
+def _start_agent(context: Context, project: str, row: WaitingStage | ListedTask) -> str:
     """Start the agent of a task's stage. Of a task in progress it follows the one that was assigned before."""
     predecessor = row.assignee if row.status == "in_progress" else None
     kind = KIND_AT.get(row.stage, "worker")
-    made = dispatching.dispatch(context, Wanted(project=project, slug=row.slug, kind=kind, predecessor=predecessor))
-    return f"started {made.id} ({made.kind} of {row.slug}, {made.engine})"
+    started = dispatching.dispatch(context, Wanted(project=project, slug=row.slug, kind=kind, predecessor=predecessor))
+    return f"started {started.id} ({started.kind} of {row.slug}, {started.engine})"
 
 
-def _merge_next(context: Context, project: str) -> list[str]:
+def _start_next_merge(context: Context, project: str) -> list[str]:
     """Merging may take as long as the verify command does: a process of its own does it, one at a time."""
     rows = context.store.read(lambda snapshot: q.mergeable_tasks(snapshot, project=project))
     ripe = [row.slug for row in rows if row.status != "done"]

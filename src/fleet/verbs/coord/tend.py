@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # How many seconds a child of an agent has to live before a tick writes it down: each write is followed by another tick.
-_LASTING = 5.0
+_RECORD_AFTER = 5.0
 
 
 def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list[str]:
@@ -35,7 +35,7 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
     said = []
     for row in mine:
         try:
-            what = _tend(context, row, listing, census)
+            what = _tend_dispatch(context, row, listing, census)
         except (errors.NotSeated, errors.StoreReplaced):
             raise
         except (errors.FleetError, OSError) as error:
@@ -46,11 +46,11 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
     return said
 
 
-def _tend(context: Context, row: Dispatch, listing: Listing, census: Census | None) -> str:
+def _tend_dispatch(context: Context, row: Dispatch, listing: Listing, census: Census | None) -> str:
     """What was done about one dispatch; empty when nothing was, or when it is given time."""
     seen = look(context, row, "tick", listing=listing, census=census)
     if seen.condition == "alive":
-        remaining.record(context, row, census, lasting=_LASTING)
+        remaining.record(context, row, census, lasting=_RECORD_AFTER)
     done = apply(context, row, remedy_for("tick", seen))
     if done.strangers:
         raise errors.WorktreeBusy(project=row.project, slug=row.slug, who=done.strangers, way=done.way)

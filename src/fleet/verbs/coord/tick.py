@@ -16,12 +16,12 @@ from fleet.store import seats
 from fleet.verbs.agents import failed_turns, screens
 from fleet.verbs.coord import handoff, replace
 from fleet.verbs.coord.briefing import briefing, hand_out_messages
-from fleet.verbs.coord.context_guard import guard
+from fleet.verbs.coord.context_guard import guard_contexts
 from fleet.verbs.coord.prove import prove
-from fleet.verbs.coord.stages import advance
+from fleet.verbs.coord.stages import advance_tasks
 from fleet.verbs.coord.tend import tend_dispatches
 from fleet.verbs.merge import pull_requests
-from fleet.verbs.sweep.derived_files import reconcile
+from fleet.verbs.sweep.derived_files import reconcile_coord_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ class Steps:
     done: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
-    def take(self, name: str, act: Callable[[], list[str]]) -> None:
+    def run(self, name: str, act: Callable[[], list[str]]) -> None:
         """Take one step. What fails is recorded as a trouble; being superseded ends the tick."""
         try:
             self.done += act()
@@ -60,7 +60,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
     except errors.GateHeld:
         raise errors.TickInProgress(project=project, holder=gate.holder() or "an unknown process") from None
     try:
-        steps = _work(context, project)
+        steps = _run_steps(context, project)
     finally:
         gate.give()
     now = context.world.clock.now()
@@ -86,21 +86,24 @@ def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
     prove(context.store, world.home, project=project, ident=ident, nonce=nonce, clock=world.clock, ids=world.ids)
 
 
-def _work(context: Context, project: str) -> Steps:
+def _run_steps(context: Context, project: str) -> Steps:
     steps = Steps()
-    steps.take("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
-    steps.take("the change of coordinators", lambda: replace.tend(context, project) + replace.retire(context, project))
-    steps.take("screens", lambda: screens.watch(context, project))
-    steps.take("failed turns and messages", lambda: failed_turns.tend(context, project))
-    steps.take("context", lambda: guard(context, project))
-    steps.take("handoffs", lambda: _drain(context, project))
-    steps.take("pull requests", lambda: pull_requests.nudge(context, project))
-    steps.take("stages", lambda: advance(context, project, steps.troubles))
-    steps.take("coord-state.json", lambda: _reconcile(context))
+    steps.run("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
+    steps.run(
+        "the change of coordinators",
+        lambda: replace.withdraw_hopeless(context, project) + replace.retire_unseated(context, project),
+    )
+    steps.run("screens", lambda: screens.watch(context, project))
+    steps.run("failed turns and messages", lambda: failed_turns.tend(context, project))
+    steps.run("context", lambda: guard_contexts(context, project))
+    steps.run("handoffs", lambda: _drain_handoffs(context, project))
+    steps.run("pull requests", lambda: pull_requests.nudge(context, project))
+    steps.run("stages", lambda: advance_tasks(context, project, steps.troubles))
+    steps.run("coord-state.json", lambda: _write_coord_state(context))
     return steps
 
 
-def _drain(context: Context, project: str) -> list[str]:
+def _drain_handoffs(context: Context, project: str) -> list[str]:
     lines = []
     for entry in handoff.drain(context, project):
         now = f"waits: {entry.deferred}" if entry.state == "queued" else f"{entry.state}, by {entry.successor}"
@@ -108,6 +111,6 @@ def _drain(context: Context, project: str) -> list[str]:
     return lines
 
 
-def _reconcile(context: Context) -> list[str]:
-    reconcile(context, write=True)
+def _write_coord_state(context: Context) -> list[str]:
+    reconcile_coord_state(context, write=True)
     return []

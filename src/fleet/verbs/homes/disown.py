@@ -37,15 +37,15 @@ def disown(context: Context, ident: str, reason: str) -> DisownedDispatch:
     job = context.store.read(lambda rows: q.job_by_id(rows, id=ident))
     if job is not None:
         _refuse_own(context, job)
-        _refuse_home_here(context, job)
+        _refuse_local_home(context, job)
         return context.commit(_take_over_job(context, job, reason))
     row = context.dispatch(ident)
     _refuse_alive(context, row)
-    plan = _plan(context, row)
-    if not _is_unknown(context, row, stuck=bool(plan)):
+    plan = _plan_claims(context, row)
+    if not _is_unjudgeable(context, row, stuck=bool(plan)):
         _refuse_own(context, row)
-    _refuse_home_here(context, row)
-    return context.commit(_disown(context, row, plan, reason))
+    _refuse_local_home(context, row)
+    return context.commit(_disown_dispatch(context, row, plan, reason))
 
 
 def _refuse_alive(context: Context, row: Dispatch) -> None:
@@ -66,7 +66,7 @@ def _refuse_alive(context: Context, row: Dispatch) -> None:
         )
 
 
-def _is_unknown(context: Context, row: Dispatch, *, stuck: bool) -> bool:
+def _is_unjudgeable(context: Context, row: Dispatch, *, stuck: bool) -> bool:
     """Whether this home cannot judge the dispatch. Stuck: it holds something of which nothing can be proven here."""
     if not is_unfinished(row):
         return stuck
@@ -81,15 +81,15 @@ def _refuse_own(context: Context, row: Dispatch | Job) -> None:
         raise errors.NotDisowned(dispatch=row.id, why="it is this home's, and can be judged here", advice=advice)
 
 
-def _refuse_home_here(context: Context, row: Dispatch | Job) -> None:
+def _refuse_local_home(context: Context, row: Dispatch | Job) -> None:
     """Refuse what another home can judge that is on this machine."""
-    place = "" if is_own(context, row) else _home_here(context, row)
+    place = "" if is_own(context, row) else _path_of_local_home(context, row)
     if place:
         why, advice = f"its home {place} is on this machine", f"act there, with FLEET_HOME={place}"
         raise errors.NotDisowned(dispatch=row.id, why=why, advice=advice)
 
 
-def _home_here(context: Context, row: Dispatch | Job) -> str:
+def _path_of_local_home(context: Context, row: Dispatch | Job) -> str:
     """The path of its home, if that is on this machine; else empty."""
     known = context.store.read(lambda rows: q.home_by_id(rows, id=row.home or ""))
     if known is None:
@@ -102,7 +102,7 @@ def _home_here(context: Context, row: Dispatch | Job) -> str:
     return known.path if record is not None and record.id == known.id else ""
 
 
-def _plan(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
+def _plan_claims(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
     """What becomes of each claim: given up as a row, or, if it is of this home, freed from hands that nobody can judge."""
     held = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
     place = {"project": row.project, "slug": row.slug or ""}
@@ -110,10 +110,10 @@ def _plan(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
     if bundle is not None and bundle.owner == row.id:
         held += context.store.read(lambda rows: q.claims_of_bundle(rows, **place))
     claims = [claim for claim in map(Claim.of, held) if claim.state != "released"]
-    return [(claim, what) for claim in claims if (what := _step_of(context, claim))]
+    return [(claim, what) for claim in claims if (what := _step_for_claim(context, claim))]
 
 
-def _step_of(context: Context, claim: Claim) -> str:
+def _step_for_claim(context: Context, claim: Claim) -> str:
     if not is_own(context, claim):
         return "given up"
     if claim.kind == "tmux_session" and KINDS[claim.kind].look(claim, context.world) == "unknown":
@@ -122,7 +122,9 @@ def _step_of(context: Context, claim: Claim) -> str:
     return "freed" if unknown else ""
 
 
-def _disown(context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reason: str) -> Change[DisownedDispatch]:
+def _disown_dispatch(
+    context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reason: str
+) -> Change[DisownedDispatch]:
     ident, settings = row.id, context.settings(None)
     most, cooldown = settings["limits.failed_spawns"].value, duration(settings["spawn_cooldown"].value)
     was = owner_of(context, row)
@@ -131,7 +133,7 @@ def _disown(context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reas
         tx.about(row.project, row.slug)
         tx.dispatch = ident
         note_home(tx, context.world)
-        state = _end(tx, row, f"{INTERRUPTED}: disowned: {reason}", (most, cooldown))
+        state = _end_dispatch(tx, row, f"{INTERRUPTED}: disowned: {reason}", (most, cooldown))
         for claim, what in plan:
             if what == "given up":
                 q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
@@ -147,7 +149,7 @@ def _disown(context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reas
     return Change(f"disown {ident}: {reason}", work, returns=DisownedDispatch)
 
 
-def _end(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> ExecState:
+def _end_dispatch(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> ExecState:
     """End it as the table of states allows, and give its task back. One that has ended stays as it is."""
     if not is_unfinished(row):
         return row.exec_state

@@ -30,28 +30,28 @@ def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
     refuse_foreign(context, f"dispatch {ident}", row)
     census = context.world.processes.census()
     excused = remaining.excused(context, row, census)
-    found = remaining.look(context, row, census)
+    remains = remaining.look(context, row, census)
     new = [pid for pid in dict.fromkeys(pids) if pid not in excused]
     for pid in new:
-        why = _why_not(row, pid, found, census)
+        why = _why_not_excusable(row, pid, remains, census)
         if why:
             raise errors.NotExcused(pid=pid, dispatch=ident, why=why)
     whom = {str(census.identity(pid)): ps.command(pid) for pid in new}
-    return context.commit(_excuse(row, whom)) if whom else Excused(id=ident, not_ours=[])
+    return context.commit(_record_excuse(row, whom)) if whom else Excused(id=ident, not_ours=[])
 
 
-def _why_not(row: Dispatch, pid: int, found: remaining.Remains, census: Census) -> str:
+def _why_not_excusable(row: Dispatch, pid: int, remains: remaining.Remains, census: Census) -> str:
     """Why a person's word does not count; empty when it does."""
     if not is_unfinished(row):
         return f"{row.id} has ended already: {row.exec_state}"
     if pid not in census.entries:
         return "no such process is alive"
-    if any(who.pid == pid for who in found.ours):
+    if any(who.pid == pid for who in remains.ours):
         return f"it is proven to be of {row.id}"
-    return "" if pid in found.strangers else "it does not keep the worktree"
+    return "" if pid in remains.strangers else "it does not keep the worktree"
 
 
-def _excuse(row: Dispatch, whom: dict[str, str]) -> Change[Excused]:
+def _record_excuse(row: Dispatch, whom: dict[str, str]) -> Change[Excused]:
     def work(tx: Tx) -> Excused:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id

@@ -70,7 +70,7 @@ def refuse_foreign_bundle(context: Context, project: str, slug: str) -> None:
         refuse_foreign(context, str(claim), claim, bundle.owner if bundle else "")
 
 
-def offer(ident: str) -> str:
+def disown_hint(ident: str) -> str:
     """What a person can do about a dispatch whose machine is gone."""
     return f"if that home or machine is no more: `fleet dispatches disown {ident} --reason TEXT`"
 

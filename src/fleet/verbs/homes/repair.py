@@ -19,7 +19,7 @@ from fleet.model.text import jsontext
 from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.homes.ownership import offer
+from fleet.verbs.homes.ownership import disown_hint
 from fleet.verbs.jobs.abandoned import has_runner
 from fleet.world.home import home_change, paths
 from fleet.world.home.tmux_socket import socket_path
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 _FOLDERS = (paths.WORKTREES, paths.MERGES)
-_MOST = 1_000
+_MOST_JOBS = 1_000
 
 
-def show(context: Context) -> HomeView:
+def home_view(context: Context) -> HomeView:
     """What the home remembers, where it is, on which machine, and which other homes use its database."""
-    record, here = context.world.record, _here(context)
+    record, here = context.world.record, _current_path(context)
     others = context.store.read(lambda rows: q.other_homes(rows, id=record.id))
     return HomeView(
         id=record.id,
@@ -50,7 +50,7 @@ def show(context: Context) -> HomeView:
     )
 
 
-def plan(context: Context, moved: errors.FleetError | None) -> Repair:
+def plan_repair(context: Context, moved: errors.FleetError | None) -> Repair:
     """What a repair would do. Refused when the home was not moved, is a copy, or something of the old place may live."""
     if moved is None:
         raise errors.Refused(
@@ -58,33 +58,33 @@ def plan(context: Context, moved: errors.FleetError | None) -> Repair:
         )
     if not isinstance(moved, errors.HomeMoved):
         raise moved
-    living = _living(context)
+    living = _what_may_live(context)
     if living:
         raise errors.Refused(
             what=f"the fleet home is not repaired while something of {context.world.record.path} may live: "
             f"{'; '.join(living)}; move the home back and end it there, then move it again"
         )
-    trees, lost = _trees(context)
-    claims = [str(old) for old, _new in _moves(context)]
-    return Repair(path=_here(context), was=context.world.record.path, worktrees=[path for path, _ in trees],
+    trees, lost = _find_worktrees(context)
+    claims = [str(old) for old, _new in _claim_moves(context)]
+    return Repair(path=_current_path(context), was=context.world.record.path, worktrees=[path for path, _ in trees],
                   claims=claims, left=lost, repaired=False)  # fmt: skip
 
 
 def repair(context: Context, moved: errors.FleetError | None) -> Repair:
     """Repair the home as planned."""
-    planned = plan(context, moved)
-    left = [*planned.left, *_repair_trees(context)]
-    context.commit(_rewrite(context))
-    home_change.change(context.world.home, context.world.funnel, path=_here(context))
+    planned = plan_repair(context, moved)
+    left = [*planned.left, *_repair_worktrees(context)]
+    context.commit(_record_move(context))
+    home_change.change(context.world.home, context.world.funnel, path=_current_path(context))
     return planned.replaced(left=left, repaired=True)
 
 
-def _here(context: Context) -> str:
+def _current_path(context: Context) -> str:
     return os.path.realpath(context.world.home)
 
 
 # what may live --------------------------------------------------------------------------------------------------------
-def _living(context: Context) -> list[str]:
+def _what_may_live(context: Context) -> list[str]:
     """What may still work below the old path: agents, runners, sessions, and dispatches of which that cannot be told."""
     world = context.world
     found = [f"process {who.pid}" for who in world.processes.of_home(world.record.path)]
@@ -92,7 +92,7 @@ def _living(context: Context) -> list[str]:
     found += [f"tmux session {pane.session}" for pane in listing.panes if not pane.dead]
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=0))
     found += [why for row in rows if _was_own(context, row) and (why := _why_alive(context, row))]
-    jobs = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=None, most=_MOST))
+    jobs = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=None, most=_MOST_JOBS))
     mine = [row for row in jobs if row.home in {None, world.record.id} and row.state == "running"]
     found += [f"the runner of job {row.id}" for row in mine if has_runner(context, row.id)]
     locks = [name.removesuffix(".lock") for name in world.files.names(paths.EFFECT_LOCKS)]
@@ -111,18 +111,18 @@ def _why_alive(context: Context, row: Dispatch) -> str:
     life = context.world.processes.life(who) if who is not None else "dead"
     if not is_unfinished(row) or life == "dead":
         return ""
-    return f"dispatch {row.id} is {life}" + (f" ({offer(row.id)})" if life == "unknown" else "")
+    return f"dispatch {row.id} is {life}" + (f" ({disown_hint(row.id)})" if life == "unknown" else "")
 
 
 # git ------------------------------------------------------------------------------------------------------------------
-def _trees(context: Context) -> tuple[list[tuple[str, str]], list[str]]:
+def _find_worktrees(context: Context) -> tuple[list[tuple[str, str]], list[str]]:
     """The worktrees in the home with their repositories; and those of which none is known, in words."""
     known = {row.name: row.path for row in context.store.read(q.all_projects)}
     files, found, lost = context.world.files, [], []
     for project in files.names(paths.PROJECTS):
         for folder in _FOLDERS:
             for name in files.names(paths.project_folder(project, folder)):
-                path = f"{_here(context)}/{paths.project_folder(project, folder)}/{name}"
+                path = f"{_current_path(context)}/{paths.project_folder(project, folder)}/{name}"
                 if project in known:
                     found.append((path, known[project]))
                 else:
@@ -130,10 +130,10 @@ def _trees(context: Context) -> tuple[list[tuple[str, str]], list[str]]:
     return found, lost
 
 
-def _repair_trees(context: Context) -> list[str]:
+def _repair_worktrees(context: Context) -> list[str]:
     """Tell git where they are. Those that git does not take, in words: their work is there, and is not touched."""
     left = []
-    for path, repository in _trees(context)[0]:
+    for path, repository in _find_worktrees(context)[0]:
         gate = context.world.git_gate(repository)
         gate.take(wait=GATE_WAIT)
         try:
@@ -145,32 +145,32 @@ def _repair_trees(context: Context) -> list[str]:
 
 
 # the store ------------------------------------------------------------------------------------------------------------
-def _moves(context: Context) -> list[tuple[Claim, Claim]]:
+def _claim_moves(context: Context) -> list[tuple[Claim, Claim]]:
     """Each claim that names the old place, as it is and as it will be."""
     world = context.world
     rows = context.store.read(lambda snapshot: q.claims_below(snapshot, home=world.record.id, host=world.host.id))
-    pairs = ((claim, _moved(context, claim)) for claim in map(Claim.of, rows))
+    pairs = ((claim, _moved_claim(context, claim)) for claim in map(Claim.of, rows))
     return [(old, new) for old, new in pairs if (old.name, old.data) != (new.name, new.data)]
 
 
-def _moved(context: Context, claim: Claim) -> Claim:
-    data = {name: _renamed(context, value) for name, value in claim.data.items()}
-    return replace(claim, name=_renamed(context, claim.name), data=data)
+def _moved_claim(context: Context, claim: Claim) -> Claim:
+    data = {name: _moved_value(context, value) for name, value in claim.data.items()}
+    return replace(claim, name=_moved_value(context, claim.name), data=data)
 
 
-def _renamed(context: Context, value: Any) -> Any:  # noqa: ANN401 - as claims keep it
+def _moved_value(context: Context, value: Any) -> Any:  # noqa: ANN401 - as claims keep it
     """A path below the old place, below the new one; the old socket as the new one; anything else as it is."""
     old = context.world.record.path
     if value == socket_path(old):
         return context.world.tmux.socket
     if isinstance(value, str) and value.startswith(f"{old}/"):
-        return f"{_here(context)}{value[len(old) :]}"
+        return f"{_current_path(context)}{value[len(old) :]}"
     return value
 
 
-def _rewrite(context: Context) -> Change[None]:
-    world, moves = context.world, _moves(context)
-    old, new = world.record.path, _here(context)
+def _record_move(context: Context) -> Change[None]:
+    world, moves = context.world, _claim_moves(context)
+    old, new = world.record.path, _current_path(context)
 
     def work(tx: Tx) -> None:
         for before, after in moves:

@@ -42,16 +42,16 @@ def rotate(context: Context, *, before: int) -> Rotated:
         name = f"{rows[0].seq:012d}-{rows[-1].seq:012d}.jsonl.gz"
         context.world.files.publish(f"{paths.OPERATIONS}/{name}", _compressed(rows))
         made.append(name)
-        moved += context.commit(_forget(rows[0].seq, rows[-1].seq))
+        moved += context.commit(_forget_operations(rows[0].seq, rows[-1].seq))
 
 
-def archived(files: Files) -> Iterator[Operation]:
+def archived_operations(files: Files) -> Iterator[Operation]:
     """Every operation in the archive, oldest first."""
-    for name in _archives(files):
-        yield from map(q.Operation.made_of, _rows_of(files, name))
+    for name in _archive_names(files):
+        yield from map(q.Operation.made_of, _read_archive(files, name))
 
 
-def _rows_of(files: Files, name: str) -> list[WholeOperation]:
+def _read_archive(files: Files, name: str) -> list[WholeOperation]:
     text = gzip.decompress(files.read(f"{paths.OPERATIONS}/{name}")).decode()
     return [q.WholeOperation.from_json(json.loads(line)) for line in text.split("\n")[:-1]]
 
@@ -61,17 +61,17 @@ def _finish_interrupted(context: Context) -> int:
     store, files = context.store, context.world.files
     oldest = store.read(lambda rows: q.operations_after(rows, after=0, until=FOREVER, most=1))
     moved = 0
-    for name in _archives(files):
+    for name in _archive_names(files):
         first, last = (int(part) for part in _NAME.fullmatch(name).groups())  # type: ignore[union-attr]
-        if oldest and last >= oldest[0].seq and _is_kept(store, files, name, (first, last)):
-            moved += context.commit(_forget(first, last))
+        if oldest and last >= oldest[0].seq and _is_still_stored(store, files, name, (first, last)):
+            moved += context.commit(_forget_operations(first, last))
     return moved
 
 
-def _is_kept(store: Store, files: Files, name: str, span: tuple[int, int]) -> bool:
+def _is_still_stored(store: Store, files: Files, name: str, span: tuple[int, int]) -> bool:
     """Whether there are operations with the numbers of this file. Others than in the file are not to be forgotten."""
     there = store.read(lambda rows: q.operation_keys(rows, first=span[0], last=span[1]))
-    kept = {row.key for row in _rows_of(files, name)} if there else set()
+    kept = {row.key for row in _read_archive(files, name)} if there else set()
     if any(row.key not in kept for row in there):
         why = (
             "was written before an older backup was restored, and has the numbers of other operations than the database"
@@ -82,11 +82,11 @@ def _is_kept(store: Store, files: Files, name: str, span: tuple[int, int]) -> bo
     return bool(there)
 
 
-def _archives(files: Files) -> list[str]:
+def _archive_names(files: Files) -> list[str]:
     return [name for name in files.names(paths.OPERATIONS) if _NAME.fullmatch(name)]
 
 
-def _forget(first: int, last: int) -> Change[int]:
+def _forget_operations(first: int, last: int) -> Change[int]:
     def work(tx: Tx) -> int:
         count = q.forget_operations(tx, first=first, last=last)
         tx.note(first=first, last=last, forgotten=count)

@@ -25,8 +25,8 @@ def configure(context: Context, project: str, wanted: dict[str, str]) -> list[st
     after = before
     for name in changed:
         after = with_value(after, name, wanted[name])
-    told = {name: value.value for name, value in document.read(path, after, PROJECT_FILE).items()}
-    if told != known | wanted:
+    written = {name: value.value for name, value in document.read(path, after, PROJECT_FILE).items()}
+    if written != known | wanted:
         raise errors.BadSetting(
             file=path, line=1, why=f"{', '.join(changed)} cannot be put in", advice="write it by hand"
         )

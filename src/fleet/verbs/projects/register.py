@@ -39,14 +39,14 @@ def register(*, name: str, path: str) -> Change[Registration]:
         tx.about(name)
         new = q.add_project(tx, name=name, path=path, at=tx.at)
         if not new:
-            _refuse_another(tx, name, path)
+            _refuse_taken(tx, name, path)
         tx.note(path=path)
         return Registration(name=name, path=path, new=new == 1)
 
     return Change(f"register project {name}", work, path, returns=Registration)
 
 
-def _refuse_another(tx: Tx, name: str, path: str) -> None:
+def _refuse_taken(tx: Tx, name: str, path: str) -> None:
     named = q.project_by_name(tx, name=name)
     if named is not None and named.path != path:
         raise errors.ProjectTaken(what=named.path, project=name)

@@ -29,11 +29,11 @@ class Untrusted(Value):
     values: dict[str, Any]
 
 
-def pending(context: Context, project: str) -> Untrusted:
+def untrusted_settings(context: Context, project: str) -> Untrusted:
     """What waits for a person's trust."""
     path = context.project(project).path
     written = settings_of(context.world.home, path)
-    values = rules.said(written)
+    values = rules.guarded_values(written)
     known = values if written["trust"].value == "always" else trusted_values(context.world.home, project, path)
     return Untrusted(file=f"{path}/{PROJECT_FILE}", changes=_changes(values, known), values=values)
 
@@ -46,14 +46,14 @@ def _changes(values: dict[str, Any], known: dict[str, Any]) -> list[TrustChange]
 def trust(context: Context, project: str, values: dict[str, Any]) -> Trusted:
     """Write down that these values are trusted. The operation names the settings and the hash, not the values."""
     path = context.project(project).path
-    before, mark = trusted_values(context.world.home, project, path), rules.fingerprint(values)
+    before, fingerprint = trusted_values(context.world.home, project, path), rules.fingerprint(values)
     if before != values:
-        kept = {"repository": path, "hash": mark, "at": iso(context.world.clock.now()), "values": values}
+        kept = {"repository": path, "hash": fingerprint, "at": iso(context.world.clock.now()), "values": values}
         context.world.files.publish(paths.trust(project), json.dumps(kept, indent=1).encode())
         names = sorted(name for name in {*before, *values} if before.get(name) != values.get(name))
-        context.commit(_note(project, mark, names))
+        context.commit(_record_trust(project, fingerprint, names))
     changes, file = _changes(values, before), f"{path}/{PROJECT_FILE}"
-    return Trusted(project=project, file=file, hash=mark, changed=before != values, changes=changes)
+    return Trusted(project=project, file=file, hash=fingerprint, changed=before != values, changes=changes)
 
 
 def trust_written(context: Context, project: str, wanted: dict[str, str]) -> None:
@@ -62,9 +62,9 @@ def trust_written(context: Context, project: str, wanted: dict[str, str]) -> Non
     trust(context, project, trusted_values(context.world.home, project, path) | wanted)
 
 
-def _note(project: str, mark: str, names: list[str]) -> Change[None]:
+def _record_trust(project: str, fingerprint: str, names: list[str]) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.about(project)
-        tx.note(trusted=names, hash=mark)
+        tx.note(trusted=names, hash=fingerprint)
 
-    return Change(f"trust {', '.join(names)} of {project}", work, mark)
+    return Change(f"trust {', '.join(names)} of {project}", work, fingerprint)

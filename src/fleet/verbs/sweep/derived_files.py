@@ -21,12 +21,12 @@ class CoordState(Value):
     worker_agent_ids: dict[str, str]
 
 
-def reconcile(context: Context, *, write: bool) -> dict[str, bool]:
+def reconcile_coord_state(context: Context, *, write: bool) -> dict[str, bool]:
     """Each project, and whether its projection was stale."""
     stale = {}
-    for project, state in context.store.read(_projections).items():
+    for project, state in context.store.read(_states_by_project).items():
         name = paths.coord_state(project)
-        now, wanted = _now(context, name), state.as_json()
+        now, wanted = _read_state(context, name), state.as_json()
         # A project that nobody has worked in yet needs no file.
         stale[project] = now != wanted and (any(wanted.values()) or now is not None)
         if stale[project] and write:
@@ -34,7 +34,7 @@ def reconcile(context: Context, *, write: bool) -> dict[str, bool]:
     return stale
 
 
-def _projections(rows: Rows) -> dict[str, CoordState]:
+def _states_by_project(rows: Rows) -> dict[str, CoordState]:
     seats = {row.project: row.holder for row in q.all_seats(rows)}
     names = [row.name for row in q.all_projects(rows)]
     states = {name: CoordState(supervisor=seats.get(name), worker_agent_ids={}) for name in names}
@@ -44,7 +44,7 @@ def _projections(rows: Rows) -> dict[str, CoordState]:
     return states
 
 
-def _now(context: Context, name: str) -> object:
+def _read_state(context: Context, name: str) -> object:
     try:
         return json.loads(context.world.files.read(name))
     except FileNotFoundError:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
 
 
-def about(row: Dispatch) -> str:
+def describe_dispatch(row: Dispatch) -> str:
     """A dispatch, for people."""
     place = f"{row.project}/{row.slug}" if row.slug else row.project
     return f"dispatch {row.id} ({row.kind} of {place})"
@@ -29,7 +29,7 @@ class Outcome:
     left: list[str] = field(default_factory=list)
 
 
-def acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callable[[], object]) -> Swept:  # noqa: FBT001, PLR0917
+def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callable[[], object]) -> Swept:  # noqa: FBT001, PLR0917
     """Act if `kill` says so, and return what came of it.
 
     The act returns an Outcome, a list of what is left, or False when it failed; whatever else it returns, it succeeded.
@@ -37,7 +37,7 @@ def acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callabl
     if not kill:
         return Swept(what=what, why=why, proof=proof, action=f"would {action}")
     try:
-        outcome = _outcome(act())
+        outcome = _outcome_of(act())
     except (errors.FleetError, OSError) as error:
         outcome = Outcome(failure=str(error))
     if outcome.failure:
@@ -47,7 +47,7 @@ def acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callabl
     return Swept(what=what, why=why, proof=proof, action=words, done=not left, standing=bool(left))
 
 
-def _outcome(returned: object) -> Outcome:
+def _outcome_of(returned: object) -> Outcome:
     if isinstance(returned, Outcome):
         return returned
     if returned is False:

@@ -34,12 +34,12 @@ from fleet.verbs.dispatch.reclaim import (
     verdict,
     why_kept,
 )
-from fleet.verbs.homes.ownership import is_own, offer, owner_of
+from fleet.verbs.homes.ownership import disown_hint, is_own, owner_of
 from fleet.verbs.jobs.sweep import left_running, litter
 from fleet.verbs.merge.merge import finish_dead_merge
 from fleet.verbs.sweep import coordinators, journal_archive, strays, trash
-from fleet.verbs.sweep.derived_files import reconcile
-from fleet.verbs.sweep.finding import Outcome, about, acted
+from fleet.verbs.sweep.derived_files import reconcile_coord_state
+from fleet.verbs.sweep.finding import Outcome, act_on, describe_dispatch
 from fleet.verbs.tasks.reopen import archive_long_ended
 from fleet.world.home import paths
 
@@ -65,49 +65,49 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
     """Orphans, then releases that failed, then what is derived."""
     found: list[Swept] = []
     if "orphans" in phases:
-        found += coordinators.withdrawals(context, kill=kill)
+        found += coordinators.sweep_candidates(context, kill=kill)
         listing = context.world.tmux.listing()
-        found += _unfinished(context, listing, kill=kill)
-        found += strays.sessions(context, context.world.tmux.listing(), kill=kill)
-        found += strays.processes(context, kill=kill)
+        found += _sweep_unfinished(context, listing, kill=kill)
+        found += strays.sweep_sessions(context, context.world.tmux.listing(), kill=kill)
+        found += strays.sweep_processes(context, kill=kill)
         found += left_running(context, kill=kill)
-        found += strays.cgroups(context, kill=kill)
-        found += strays.files(context, kill=kill)
-        found += strays.rewrites(context, kill=kill)
-        found += strays.late_inboxes(context, kill=kill)
-        found += coordinators.findings(context, kill=kill)
+        found += strays.sweep_cgroups(context, kill=kill)
+        found += strays.sweep_files(context, kill=kill)
+        found += strays.sweep_rewrites(context, kill=kill)
+        found += strays.sweep_late_inboxes(context, kill=kill)
+        found += coordinators.sweep_proofs_and_messages(context, kill=kill)
     if "retry-releases" in phases:
-        found += _long_ended(context, kill=kill)
+        found += _sweep_long_ended_tasks(context, kill=kill)
         found += litter(context, kill=kill)
-        found += _bundles(context, kill=kill)
-        found += _gone_bundles(context, kill=kill)
-        found += trash.findings(context, kill=kill)
-        found += _ended(context, kill=kill)
+        found += _sweep_bundles(context, kill=kill)
+        found += _sweep_gone_bundles(context, kill=kill)
+        found += trash.sweep_trash(context, kill=kill)
+        found += _sweep_ended(context, kill=kill)
     if "reconcile-derived" in phases:
-        found += _derived(context, kill=kill)
+        found += _sweep_coord_states(context, kill=kill)
     if "orphans" in phases:
-        found += _archive(context, kill=kill)
+        found += _sweep_journal_archive(context, kill=kill)
     if "orphans" in phases and kill:
         context.world.namespaces.forget_gone(context.world.funnel)
-        _stop_server(context)
+        _stop_empty_server(context)
     return found
 
 
-def _rows(context: Context, *, ended: bool) -> list[Dispatch]:
+def _dispatches(context: Context, *, ended: bool) -> list[Dispatch]:
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=int(ended)))
     return [row for row in rows if is_unfinished(row) != ended]
 
 
-def _unfinished(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
-    rows = _rows(context, ended=False)
+def _sweep_unfinished(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
+    rows = _dispatches(context, ended=False)
     census = context.world.processes.census() if rows else None
     for row in rows:
-        finding = _one_unfinished(context, row, listing, census, kill=kill)
+        finding = _sweep_unfinished_dispatch(context, row, listing, census, kill=kill)
         if finding is not None:
             yield finding
 
 
-def _one_unfinished(
+def _sweep_unfinished_dispatch(
     context: Context, row: Dispatch, listing: Listing, census: Census | None, *, kill: bool
 ) -> Swept | None:
     """What is found about one dispatch; None when it is as it should be. Candidates for a seat are `coordinators`'."""
@@ -116,21 +116,23 @@ def _one_unfinished(
         remaining.record(context, row, census)
     remedy = remedy_for("sweep", seen)
     if isinstance(remedy, Leave):
-        return _left_alone(row, seen, remedy)
+        return _finding_left_alone(row, seen, remedy)
     if isinstance(remedy, Withdraw):
         return None
-    why, proof, action = _words(row, seen, remedy)
-    return acted(about(row), why, proof, action, kill, lambda: _apply(context, row, remedy, listing))
+    why, proof, action = _describe_remedy(row, seen, remedy)
+    return act_on(
+        describe_dispatch(row), why, proof, action, kill, lambda: _apply_remedy(context, row, remedy, listing)
+    )
 
 
-def _left_alone(row: Dispatch, seen: Seen, left: Leave) -> Swept | None:
+def _finding_left_alone(row: Dispatch, seen: Seen, left: Leave) -> Swept | None:
     if not left.is_standing:
         return None
     why = _UNSEATED if seen.place in {"out", "withdrawn"} else _STANDING[left.cause]
-    return Swept(what=about(row), why=why, proof=left.why, action="left alone", standing=True)
+    return Swept(what=describe_dispatch(row), why=why, proof=left.why, action="left alone", standing=True)
 
 
-def _words(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str, str, str]:
+def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str, str, str]:
     """Why, proof and action, for a finding."""
     match remedy:
         case Settle():
@@ -151,7 +153,7 @@ def _words(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Press) -> tupl
             assert_never(remedy)
 
 
-def _apply(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> Outcome:
+def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> Outcome:
     applied = apply(context, row, remedy, wait=True, listing=listing)
     if not applied.ended:
         return Outcome(failure=applied.why or "it does not answer")
@@ -160,7 +162,7 @@ def _apply(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Snapshot:
     """What the store and tmux say, asked for once for all journals."""
 
     claims: dict[str, list[Claim]]
@@ -170,7 +172,7 @@ class _Known:
     listing: Listing
 
     @classmethod
-    def of(cls, context: Context) -> _Known:
+    def of(cls, context: Context) -> _Snapshot:
         claims: dict[str, list[Claim]] = {}
         bundled, unmade = set(), set()
         for claim in (Claim.of(row) for row in context.store.read(q.open_claims)):
@@ -185,19 +187,19 @@ class _Known:
         return cls(claims, frozenset(owners), frozenset(unmade), context.world.tmux.listing())
 
 
-def _ended(context: Context, *, kill: bool) -> Iterator[Swept]:
+def _sweep_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Ended dispatches that still hold something, or could be archived."""
-    known = _Known.of(context)
-    for row in _rows(context, ended=True):
+    known = _Snapshot.of(context)
+    for row in _dispatches(context, ended=True):
         if not is_own(context, row) and row.id not in known.claims:
             continue  # its own home archives it
-        finding = _one_ended(context, row, known, kill=kill)
+        finding = _sweep_ended_dispatch(context, row, known, kill=kill)
         if finding is not None:
             yield finding
 
 
-def _one_ended(context: Context, row: Dispatch, known: _Known, *, kill: bool) -> Swept | None:
-    what = about(row)
+def _sweep_ended_dispatch(context: Context, row: Dispatch, known: _Snapshot, *, kill: bool) -> Swept | None:
+    what = describe_dispatch(row)
     proof = f"it has ended: {row.exec_state}"
     mine = known.claims.get(row.id, [])
     if row.blocked_reason == HANDED_OFF and context.store.read(lambda rows: is_handed_over(rows, row.id)):
@@ -207,17 +209,17 @@ def _one_ended(context: Context, row: Dispatch, known: _Known, *, kill: bool) ->
         if standing:
             return Swept(what=what, why=standing, proof=proof, action="left alone", standing=True)
         names = ", ".join(str(claim) for claim in mine)
-        return acted(what, f"it has ended and still holds {names}", proof, "release them", kill,
-                     lambda: reclaim(context, row.id))  # fmt: skip
+        return act_on(what, f"it has ended and still holds {names}", proof, "release them", kill,
+                      lambda: reclaim(context, row.id))  # fmt: skip
     if row.recl_state == "complete":
         why = "it is reclaimed and not archived"
-        return acted(what, why, proof, "archive it", kill, lambda: archive(context, row.id))
+        return act_on(what, why, proof, "archive it", kill, lambda: archive(context, row.id))
     if (row.project, row.slug, row.id) in known.owners:
         if (row.project, row.slug) not in known.unmade:
             return None
         why = "what could not be made for it was not undone"
-        return acted(what, why, proof, "undo it", kill, lambda: reclaim(context, row.id))
-    return acted(what, "nothing of it is left", proof, "archive it", kill, lambda: reclaim(context, row.id))
+        return act_on(what, why, proof, "undo it", kill, lambda: reclaim(context, row.id))
+    return act_on(what, "nothing of it is left", proof, "archive it", kill, lambda: reclaim(context, row.id))
 
 
 def _why_standing(context: Context, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
@@ -232,7 +234,7 @@ def _why_standing(context: Context, claims: list[Claim], listing: Listing, *, ki
 def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
     """Why a claim of an ended dispatch is left alone; empty when it can be released."""
     if not is_own(context, claim):
-        return f"{claim} belongs to {owner_of(context, claim)}; {offer(claim.dispatch or 'ID')}"
+        return f"{claim} belongs to {owner_of(context, claim)}; {disown_hint(claim.dispatch or 'ID')}"
     kind = KINDS.get(claim.kind)
     if kind is None:
         return f"{claim} is of an unknown kind"
@@ -244,7 +246,7 @@ def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
     return f"{claim} is {look}" if look in {"unknown", "foreign"} else ""
 
 
-def _long_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
+def _sweep_long_ended_tasks(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Tasks that failed or were abandoned long ago. One that is done waits for its merge."""
     now = context.world.clock.now()
     for project in [row.name for row in context.store.read(q.all_projects)]:
@@ -252,15 +254,15 @@ def _long_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
             before = now - duration(context.setting("task.archive_after", project))
         except errors.FleetError as error:
             yield Swept(what=f"the ended tasks of {project}", why="their age cannot be judged", proof=str(error),
-                          action="left alone", standing=True)  # fmt: skip
+                        action="left alone", standing=True)  # fmt: skip
             continue
         for row in context.store.read(lambda rows: q.long_ended_tasks(rows, project=project, before=before)):  # noqa: B023
             why = f"{row.status} {age(now - row.ended_at)} ago"
-            yield acted(f"task {project}/{row.slug}", why, "its task.archive_after is over", "archive it", kill,
-                        lambda: context.commit(archive_long_ended(project=project, slug=row.slug, before=before)))  # fmt: skip # noqa: B023
+            yield act_on(f"task {project}/{row.slug}", why, "its task.archive_after is over", "archive it", kill,
+                         lambda: context.commit(archive_long_ended(project=project, slug=row.slug, before=before)))  # fmt: skip # noqa: B023
 
 
-def _bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
+def _sweep_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Worktrees of tasks that are terminal and archived."""
     lone = [Claim.of(row) for row in context.store.read(q.lone_claims)]
     tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
@@ -274,53 +276,53 @@ def _bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
         if stuck:
             yield Swept(what=what, why="; ".join(stuck), proof=proof, action="kept", standing=True)
         else:
-            yield acted(what, "nobody needs it any more", proof, f"release it{_put_aside_first(context, mine)}", kill,
-                        lambda: _release(context, project, slug))  # fmt: skip # noqa: B023
+            yield act_on(what, "nobody needs it any more", proof, f"release it{_ignored_files_note(context, mine)}", kill,
+                         lambda: _release_bundle(context, project, slug))  # fmt: skip # noqa: B023
 
 
-def _put_aside_first(context: Context, claims: list[Claim]) -> str:
+def _ignored_files_note(context: Context, claims: list[Claim]) -> str:
     """How many ignored files will be put aside, in words; empty when there are none."""
     counts = [found.files for found in (verdict(context, claim) for claim in claims) if isinstance(found, Aside)]
     return f", {sum(counts)} ignored files put aside before" if counts else ""
 
 
-def _release(context: Context, project: str, slug: str) -> Outcome:
+def _release_bundle(context: Context, project: str, slug: str) -> Outcome:
     left = release_bundle(context, project, slug)
-    return Outcome(left=left, aside=[] if left else trash.announced(context, project, slug))
+    return Outcome(left=left, aside=[] if left else trash.describe_trash(context, project, slug))
 
 
-def _gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
+def _sweep_gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
     """A worktree or directory whose claim is live, and that is not there any more."""
     for row in context.store.read(q.open_claims):
         claim = Claim.of(row)
         gone = claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name)
         if gone and is_own(context, claim):
-            yield acted(str(claim), "it is gone", "nothing is at its path", "write that down", kill,
-                        lambda: [*filter(None, [release(context, claim)])])  # fmt: skip # noqa: B023
+            yield act_on(str(claim), "it is gone", "nothing is at its path", "write that down", kill,
+                         lambda: [*filter(None, [release(context, claim)])])  # fmt: skip # noqa: B023
 
 
 def _why_kept(context: Context, claim: Claim, listing: Listing) -> str:
     return _why_stuck(context, claim, listing) or why_kept(context, claim)
 
 
-def _derived(context: Context, *, kill: bool) -> Iterator[Swept]:
-    for project, stale in reconcile(context, write=kill).items():
+def _sweep_coord_states(context: Context, *, kill: bool) -> Iterator[Swept]:
+    for project, stale in reconcile_coord_state(context, write=kill).items():
         if stale:
             yield Swept(what=paths.coord_state(project), why="it does not say what the store says", proof="computed anew",
-                          action="rewritten" if kill else "would rewrite it", done=kill)  # fmt: skip
+                        action="rewritten" if kill else "would rewrite it", done=kill)  # fmt: skip
 
 
-def _archive(context: Context, *, kill: bool) -> Iterator[Swept]:
+def _sweep_journal_archive(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Journals that the archive has no room for."""
-    names = journal_archive.too_many(context)
+    names = journal_archive.journals_over_limit(context)
     if names:
-        yield acted(paths.JOURNALS, f"it is larger than {journal_archive.LARGEST // 1_000_000} MB", "the sizes of its files",
-                    f"remove the {len(names)} oldest journals", kill, lambda: journal_archive.remove(context, names))  # fmt: skip
+        yield act_on(paths.JOURNALS, f"it is larger than {journal_archive.MOST_BYTES // 1_000_000} MB", "the sizes of its files",
+                     f"remove the {len(names)} oldest journals", kill, lambda: journal_archive.remove_journals(context, names))  # fmt: skip
 
 
-def _stop_server(context: Context) -> None:
+def _stop_empty_server(context: Context) -> None:
     """A tmux server without sessions, left by a dispatcher that died before its first one. Not while one is starting."""
-    if any(is_own(context, row) for row in _rows(context, ended=False)):
+    if any(is_own(context, row) for row in _dispatches(context, ended=False)):
         return
     gate = context.world.gate("tmux")
     try:
