@@ -1,4 +1,4 @@
-"""The context guard: an agent whose context runs full hands off before it forgets; first it is asked, then it is made to."""
+"""Guard the context windows of agents: remind an agent whose context fills up, then hand it off before it is full."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _REMINDER_TEXT = "Your context is {full}. Come to a verdict soon."
 
 
 def guard_contexts(context: Context, project: str) -> list[str]:
-    """Look at the context of each agent of the project. Returns what was done, a line an agent."""
+    """Remind or hand off each agent of a project whose context is too full. Return one line for each agent acted on."""
     rows = context.store.read(lambda snapshot: q.contexts(snapshot, project=project))
     acts = [(row.id, _guard_agent(context, row)) for row in rows if is_own(context, row)]
     return [f"{ident}: {act}" for ident, act in acts if act]
 
 
 def _guard_agent(context: Context, row: AgentContext) -> str:
-    """Hand off or remind one agent. Returns what was done; empty when its context is not full enough."""
+    """Hand off or remind one agent. Return what was done; empty when its context is not full enough."""
     full = _fill_level(row)
     forced = row.compacting or _is_over(context, row, "force")
     if forced and row.kind != "reviewer":
@@ -44,11 +44,13 @@ def _guard_agent(context: Context, row: AgentContext) -> str:
 
 
 def _is_over(context: Context, row: AgentContext, what: str) -> bool:
+    """Whether an agent's context has reached the limit for `ask` or `force`, in percent or in tokens."""
     percent, tokens = context.setting(f"handoff.{what}_percent"), context.setting(f"handoff.{what}_tokens")
     return bool((row.context or 0) >= percent or (row.tokens or 0) >= tokens)
 
 
 def _fill_level(row: AgentContext) -> str:
+    """Describe how full an agent's context is, in percent and tokens as far as they are known."""
     percent = f"{row.context} % full" if row.context is not None else "of unknown size"
     return f"{percent} ({row.tokens} tokens)" if row.tokens else percent
 

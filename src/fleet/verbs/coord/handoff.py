@@ -1,8 +1,8 @@
-"""Handoff: an agent makes way for a successor that knows what it knew.
+"""Hand off an agent: end it and start a successor that is given its handoff document.
 
-Document and queue entry come first; only then is anything ended. Draining carries an entry on as far as it can now, and leaves the
-rest to the next drain: a coordinator's goes through Replace, a worker's ends the old one and starts the new one in its bundle.
-Contention or unknown puts the entry off; it never spawns anyway.
+The document and a queue entry are written before anything is ended. A drain advances each entry as far as possible, and
+the next drain continues: a coordinator is replaced (see replace.py); a worker is ended, then its successor starts in the
+same bundle. While another process is at work on it, or the agent's life is unknown, the entry is deferred.
 """
 
 from __future__ import annotations
@@ -45,18 +45,17 @@ _POLL_SECONDS = 0.1
 
 
 def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by: str) -> HandoffView:
-    """Write the document and queue an entry. Called again, the first entry stays, and may be tried as often as a new one."""
+    """Write an agent's handoff document and queue a handoff entry. If an entry is queued already, reset its tries."""
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     _refuse_pointless(context, row)
     warnings = remote_control.turn_up_if_unset(context, row.project) if row.kind == "coord" else []
-    held = context.store.read(lambda rows: q.queued_handoff_of(rows, dispatch=ident))
-    if held is not None:
-        if held.tries:
-            context.commit(
-                _change_entry(held, f"hand off {ident} after all", lambda tx: q.renew_handoff(tx, id=held.id))
-            )
-        return view(held).replaced(changed=False, warnings=warnings)
+    queued = context.store.read(lambda rows: q.queued_handoff_of(rows, dispatch=ident))
+    if queued is not None:
+        if queued.tries:
+            why = f"hand off {ident} after all"
+            context.commit(_change_entry(queued, why, lambda tx: q.renew_handoff(tx, id=queued.id)))
+        return view(queued).replaced(changed=False, warnings=warnings)
     entry = context.world.ids.dispatch()
     name = paths.handoff(ident, entry)
     context.world.files.publish(name, compose_document(context, row, reason=reason, written=written).encode())
@@ -64,19 +63,22 @@ def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by
 
 
 def _refuse_pointless(context: Context, row: Dispatch) -> None:
+    """Refuse to hand off an ended dispatch, a finisher, or a coordinator that is not in the seat."""
     ident, project = row.id, row.project
     if not is_unfinished(row):
         raise errors.Refused(
             what=f"{ident} has ended already: {row.exec_state}; `fleet resume {ident}` starts a successor"
         )
     if row.kind == "finisher":
-        raise errors.Refused(what=f"{ident} is a merge of fleet's own: nothing to hand off")
+        raise errors.Refused(what=f"{ident} is a merge, which fleet runs itself: there is no agent to hand off")
     holder = context.store.read(lambda rows: seats.seat(rows, project)).holder
     if row.kind == "coord" and holder != ident:
         raise errors.NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
 
 
 def _queue_entry(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change[HandoffView]:
+    """Queue a handoff entry. The view's `changed` is False when another entry of this dispatch was queued first."""
+
     def work(tx: Tx) -> HandoffView:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id
@@ -92,26 +94,26 @@ def _queue_entry(row: Dispatch, entry: str, name: str, reason: str, by: str) -> 
 
 
 def drain(context: Context, project: str | None = None) -> list[HandoffView]:
-    """Carry on each queued entry as far as it goes now, without waiting for an agent."""
+    """Advance each queued handoff entry, of one project or of all, as far as possible now. Never waits for an agent."""
     queued = context.store.read(lambda rows: q.queued_handoffs(rows, project=project))
     return [_advance(context, entry) for entry in queued]
 
 
 def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
-    """Carry on one entry until it is finished, for so many seconds at most."""
+    """Advance one handoff entry until it is done or dropped, or until `limit` seconds have passed."""
     deadline = context.world.clock.ticks() + limit
     while True:
-        kept = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
-        if kept is None:
+        current = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
+        if current is None:
             raise errors.Absent(what=f"handoff {entry}")
-        handoff = _advance(context, kept) if kept.state == "queued" else view(kept)
+        handoff = _advance(context, current) if current.state == "queued" else view(current)
         if handoff.state != "queued" or context.world.clock.ticks() >= deadline:
             return handoff
         context.world.clock.wait(_POLL_SECONDS)
 
 
 def _advance(context: Context, entry: Handoff) -> HandoffView:
-    """Carry on one entry. An entry that another process carries on is left alone, and so is one of another home."""
+    """Advance one queued handoff entry, unless another process is advancing it or another home owns its dispatch."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.dispatch))
     if row is not None and not is_own(context, row):
         return view(entry).replaced(deferred=f"{why_foreign(context, row)}; {disown_hint(row.id)}")
@@ -119,7 +121,7 @@ def _advance(context: Context, entry: Handoff) -> HandoffView:
     try:
         gate.take()
     except errors.GateHeld:
-        return view(entry).replaced(deferred="somebody is draining it")
+        return view(entry).replaced(deferred="another process is draining it")
     try:
         waits_for = _advance_coordinator(context, entry) if entry.slug is None else _advance_worker(context, entry)
     except (errors.NotSeated, errors.StoreReplaced):
@@ -130,11 +132,13 @@ def _advance(context: Context, entry: Handoff) -> HandoffView:
         gate.give()
     if waits_for and waits_for != entry.deferred:
         context.commit(_defer(entry, waits_for))
-    kept = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry.id))
-    return view(kept or entry)
+    current = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry.id))
+    return view(current or entry)
 
 
 def _defer(entry: Handoff, why: str) -> Change[None]:
+    """Record why a handoff entry cannot be finished now."""
+
     def write(tx: Tx) -> None:
         tx.note(why=why)
         q.defer_handoff(tx, id=entry.id, why=why)
@@ -143,7 +147,7 @@ def _defer(entry: Handoff, why: str) -> Change[None]:
 
 
 def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[None]:
-    """One step of an entry that stays queued."""
+    """Return the change that calls `write` for a handoff entry which stays queued."""
 
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
@@ -155,7 +159,7 @@ def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Ch
 
 
 def _advance_worker(context: Context, entry: Handoff) -> str:
-    """End the old one, then start the new one in its bundle. Says what it waits for; empty when the entry is finished."""
+    """End the old agent, then start its successor. Return what the entry waits for; empty when it is finished."""
     row = _journal_of(context, entry.dispatch)
     if row is not None and is_unfinished(row):
         waits_for = _end_predecessor(context, row, entry)
@@ -173,7 +177,7 @@ def _advance_worker(context: Context, entry: Handoff) -> str:
 
 
 def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted:
-    """The successor is started as its predecessor was, and is given what that one wrote."""
+    """Return the order for a successor: engine, model and command of its predecessor, and the handoff document."""
     written = context.world.files.read(entry.document).decode("utf-8", "replace")
     return Wanted(
         project=entry.project,
@@ -190,7 +194,7 @@ def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted
 
 
 def _journal_of(context: Context, ident: str) -> Dispatch | None:
-    """The journal of the old one, in the tables or archived."""
+    """Return the journal of a dispatch, from the tables or from the archive; None when neither has the dispatch."""
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
 
 
@@ -199,11 +203,11 @@ def _command(row: Dispatch) -> tuple[str, ...]:
 
 
 def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
-    """End the old one as far as it can be now. Says what it waits for; empty when it has ended."""
+    """End the agent that is handed off, if possible now. Return what it waits for; empty when it has ended."""
     seen = look(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
     if seen.condition == "dead" and not may_settle(seen) and row.asked_for is None:
-        # It died while it was to hand over, and cannot be settled at once: when it can, it counts as handed off.
+        # It died before it was asked to exit, and cannot be settled yet. Record the request, so that it ends as handed off.
         ask(context, row, asked_for="handoff", reason=entry.reason)
     if isinstance(remedy, Leave):
         return f"{row.id}: {remedy.why}"
@@ -214,12 +218,12 @@ def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
 
 
 def _started_successor(rows: Rows, entry: Handoff, row: Dispatch) -> Dispatch | None:
-    """The successor that a drain which was killed had started already."""
+    """Return the successor that an earlier drain has started; None when there is none."""
     return q.successor_of(rows, project=entry.project, predecessor=entry.dispatch, kind=row.kind)
 
 
 def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -> str:
-    """Finish the entry when its successor was launched; one that died before that is no successor."""
+    """Finish the entry when its successor was launched; settle a dead successor. Return what the entry waits for."""
     if successor.launched_at is not None:
         return _end_entry(context, entry, "done", successor.id)
     treat(context, successor, "handoff")
@@ -227,14 +231,14 @@ def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -
 
 
 def _is_task_free(rows: Rows, entry: Handoff) -> bool:
-    """Whether the task is where the old one left it, or given back by a successor that could not start."""
+    """Whether a successor may take the task: it is open, or still assigned to the agent that is handed off."""
     task = tasks.state(rows, entry.project, entry.slug or "")
-    mine = task.status == "in_progress" and task.assignee == entry.dispatch
-    return mine or task.status == "open"
+    is_assigned = task.status == "in_progress" and task.assignee == entry.dispatch
+    return is_assigned or task.status == "open"
 
 
 def _advance_coordinator(context: Context, entry: Handoff) -> str:
-    """A Replace, behind the coord-spawn gate like any other spawn of a coordinator. One that never comes off is given up."""
+    """Start a Replace of the coordinator. Return what the entry waits for; empty when it is finished."""
     project = entry.project
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.holder != entry.dispatch:
@@ -259,6 +263,8 @@ def _advance_coordinator(context: Context, entry: Handoff) -> str:
 
 
 def _end_entry(context: Context, entry: Handoff, state: HandoffState, successor: str | None) -> str:
+    """Record a handoff entry as done or dropped, and reclaim what its dispatch held. Always returns the empty text."""
+
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
         tx.dispatch = entry.dispatch
@@ -266,10 +272,10 @@ def _end_entry(context: Context, entry: Handoff, state: HandoffState, successor:
         tx.note(handoff=state, successor=successor)
 
     context.commit(Change(f"the handoff of {entry.dispatch} is {state}", work))
-    reclaim(context, entry.dispatch)  # nothing of it waits for a successor any more
+    reclaim(context, entry.dispatch)  # its inbox need not wait for a successor any more
     return ""
 
 
 def view(entry: Handoff) -> HandoffView:
-    """An entry as people and programs read it."""
+    """Return a handoff entry as commands print it: with ISO times."""
     return HandoffView.made_of(entry, at=iso(entry.at), done_at=iso_or_none(entry.done_at))

@@ -1,4 +1,4 @@
-"""The handoff document: what fleet knows of an agent's work, and what the agent wrote, in the sections a successor needs."""
+"""Write the handoff document: what fleet recorded about an agent's work, and the agent's own notes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_FILES = 60
 
 
 def compose_document(context: Context, row: Dispatch, *, reason: str, written: str) -> str:
-    """The whole text. What cannot be learnt is left out; nothing is made up."""
+    """Return the text of a handoff document (Markdown). A section without facts says that nothing is recorded."""
     log, questions = _task_log(context, row), _open_questions(context, row)
     commits, files = _commits_and_files(context, row)
     parts = [
@@ -36,6 +36,7 @@ def compose_document(context: Context, row: Dispatch, *, reason: str, written: s
 
 
 def _front_matter(row: Dispatch, reason: str, at: str) -> str:
+    """Return the YAML header of a handoff document: agent, task, project, time, reason."""
     facts = {
         "agent": row.id,
         "task": row.slug or "",
@@ -48,32 +49,36 @@ def _front_matter(row: Dispatch, reason: str, at: str) -> str:
 
 
 def _section(title: str, lines: list[str], otherwise: str) -> str:
+    """Return a section with one bullet for each line; with the text `otherwise` when there are no lines."""
     body = "".join(f"- {' '.join(line.split())}\n" for line in lines) or f"{otherwise}\n"
     return f"## {title}\n\n{body}"
 
 
 def _task_log(context: Context, row: Dispatch) -> list[LogEntry]:
+    """Return the log of the dispatch's task; empty for a coordinator, which has no task."""
     slug = row.slug
     return context.store.read(lambda rows: q.task_log(rows, project=row.project, slug=slug)) if slug else []
 
 
 def _open_questions(context: Context, row: Dispatch) -> list[str]:
-    asked = context.store.read(lambda rows: q.questions_of(rows, dispatch=row.id)) if row.slug else []
-    return [each.text for each in asked]
+    """Return the questions that the agent asked and nobody has answered."""
+    questions = context.store.read(lambda rows: q.questions_of(rows, dispatch=row.id)) if row.slug else []
+    return [question.text for question in questions]
 
 
 def _log_lines(log: list[LogEntry]) -> list[str]:
+    """Return the newest log messages as lines, after a line that counts the messages left out."""
     earlier = [f"{len(log) - _MOST_LOG_LINES} earlier messages are left out here"] if len(log) > _MOST_LOG_LINES else []
-    return [*earlier, *(f"{iso(each.at)} {each.actor}: {each.message}" for each in log[-_MOST_LOG_LINES:])]
+    return [*earlier, *(f"{iso(entry.at)} {entry.actor}: {entry.message}" for entry in log[-_MOST_LOG_LINES:])]
 
 
 def _decisions(log: list[LogEntry]) -> list[str]:
-    """What was logged as a decision."""
-    return [each.message for each in log if any(word in each.message.lower() for word in ("decid", "decision"))]
+    """Return the log messages that mention a decision."""
+    return [entry.message for entry in log if any(word in entry.message.lower() for word in ("decid", "decision"))]
 
 
 def _commits_and_files(context: Context, row: Dispatch) -> tuple[list[str], list[str]]:
-    """The commits of the task's branch, and the files that it changes."""
+    """Return the commits of the task's branch and the files that they change. Both are empty for a coordinator."""
     if row.slug is None or not row.base:
         return [], []
     repository = context.project(row.project).path

@@ -1,8 +1,8 @@
-"""Replace: change a project's coordinator, level-triggered around the seat.
+"""Replace a project's coordinator.
 
-The new one is dispatched as the seat's candidate and has to prove itself; that proof is the commit. Without it by the deadline the
-candidate is withdrawn, and the old one goes on undisturbed. Retiring the old one is the new holder's duty, tick by tick. Killed
-anywhere, the next tick, `coord start` or sweep reads the seat and goes on.
+The new coordinator is dispatched as the seat's candidate. Its proof makes it the holder. If the proof does not come by the
+deadline, the candidate is withdrawn and the old coordinator stays. The ticks of the new holder retire the old one. If fleet
+is killed at any point, the next tick, `coord start` or sweep reads the seat and continues.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _POLL_SECONDS = 0.1
 
 
 def replace(context: Context, wanted: Wanted) -> Seated:
-    """Change the coordinator, and wait until the new one has proven itself or is withdrawn."""
+    """Replace a project's coordinator and wait for the new one's proof. Raise NotProven when no proof comes."""
     candidate = start_candidate(context, wanted)
     return candidate.replaced(epoch=await_proof(context, wanted.project, candidate.id))
 
 
 def start_candidate(context: Context, wanted: Wanted) -> Seated:
-    """Dispatch the candidate. The swap gate is held only for this: what follows is decided by the seat alone."""
+    """Dispatch a new coordinator as the seat's candidate. Raise ReplaceInProgress when the seat has one already."""
     project = wanted.project
     gate = context.world.project_gate(project, "swap")
     gate.take()
@@ -62,7 +62,7 @@ def start_candidate(context: Context, wanted: Wanted) -> Seated:
 
 
 def proof_limit(context: Context, wanted: Wanted) -> float:
-    """How long a new coordinator may take to prove itself: a program ticks at once, an LLM thinks first."""
+    """Return how many seconds the engine of a new coordinator may take to prove itself."""
     name = wanted.engine or context.setting("engine", wanted.project) or ""
     return read_engine(context.world.home, name).proof_timeout
 
@@ -85,21 +85,22 @@ def await_proof(context: Context, project: str, ident: str) -> int:
 
 
 def _seconds_allowed(context: Context, ident: str, seat: Seat) -> float:
+    """Return how many seconds a candidate had to prove itself: from its dispatch to the seat's deadline."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     began = row.created_at if row else context.world.clock.now()
     return ((seat.deadline or context.world.clock.now()) - began) / SECOND
 
 
 def end_withdrawn(context: Context, ident: str, why: str) -> None:
-    """What a withdrawn candidate held is released before whoever withdrew it goes on."""
+    """Kill a withdrawn candidate and release what it held. Do nothing when the candidate has ended."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and is_unfinished(row):
-        with contextlib.suppress(errors.Refused):  # somebody was faster, and it has ended
+        with contextlib.suppress(errors.Refused):  # it has ended meanwhile
             end(context, ident, asked_for="kill", reason=f"withdrawn: {why}")
 
 
 def withdraw_hopeless(context: Context, project: str) -> list[str]:
-    """Carry on a Replace that somebody left: withdraw what will not prove itself. Says what was done."""
+    """Withdraw the seat's candidate when it cannot prove itself any more. Return one line, or none when it can."""
     candidate, why = hopeless_candidate(context, project)
     if not why or not withdraw(context, project, candidate, why):
         return []
@@ -107,29 +108,31 @@ def withdraw_hopeless(context: Context, project: str) -> list[str]:
 
 
 def hopeless_candidate(context: Context, project: str) -> tuple[str, str]:
-    """The seat's candidate, and why it will not prove itself any more; no reason while it may, or when there is none."""
+    """Return the seat's candidate and why it cannot prove itself any more; the reason is empty while it can."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     return seat.candidate or "", _why_hopeless(context, seat) if seat.candidate else ""
 
 
 def _why_hopeless(context: Context, seat: Seat) -> str:
+    """Return why the seat's candidate has to be withdrawn; empty when it may still prove itself."""
     remedy = remedy_for("replace", look_at_candidate(context, seat))
     return remedy.why if isinstance(remedy, Withdraw) else ""
 
 
 def unseated_coordinators(context: Context, project: str) -> list[Dispatch]:
-    """Unfinished coordinators that are neither in the seat nor the next for it."""
+    """Return the unfinished coordinators of a project that are neither the seat's holder nor its candidate."""
     return context.store.read(lambda snapshot: q.other_coordinators(snapshot, project=project))
 
 
 def retire_unseated(context: Context, project: str) -> list[str]:
-    """Coordinators that are not in the seat any more are asked to exit, then killed. Says what was done to each."""
+    """Ask coordinators that have lost the seat to exit, later kill them. Return one line for each of them."""
     return [f"{row.id}: {_retire_coordinator(context, row)}" for row in unseated_coordinators(context, project)]
 
 
 def _retire_coordinator(context: Context, row: Dispatch) -> str:
+    """Apply the next remedy to a coordinator that has lost the seat. Return what was done."""
     remedy = remedy_for("replace", look(context, row, "replace"))
     if isinstance(remedy, Leave):
         return f"left alone: {remedy.why}"
-    done = apply(context, row, remedy)
-    return "settled" if done.ended and not isinstance(remedy, Press) else done.said
+    applied = apply(context, row, remedy)
+    return "settled" if applied.ended and not isinstance(remedy, Press) else applied.said

@@ -1,4 +1,4 @@
-"""The seat: one coordinator a project. Spawning one passes the coord-spawn gate, which is held until the spawn has returned."""
+"""Start and stop a project's coordinator. Only one process at a time may start one: it holds the coord-spawn gate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def coord_spawn(context: Context, wanted: Wanted) -> Seated:
-    """Start the coordinator. A living or unknown one vetoes; one that was launched and is proven dead is settled and replaced."""
+    """Start a project's coordinator, or replace a dead one. Raise CoordinatorLives when its death is not proven."""
     if not wanted.project:
         raise errors.BadInput(what="--coord-spawn needs a project: say -p PROJECT")
     gate = take_spawn_gate(context, wanted.project)
@@ -45,7 +45,7 @@ def coord_spawn(context: Context, wanted: Wanted) -> Seated:
 
 
 def take_spawn_gate(context: Context, project: str) -> Gate:
-    """The coord-spawn gate, held; or who holds it."""
+    """Take and return the project's coord-spawn gate. Raise CoordSpawnInProgress when another process holds it."""
     gate = context.world.project_gate(project, "coord-spawn")
     try:
         gate.take()
@@ -58,7 +58,7 @@ def take_spawn_gate(context: Context, project: str) -> Gate:
 
 
 def _settle_dead_holder(context: Context, project: str) -> bool:
-    """Whether somebody dead is in the seat, to be replaced; one that was never launched only keeps it warm."""
+    """Settle the seat's dead holder. Return whether to replace it; False for an empty seat or an unlaunched holder."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     holder = holder_of(context, project)
     if holder is None:
@@ -71,7 +71,7 @@ def _settle_dead_holder(context: Context, project: str) -> bool:
 
 
 def _holder_lives_error(context: Context, project: str, holder: Dispatch) -> errors.CoordinatorLives:
-    """A coordinator that lives, or of which nothing can be proven here."""
+    """Return the error about a seat's holder that lives, or whose death cannot be proven from here."""
     own = is_own(context, holder)
     process = Identity.parse(holder.process or holder.spawner)
     life = context.world.processes.life(process) if own else "unknown"
@@ -88,13 +88,13 @@ def _holder_lives_error(context: Context, project: str, holder: Dispatch) -> err
 
 
 def holder_of(context: Context, project: str) -> Dispatch | None:
-    """The journal of the coordinator in the seat, while it is in the tables."""
+    """Return the journal of the coordinator in the seat; None when the seat is empty or the journal is archived."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.holder or ""))
 
 
 def stop(context: Context, project: str, reason: str) -> Unseated:
-    """End the coordinator and empty the seat. Only this empties it. Whoever was to be next is withdrawn first."""
+    """Withdraw the seat's candidate, end the coordinator and empty the seat. Nothing else empties a seat."""
     context.project(project)
     _refuse_foreign_seat(context, project)
     candidate = context.store.read(lambda rows: seats.seat(rows, project)).candidate

@@ -1,7 +1,7 @@
-"""The tick: a coordinator's work, single-shot, for fleet's own loop and for an agent that calls it each turn.
+"""Run one tick of a coordinator: all its regular work, once. Fleet's own loop calls it, or an agent in each turn.
 
-Level-triggered: it reads what is, does what can be done now, and never waits for an agent. Each step stands for itself: one that
-fails is said, and the others go on. Whoever is not the seat's holder changes nothing.
+A tick reads the present state, does what can be done now, and never waits for an agent. When a step fails, its error is
+reported and the other steps run. Only the seat's holder may tick.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Steps:
-    """What the steps of a tick did, and what they could not do, a line each."""
+    """The results of a tick's steps, as lines: what was done, and what failed."""
 
     done: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
     def run(self, name: str, act: Callable[[], list[str]]) -> None:
-        """Take one step. What fails is recorded as a trouble; being superseded ends the tick."""
+        """Run one step and record its failure as a trouble. Only NotSeated and StoreReplaced are raised."""
         try:
             self.done += act()
         except (errors.NotSeated, errors.StoreReplaced):
@@ -47,7 +47,7 @@ class Steps:
 
 
 def tick(context: Context, project: str, ident: str, *, nonce: str | None = None) -> Ticked:
-    """One tick of the coordinator of a project, with what it needs to know next."""
+    """Run one tick of a project's coordinator. Raise NotSeated when the dispatch is not the seat's holder."""
     context.project(project)
     if nonce:
         _take_seat(context, project, ident, nonce)
@@ -76,7 +76,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
 
 
 def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
-    """Present the proof, once. A coordinator whose own process is gone proves nothing: what it left behind may still be ticking."""
+    """Present the candidate's proof. Raise NotSeated if its process is dead: a child of it may be ticking."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.candidate != ident:
         return
@@ -87,6 +87,7 @@ def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
 
 
 def _run_steps(context: Context, project: str) -> Steps:
+    """Run every step of a tick, in order. A step that fails does not stop the others."""
     steps = Steps()
     steps.run("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
     steps.run(
@@ -104,13 +105,15 @@ def _run_steps(context: Context, project: str) -> Steps:
 
 
 def _drain_handoffs(context: Context, project: str) -> list[str]:
+    """Advance the project's queued handoffs. Return one line for each."""
     lines = []
     for entry in handoff.drain(context, project):
-        now = f"waits: {entry.deferred}" if entry.state == "queued" else f"{entry.state}, by {entry.successor}"
-        lines.append(f"handoff of {entry.dispatch}: {now}")
+        state = f"waits: {entry.deferred}" if entry.state == "queued" else f"{entry.state}, by {entry.successor}"
+        lines.append(f"handoff of {entry.dispatch}: {state}")
     return lines
 
 
 def _write_coord_state(context: Context) -> list[str]:
+    """Rewrite coord-state.json files that are out of date. Return no lines."""
     reconcile_coord_state(context, write=True)
     return []

@@ -1,7 +1,7 @@
-"""The home itself: what it remembers, and repairing one that was moved.
+"""Show the fleet home, and repair a home that was moved to another path.
 
-A repair tells git where the worktrees are now, then the store, then home.json, in this order: killed anywhere, it is run again and
-goes on. Nothing is touched while anything of the old place may live.
+A repair changes the worktrees in git, then the store, then home.json, so that a repair that was killed can be run again.
+Nothing is changed while anything may still run at the old path.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_JOBS = 1_000
 
 
 def home_view(context: Context) -> HomeView:
-    """What the home remembers, where it is, on which machine, and which other homes use its database."""
+    """Return what home.json records, where the home is now, and which other homes use its database."""
     record, here = context.world.record, _current_path(context)
     others = context.store.read(lambda rows: q.other_homes(rows, id=record.id))
     return HomeView(
@@ -51,11 +51,9 @@ def home_view(context: Context) -> HomeView:
 
 
 def plan_repair(context: Context, moved: errors.FleetError | None) -> Repair:
-    """What a repair would do. Refused when the home was not moved, is a copy, or something of the old place may live."""
+    """Return what a repair would change. Refuse a home that was not moved, is a copy, or may run at its old path."""
     if moved is None:
-        raise errors.Refused(
-            what=f"the fleet home {context.world.home} is where it was made; nothing is to be repaired"
-        )
+        raise errors.Refused(what=f"the fleet home {context.world.home} was not moved; nothing is to be repaired")
     if not isinstance(moved, errors.HomeMoved):
         raise moved
     living = _what_may_live(context)
@@ -71,7 +69,7 @@ def plan_repair(context: Context, moved: errors.FleetError | None) -> Repair:
 
 
 def repair(context: Context, moved: errors.FleetError | None) -> Repair:
-    """Repair the home as planned."""
+    """Repair a home that was moved, as `plan_repair` describes. Return what was done."""
     planned = plan_repair(context, moved)
     left = [*planned.left, *_repair_worktrees(context)]
     context.commit(_record_move(context))
@@ -83,30 +81,33 @@ def _current_path(context: Context) -> str:
     return os.path.realpath(context.world.home)
 
 
-# what may live --------------------------------------------------------------------------------------------------------
+# what may run ---------------------------------------------------------------------------------------------------------
 def _what_may_live(context: Context) -> list[str]:
-    """What may still work below the old path: agents, runners, sessions, and dispatches of which that cannot be told."""
+    """Return what may still run below the home's old path: processes, sessions, dispatches, job runners, effects."""
     world = context.world
-    found = [f"process {who.pid}" for who in world.processes.of_home(world.record.path)]
+    running = [f"process {who.pid}" for who in world.processes.of_home(world.record.path)]
     listing = world.tmux.listing()
-    found += [f"tmux session {pane.session}" for pane in listing.panes if not pane.dead]
+    running += [f"tmux session {pane.session}" for pane in listing.panes if not pane.dead]
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=0))
-    found += [why for row in rows if _was_own(context, row) and (why := _why_alive(context, row))]
+    running += [why for row in rows if _was_own(context, row) and (why := _why_alive(context, row))]
     jobs = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=None, most=_MOST_JOBS))
-    mine = [row for row in jobs if row.home in {None, world.record.id} and row.state == "running"]
-    found += [f"the runner of job {row.id}" for row in mine if has_runner(context, row.id)]
+    own = [row for row in jobs if row.home in {None, world.record.id} and row.state == "running"]
+    running += [f"the runner of job {row.id}" for row in own if has_runner(context, row.id)]
     locks = [name.removesuffix(".lock") for name in world.files.names(paths.EFFECT_LOCKS)]
-    return found + [f"whoever is at claim {each}" for each in locks if not world.effect_lock(each).is_free()]
+    return running + [
+        f"a process that makes or releases claim {claim}" for claim in locks if not world.effect_lock(claim).is_free()
+    ]
 
 
 def _was_own(context: Context, row: Dispatch) -> bool:
-    """Of this home, where it was."""
+    """Whether this home made the dispatch, before or after the move."""
     if row.home is not None:
         return row.home == context.world.record.id
     return row.host == context.world.host.id and row.tmux_socket == socket_path(context.world.record.path)
 
 
 def _why_alive(context: Context, row: Dispatch) -> str:
+    """Return why an unfinished dispatch may be alive; empty when it has ended or is proven dead."""
     who = Identity.parse(row.process or row.spawner or "")
     life = context.world.processes.life(who) if who is not None else "dead"
     if not is_unfinished(row) or life == "dead":
@@ -116,22 +117,22 @@ def _why_alive(context: Context, row: Dispatch) -> str:
 
 # git ------------------------------------------------------------------------------------------------------------------
 def _find_worktrees(context: Context) -> tuple[list[tuple[str, str]], list[str]]:
-    """The worktrees in the home with their repositories; and those of which none is known, in words."""
+    """Return the home's worktrees with their repositories, and lines about worktrees of unregistered projects."""
     known = {row.name: row.path for row in context.store.read(q.all_projects)}
-    files, found, lost = context.world.files, [], []
+    files, trees, lost = context.world.files, [], []
     for project in files.names(paths.PROJECTS):
         for folder in _FOLDERS:
             for name in files.names(paths.project_folder(project, folder)):
                 path = f"{_current_path(context)}/{paths.project_folder(project, folder)}/{name}"
                 if project in known:
-                    found.append((path, known[project]))
+                    trees.append((path, known[project]))
                 else:
                     lost.append(f"{path}: its project is not registered")
-    return found, lost
+    return trees, lost
 
 
 def _repair_worktrees(context: Context) -> list[str]:
-    """Tell git where they are. Those that git does not take, in words: their work is there, and is not touched."""
+    """Tell git the new path of each worktree. Return a line for each that git refused; it stays as it is."""
     left = []
     for path, repository in _find_worktrees(context)[0]:
         gate = context.world.git_gate(repository)
@@ -146,7 +147,7 @@ def _repair_worktrees(context: Context) -> list[str]:
 
 # the store ------------------------------------------------------------------------------------------------------------
 def _claim_moves(context: Context) -> list[tuple[Claim, Claim]]:
-    """Each claim that names the old place, as it is and as it will be."""
+    """Return each claim that names the home's old path, before and after the move."""
     world = context.world
     rows = context.store.read(lambda snapshot: q.claims_below(snapshot, home=world.record.id, host=world.host.id))
     pairs = ((claim, _moved_claim(context, claim)) for claim in map(Claim.of, rows))
@@ -154,12 +155,13 @@ def _claim_moves(context: Context) -> list[tuple[Claim, Claim]]:
 
 
 def _moved_claim(context: Context, claim: Claim) -> Claim:
+    """Return the claim with its name and data changed to the home's new path."""
     data = {name: _moved_value(context, value) for name, value in claim.data.items()}
     return replace(claim, name=_moved_value(context, claim.name), data=data)
 
 
 def _moved_value(context: Context, value: Any) -> Any:  # noqa: ANN401 - as claims keep it
-    """A path below the old place, below the new one; the old socket as the new one; anything else as it is."""
+    """Return a path or tmux socket of the old home as that of the new home; any other value unchanged."""
     old = context.world.record.path
     if value == socket_path(old):
         return context.world.tmux.socket
@@ -169,6 +171,7 @@ def _moved_value(context: Context, value: Any) -> Any:  # noqa: ANN401 - as clai
 
 
 def _record_move(context: Context) -> Change[None]:
+    """Change claims, tmux sockets and the home's own row from the old path to the new one."""
     world, moves = context.world, _claim_moves(context)
     old, new = world.record.path, _current_path(context)
 

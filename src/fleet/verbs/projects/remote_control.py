@@ -1,4 +1,4 @@
-"""Remote control: whether a project's coordinator may be controlled from afar. A project's word, kept with the project."""
+"""Remote control: whether a project's coordinator may be controlled from another device. Stored with the project."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def set_remote_control(*, project: str, to: RemoteControl) -> Change[RemoteControlView]:
-    """Turn remote control up or down, from the coordinator's next start on."""
+    """Turn a project's remote control up or down. It applies when its coordinator starts the next time."""
     names.project(project)
 
     def work(tx: Tx) -> RemoteControlView:
@@ -31,7 +31,7 @@ def set_remote_control(*, project: str, to: RemoteControl) -> Change[RemoteContr
 
 
 def remote_control_of(rows: Rows, project: str) -> RemoteControlView:
-    """Whether remote control was turned up or down, or neither yet."""
+    """Return a project's remote control: up, down, or None when nobody has set it."""
     row = q.remote_control_of(rows, project=names.project(project))
     if row is None:
         raise errors.NoSuchProject(project=project)
@@ -39,7 +39,7 @@ def remote_control_of(rows: Rows, project: str) -> RemoteControlView:
 
 
 def turn_up_if_unset(context: Context, project: str) -> list[str]:
-    """Turn remote control up for a coordinator that is about to start, unless it was set before. Returns warnings."""
+    """Turn remote control up for a coordinator that is about to start, unless a person has set it. Return warnings."""
     if context.store.read(lambda rows: remote_control_of(rows, project)).remote_control is not None:
         return []
     try:

@@ -1,4 +1,4 @@
-"""For the sweep: a change of coordinators that somebody left, and what is kept of such changes."""
+"""Sweep up after replaced coordinators: hopeless candidates, unused proofs, old proofs and messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MESSAGE_DAYS = 7
 
 
 def sweep_candidates(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Candidates for a seat that will not prove themselves any more."""
+    """Withdraw, or only report, each seat's candidate that cannot prove itself any more."""
     for project in [row.name for row in context.store.read(q.all_projects)]:
         candidate, why = replace.hopeless_candidate(context, project)
         if why:
@@ -34,19 +34,19 @@ def sweep_candidates(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def sweep_proofs_and_messages(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Proofs that were never presented; then what is old enough to be forgotten."""
+    """Report proofs that no coordinator ever presented, and delete old proofs and messages."""
     for row in context.store.read(q.stale_nonces):
         why = f"this new coordinator of {row.project} never proved itself"
-        yield Swept(what=f"dispatch {row.dispatch}", why=why, proof=f"its proof of {iso(row.minted_at)} is not spent",
+        yield Swept(what=f"dispatch {row.dispatch}", why=why, proof=f"its proof of {iso(row.minted_at)} was never presented",
                     action="kept as evidence", standing=True)  # fmt: skip
     yield from _forget_old_rows(context, kill=kill)
 
 
 def _forget_old_rows(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Proofs that were spent and messages that were acknowledged long ago."""
+    """Delete, or only report, presented proofs and acknowledged messages that are past their retention time."""
     now = context.world.clock.now()
     for what, days, count, forget in (
-        ("spent proofs", _proof_days(), q.old_nonces, q.prune_nonces),
+        ("presented proofs", _proof_days(), q.old_nonces, q.prune_nonces),
         ("acknowledged messages", _MESSAGE_DAYS, q.old_messages, q.prune_messages),
     ):
         before = now - days * DAY
@@ -59,6 +59,7 @@ def _forget_old_rows(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _proof_days() -> int:
+    """Return after how many days a presented proof is deleted, from the environment or the default."""
     days = os.environ.get(RETENTION, "")
     if days and not days.isdigit():
         raise errors.BadInput(what=f"{RETENTION}={days!r} is not a number of days")
