@@ -461,7 +461,7 @@ def test_only_who_keeps_a_worktree_is_excused(scene, no_cgroup, server):
         pid = server("t")
         gone = scene.start("true")
         gone.wait()
-        for each, why in ((left.pid, "proven to be of"), (gone.pid, "no such process"), (1, "does not keep")):
+        for each, why in ((left.pid, "proven to be of"), (gone.pid, "no such process"), (1, "does not block")):
             with pytest.raises(NotExcused, match=f"process {each} is not excused from {left.ident}: .*{why}"):
                 fleet.dispatches.excuse(left.ident, [pid, each])
         assert pid in remaining.look(fleet.context, fleet.context.dispatch(left.ident)).strangers, (

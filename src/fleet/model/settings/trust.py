@@ -55,7 +55,7 @@ def settings_in_force(values: dict[str, SettingValue], trusted: dict[str, Any]) 
 
 
 def fingerprint(values: dict[str, Any]) -> str:
-    """Return a short hash of setting values; different values have different hashes."""
+    """Return a short hash of setting values, to tell whether two sets of values are equal."""
     import hashlib
     import json
 

@@ -223,7 +223,7 @@ def _started_successor(rows: Rows, entry: Handoff, row: Dispatch) -> Dispatch | 
 
 
 def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -> str:
-    """Finish the entry when its successor was launched; settle a dead successor. Return what the entry waits for."""
+    """Finish the entry when its successor was launched, and return empty; else settle a dead successor, and return a reason."""
     if successor.launched_at is not None:
         return _end_entry(context, entry, "done", successor.id)
     treat(context, successor, "handoff")
@@ -238,7 +238,7 @@ def _is_task_free(rows: Rows, entry: Handoff) -> bool:
 
 
 def _advance_coordinator(context: Context, entry: Handoff) -> str:
-    """Start a Replace of the coordinator. Return what the entry waits for; empty when it is finished."""
+    """Start the replacement of the coordinator. Return what the entry waits for; empty when it is finished."""
     project = entry.project
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.holder != entry.dispatch:

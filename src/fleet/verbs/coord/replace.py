@@ -42,6 +42,7 @@ def replace(context: Context, wanted: Wanted) -> Seated:
 def start_candidate(context: Context, wanted: Wanted) -> Seated:
     """Dispatch a new coordinator as the seat's candidate. Raise ReplaceInProgress when the seat has one already."""
     project = wanted.project
+    # Held only while the candidate is dispatched: after that, the row of the seat decides.
     gate = context.world.project_gate(project, "swap")
     gate.take()
     try:
@@ -68,7 +69,7 @@ def proof_limit(context: Context, wanted: Wanted) -> float:
 
 
 def await_proof(context: Context, project: str, ident: str) -> int:
-    """Wait until the candidate has taken the seat. Returns the seat's new epoch.
+    """Wait until the candidate has taken the seat. Return the seat's new epoch.
 
     At the deadline, or when the candidate has died, withdraw it and raise NotProven.
     """

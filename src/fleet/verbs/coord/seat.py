@@ -58,7 +58,10 @@ def take_spawn_gate(context: Context, project: str) -> Gate:
 
 
 def _settle_dead_holder(context: Context, project: str) -> bool:
-    """Settle the seat's dead holder. Return whether to replace it; False for an empty seat or an unlaunched holder."""
+    """Settle the seat's holder if it is dead; raise CoordinatorLives if it may live.
+
+    Return whether the new coordinator has to replace the holder: False when the seat is empty or the holder never launched.
+    """
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     holder = holder_of(context, project)
     if holder is None:

@@ -37,7 +37,7 @@ class Steps:
     troubles: list[str] = field(default_factory=list)
 
     def run(self, name: str, act: Callable[[], list[str]]) -> None:
-        """Run one step and record its failure as a trouble. Only NotSeated and StoreReplaced are raised."""
+        """Run one step and record its error as a trouble. NotSeated and StoreReplaced are raised: they end the tick."""
         try:
             self.done += act()
         except (errors.NotSeated, errors.StoreReplaced):

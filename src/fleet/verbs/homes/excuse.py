@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
-    """Record that processes in a worktree are not the dispatch's. Raise NotExcused, recording none, if one may be."""
+    """Record that processes in a worktree are not the dispatch's. Raise NotExcused, recording none, if one cannot be excused."""
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     census = context.world.processes.census()

@@ -39,7 +39,7 @@ def untrusted_settings(context: Context, project: str) -> Untrusted:
 
 
 def _changes(values: dict[str, Any], trusted: dict[str, Any]) -> list[TrustChange]:
-    """Return the differences between the written values and the trusted ones, with what commands print of them."""
+    """Return the differences between written and trusted values, as commands print them."""
     waiting = rules.differences(values, trusted)
     return [TrustChange(name=item.name, was=item.was, now=item.now, runs=item.guard == "runs") for item in waiting]
 

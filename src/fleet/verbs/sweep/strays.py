@@ -1,4 +1,7 @@
-"""Sweep strays: tmux sessions, processes, control groups and files without a claim, or whose dispatch has ended."""
+"""Sweep strays: tmux sessions, processes, control groups and files without a claim, or whose dispatch has ended.
+
+Every function here acts only with `kill`; without it, its findings say what it would do.
+"""
 
 from __future__ import annotations
 
