@@ -36,7 +36,6 @@ def compose_document(context: Context, row: Dispatch, *, reason: str, written: s
 
 
 def _front_matter(row: Dispatch, reason: str, at: str) -> str:
-    """Return the YAML header of a handoff document: agent, task, project, time, reason."""
     facts = {
         "agent": row.id,
         "task": row.slug or "",
@@ -61,7 +60,6 @@ def _task_log(context: Context, row: Dispatch) -> list[LogEntry]:
 
 
 def _open_questions(context: Context, row: Dispatch) -> list[str]:
-    """Return the questions that the agent asked and nobody has answered."""
     questions = context.store.read(lambda rows: q.questions_of(rows, dispatch=row.id)) if row.slug else []
     return [question.text for question in questions]
 

@@ -53,7 +53,6 @@ def _resume_prompt(store: Store, home: str, project: str, old: str | None) -> st
 
 
 def _describe_tasks(rows: Rows, project: str) -> str:
-    """Return how many tasks of the project are in each status, as a sentence."""
     counts = {row.status: row.n for row in q.project_counts(rows) if row.project == project and not row.archived}
     words = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in sorted(counts.items()))
     return f"Its tasks: {words or 'none'}."

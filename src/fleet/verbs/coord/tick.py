@@ -87,7 +87,6 @@ def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
 
 
 def _run_steps(context: Context, project: str) -> Steps:
-    """Run every step of a tick, in order. A step that fails does not stop the others."""
     steps = Steps()
     steps.run("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
     steps.run(
@@ -105,7 +104,6 @@ def _run_steps(context: Context, project: str) -> Steps:
 
 
 def _drain_handoffs(context: Context, project: str) -> list[str]:
-    """Advance the project's queued handoffs. Return one line for each."""
     lines = []
     for entry in handoff.drain(context, project):
         state = f"waits: {entry.deferred}" if entry.state == "queued" else f"{entry.state}, by {entry.successor}"

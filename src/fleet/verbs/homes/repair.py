@@ -155,7 +155,6 @@ def _claim_moves(context: Context) -> list[tuple[Claim, Claim]]:
 
 
 def _moved_claim(context: Context, claim: Claim) -> Claim:
-    """Return the claim with its name and data changed to the home's new path."""
     data = {name: _moved_value(context, value) for name, value in claim.data.items()}
     return replace(claim, name=_moved_value(context, claim.name), data=data)
 
@@ -171,7 +170,6 @@ def _moved_value(context: Context, value: Any) -> Any:  # noqa: ANN401 - as clai
 
 
 def _record_move(context: Context) -> Change[None]:
-    """Change claims, tmux sockets and the home's own row from the old path to the new one."""
     world, moves = context.world, _claim_moves(context)
     old, new = world.record.path, _current_path(context)
 

@@ -52,7 +52,6 @@ def archived_operations(files: Files) -> Iterator[Operation]:
 
 
 def _read_archive(files: Files, name: str) -> list[WholeOperation]:
-    """Return the operations in one archive file."""
     text = gzip.decompress(files.read(f"{paths.OPERATIONS}/{name}")).decode()
     return [q.WholeOperation.from_json(json.loads(line)) for line in text.split("\n")[:-1]]
 

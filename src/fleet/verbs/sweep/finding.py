@@ -48,7 +48,6 @@ def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callab
 
 
 def _outcome_of(returned: object) -> Outcome:
-    """Return the outcome that an act's return value stands for."""
     if isinstance(returned, Outcome):
         return returned
     if returned is False:

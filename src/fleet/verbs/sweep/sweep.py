@@ -292,7 +292,6 @@ def _ignored_files_note(context: Context, claims: list[Claim]) -> str:
 
 
 def _release_bundle(context: Context, project: str, slug: str) -> Outcome:
-    """Release a task's bundle. Return what could not be released, or which ignored files were put aside."""
     left = release_bundle(context, project, slug)
     return Outcome(left=left, aside=[] if left else trash.describe_trash(context, project, slug))
 
@@ -313,7 +312,6 @@ def _why_kept(context: Context, claim: Claim, listing: Listing) -> str:
 
 
 def _sweep_coord_states(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Rewrite, or only report, coord-state.json files that are out of date."""
     for project, stale in reconcile_coord_state(context, write=kill).items():
         if stale:
             yield Swept(what=paths.coord_state(project), why="it differs from the store", proof="computed anew",

@@ -78,7 +78,6 @@ def _new_row(context: Context, claim: Claim, aside: Aside) -> Trash:
 
 
 def _record_intent(row: Trash) -> Change[None]:
-    """Record that files of a worktree are about to be moved into the trash."""
 
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
@@ -96,7 +95,6 @@ def _with_current_count(context: Context, row: AnyTrash) -> AnyTrash:
 
 
 def _record_count(row: AnyTrash) -> Change[None]:
-    """Record how many files are left in a trash folder after some were moved back."""
 
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
@@ -120,7 +118,6 @@ def _record_move(context: Context, intended: AnyTrash) -> Change[None]:
 
 
 def _record_end(row: AnyTrash, why: str) -> Change[None]:
-    """Record that a trash folder is empty or deleted, and why."""
 
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
@@ -199,7 +196,6 @@ def _sweep_row(context: Context, row: KeptTrash, *, kill: bool) -> Swept:
 
 
 def _bring_back_row(context: Context, row: KeptTrash) -> list[str]:
-    """Move the files of one trash folder back. Return what could not be moved."""
     claim = context.store.read(lambda rows: q.claim_by_id(rows, id=row.claim))
     return bring_back(context, Claim.of(claim)) if claim is not None else []
 
