@@ -7,7 +7,7 @@ from fleet.errors.families import Refused
 from fleet.store import queries as q
 from fleet.store.row import Query
 from fleet.store.transaction import Change
-from fleet.verbs.homes.rotate import archived
+from fleet.verbs.homes.rotate import archived_operations
 
 EMPTY = Query("empty", *["DELETE FROM operations"] * 2)
 
@@ -54,7 +54,7 @@ def test_a_file_with_the_numbers_of_other_operations_is_named_and_none_of_them_i
 def test_operations_that_are_in_a_file_already_are_forgotten_and_not_written_twice(fleet, everything):
     restore(fleet, everything)
     rotated(fleet)
-    assert [row["why"] for row in archived(fleet.files)] == [*(row["why"] for row in everything), "restore"]
+    assert [row.why for row in archived_operations(fleet.files)] == [*(row["why"] for row in everything), "restore"]
 
 
 @pytest.mark.req("LOG-3")
@@ -63,4 +63,4 @@ def test_a_message_with_a_line_separator_can_be_read_from_the_archive(fleet, tim
     fleet.tasks.log(project="p", slug="t", message="one\u2028two")
     whole = operations(fleet)
     rotated(fleet)
-    assert [row.why for row in archived(fleet.files)] == [row["why"] for row in whole]
+    assert [row.why for row in archived_operations(fleet.files)] == [row["why"] for row in whole]

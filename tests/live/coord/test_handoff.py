@@ -139,7 +139,7 @@ def test_a_drainer_that_is_at_it_keeps_others_out_and_one_that_died_is_followed_
             child = either.start(os.sys.executable, HALTING, "before", "tmux new-session", "drain")
             line = child.stdout.readline()
         [entry] = fleet.coord.drain("p")
-        assert (entry.state, entry.deferred) == ("queued", "somebody is draining it")
+        assert (entry.state, entry.deferred) == ("queued", "another process is draining it")
         os.kill(child.pid, signal.SIGKILL)
         child.wait(60)
         done = drained(fleet)

@@ -280,7 +280,7 @@ def test_the_swap_gate_is_taken_without_waiting_and_a_second_replace_is_refused(
         refused = answer(replacing(either, *SLEEP))
         assert (refused.code, "in progress" in refused.err) == (1, True)
         with pytest.raises(ReplaceInProgress, match=new):
-            replace.begin(fleet.context, coordinator())
+            replace.start_candidate(fleet.context, coordinator())
         assert (seat(fleet).holder, seat(fleet).candidate) == (old, new)
 
 

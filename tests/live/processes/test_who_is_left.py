@@ -132,10 +132,10 @@ def test_a_tick_writes_down_the_descendants_that_last(scene, no_cgroup, tmp_path
     (tmp_path / "daemon.py").write_text(DAEMON.replace("if os.fork():\n    os._exit(0)\n", ""))
     with scene.fleet() as fleet:
         left = Left(scene, fleet, f"{sys.executable} {tmp_path}/daemon.py {scene.root}/pid / &")
-        monkeypatch.setattr(tend, "_LASTING", 1000.0)
+        monkeypatch.setattr(tend, "_RECORD_AFTER", 1000.0)
         assert tend.tend_dispatches(fleet.context, "p", []) == []
         assert fleet.context.dispatch(left.ident).descendants == "[]"
-        monkeypatch.setattr(tend, "_LASTING", 0.0)
+        monkeypatch.setattr(tend, "_RECORD_AFTER", 0.0)
         assert tend.tend_dispatches(fleet.context, "p", []) == []
         assert f"/{left.pid}/" in fleet.context.dispatch(left.ident).descendants
         left.die(fleet)
@@ -461,7 +461,7 @@ def test_only_who_keeps_a_worktree_is_excused(scene, no_cgroup, server):
         pid = server("t")
         gone = scene.start("true")
         gone.wait()
-        for each, why in ((left.pid, "proven to be of"), (gone.pid, "no such process"), (1, "does not keep")):
+        for each, why in ((left.pid, "proven to be of"), (gone.pid, "no such process"), (1, "does not block")):
             with pytest.raises(NotExcused, match=f"process {each} is not excused from {left.ident}: .*{why}"):
                 fleet.dispatches.excuse(left.ident, [pid, each])
         assert pid in remaining.look(fleet.context, fleet.context.dispatch(left.ident)).strangers, (

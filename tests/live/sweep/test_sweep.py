@@ -95,7 +95,7 @@ def test_after_a_restored_backup_what_bears_our_mark_but_is_unknown_is_reported_
     with scene.fleet() as fleet:
         found = fleet.sweep.run(kill=True)
         assert acted(found) == []
-        assert any("neither tables nor archive" in line for line in standing(found))
+        assert any("neither in the database nor archived" in line for line in standing(found))
         assert fleet.world.tmux.listing().pane(f"fleet-{ident}") is not None
     assert is_alive(who.pid)
     assert (scene.tree("t") / "README").exists()

@@ -4,7 +4,7 @@ import pytest
 
 from fleet.model.settings.document import read
 from fleet.model.settings.table import PROJECT_FILE, SETTINGS, merged
-from fleet.model.settings.trust import counted, differences, fingerprint, said
+from fleet.model.settings.trust import differences, fingerprint, guarded_values, settings_in_force
 
 GUARDED = {
     "engine", "autonomy", "target", "integration", "verify", "review", "merge", "pr.command", "pr.remote", "worktree.setup",
@@ -26,7 +26,7 @@ def test_what_runs_something_or_raises_a_freedom_is_guarded():
 
 @pytest.mark.req("SEC-1")
 def test_nothing_guarded_counts_before_it_is_trusted():
-    told = counted(values('verify = "make"\nautonomy = "full"\nverify_limit = "2h"\n'), {})
+    told = settings_in_force(values('verify = "make"\nautonomy = "full"\nverify_limit = "2h"\n'), {})
     assert (told["verify"].value, told["verify"].untrusted, told["verify"].written) == (None, "runs", "make")
     assert (told["autonomy"].value, told["autonomy"].untrusted) == (None, "frees")
     assert (told["verify_limit"].value, told["verify_limit"].untrusted) == ("2h", "")
@@ -34,7 +34,7 @@ def test_nothing_guarded_counts_before_it_is_trusted():
 
 @pytest.mark.req("SEC-1")
 def test_what_was_trusted_before_counts_meanwhile():
-    told = counted(values('autonomy = "full"\nreview = "none"\n'), {"autonomy": "edits", "review": "person"})
+    told = settings_in_force(values('autonomy = "full"\nreview = "none"\n'), {"autonomy": "edits", "review": "person"})
     assert (told["autonomy"].value, told["review"].value) == ("edits", "person")
     assert "trusted" in told["autonomy"].source
 
@@ -42,9 +42,9 @@ def test_what_was_trusted_before_counts_meanwhile():
 @pytest.mark.req("SEC-1")
 def test_trust_is_in_the_values_not_in_how_they_are_written():
     one, other = values('verify = "make"\n'), values("# new\n\n  verify   = 'make'\n[task]\npriority = 3\n")
-    assert fingerprint(said(one)) == fingerprint(said(other))
-    assert differences(said(other), said(one)) == []
-    assert fingerprint(said(one)) != fingerprint(said(values('verify = "make x"\n')))
+    assert fingerprint(guarded_values(one)) == fingerprint(guarded_values(other))
+    assert differences(guarded_values(other), guarded_values(one)) == []
+    assert fingerprint(guarded_values(one)) != fingerprint(guarded_values(values('verify = "make x"\n')))
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ class Coord(Part):
         context = self._by.context
         if seat_status(context, wanted.project).holder is None:
             raise errors.NoCoordinator(project=wanted.project)
-        gate = seat.spawn_gate(context, wanted.project)
+        gate = seat.take_spawn_gate(context, wanted.project)
         try:
             return replace.replace(context, wanted)
         finally:

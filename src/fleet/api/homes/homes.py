@@ -33,11 +33,11 @@ class Homes(Part):
 
     def show(self) -> HomeView:
         """What the home remembers of itself."""
-        return repair.show(self._by.view)
+        return repair.home_view(self._by.view)
 
     def plan_repair(self) -> Repair:
         """What repairing a moved home would do."""
-        return repair.plan(self._rows_only(), self._by.moved)
+        return repair.plan_repair(self._rows_only(), self._by.moved)
 
     def repair(self) -> Repair:
         """Repair a home that was moved."""

@@ -124,7 +124,7 @@ class Projects(Part):
         trust.trust_written(context, project, settings)
         context.forget()
         agent = Wanted(project=project, slug="", engine=chosen.engine, autonomy=chosen.autonomy)
-        waiting = [each.name for each in trust.pending(context, project).changes]
+        waiting = [each.name for each in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
         warnings += [why] if (why := obstacles.unstartable(context, agent)) else []
         ident, started, more = self._seat_coordinator(project)
@@ -157,6 +157,6 @@ class Projects(Part):
     ) -> RemoteControlView:
         """Whether the project's coordinator may be controlled from afar; set anew, if wanted."""
         if to is None:
-            return self._by.store.read(lambda rows: remote_control.look(rows, project))
+            return self._by.store.read(lambda rows: remote_control.remote_control_of(rows, project))
         self._by.may("projects.remote_control")
         return self._by.commit(remote_control.set_remote_control(project=project, to=to), key)

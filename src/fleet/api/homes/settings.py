@@ -23,7 +23,7 @@ class Settings(Part):
 
     def untrusted(self, project: str) -> trust.Untrusted:
         """What of the project's fleet.toml waits for a person's trust."""
-        return trust.pending(self._by.context, project)
+        return trust.untrusted_settings(self._by.context, project)
 
     def trust(self, project: str, values: dict[str, Any]) -> Trusted:
         """Trust these values of the project's settings, as `untrusted` showed them."""

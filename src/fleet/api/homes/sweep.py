@@ -38,4 +38,4 @@ class Sweep(Part):
     def prune_archive(self, *, older_than: str | None = None) -> Pruned:
         """Remove old journals from the archive; their ids stay given out."""
         self._by.may("sweep.prune_archive")
-        return journal_archive.prune(self._by.context, older_than=older_than)
+        return journal_archive.prune_journals(self._by.context, older_than=older_than)

@@ -1,1 +1,1 @@
-"""Settings: the table of them, their text, and which of a repository's count."""
+"""Settings: the table of all settings, the text of settings files, and which settings of a repository are trusted."""

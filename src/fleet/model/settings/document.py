@@ -1,4 +1,4 @@
-"""Settings as a file writes them: parsed, checked, each error with its line."""
+"""Parse and check the text of a settings file. Each error names its line."""
 
 from __future__ import annotations
 
@@ -17,38 +17,40 @@ if TYPE_CHECKING:
 
 
 def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
-    """The settings that a file gives, each checked."""
+    """Return the settings that a file sets. Raise BadSetting for the first error."""
     try:
-        given = dict(_flat(parse(text)))
+        given = dict(_flatten(parse(text)))
     except Unreadable as error:
-        raise _bad(path, error.fault) from None
+        raise _bad_setting(path, error.fault) from None
     fault = next(_faults(given, file), None)
     if fault is not None:
-        raise _bad(path, fault)
-    known = {each.name: each for each in SETTINGS}
+        raise _bad_setting(path, fault)
+    known = {setting.name: setting for setting in SETTINGS}
     return {
         name: SettingValue(name=name, value=node.plain, source=f"{path}:{node.line}", help=known[name].help)
         for name, node in given.items()
     }
 
 
-def _bad(path: str, fault: Fault) -> errors.BadSetting:
+def _bad_setting(path: str, fault: Fault) -> errors.BadSetting:
     return errors.BadSetting(file=path, line=fault.line, why=fault.why, advice=fault.advice)
 
 
 def _faults(given: dict[str, Node], file: str) -> Iterator[Fault]:
-    elsewhere = {each.name: each.file for each in SETTINGS if each.file != file}
-    for name in [each for each in given if each in elsewhere]:
-        yield given[name].fault(f"unknown setting {name!r} in this file", f"it belongs into {elsewhere[name]}")
-    keys = {each.name: each for each in SETTINGS if each.file == file}
+    """Return the errors in a file's settings: those of the other file first, then unknown names and wrong values."""
+    elsewhere = {setting.name: setting.file for setting in SETTINGS if setting.file != file}
+    for name in [name for name in given if name in elsewhere]:
+        yield given[name].fault(f"unknown setting {name!r} in this file", f"it belongs in {elsewhere[name]}")
+    keys = {setting.name: setting for setting in SETTINGS if setting.file == file}
     table = Table("this file", keys, noun="setting", listing="`fleet config show` lists all settings")
     yield from table.faults(Node(given, 1, keys={name: (node.line, 1) for name, node in given.items()}), file)
 
 
-def _flat(table: Node, prefix: str = "") -> Iterator[tuple[str, Node]]:
+def _flatten(table: Node, prefix: str = "") -> Iterator[tuple[str, Node]]:
+    """Return each setting under its dotted name: `[task]` with `engine` becomes `task.engine`."""
     for key, node in table.value.items():
         name = f"{prefix}{key}"
-        if isinstance(node.value, dict) and (node.value or any(each.name.startswith(f"{name}.") for each in SETTINGS)):
-            yield from _flat(node, f"{name}.")
+        if isinstance(node.value, dict) and (node.value or any(item.name.startswith(f"{name}.") for item in SETTINGS)):
+            yield from _flatten(node, f"{name}.")
         else:
             yield name, node

@@ -1,4 +1,4 @@
-"""The table of settings: names, kinds, defaults and meanings."""
+"""The table of settings: each one's name, file, kind of value, default and help text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROJECT_FILE = "fleet.toml"
 _LONGEST_WAIT = 3_600
 
 
-# Ignored folders and files that a build, a package manager or a desktop makes again.
+# Ignored folders and files that a build, a package manager or a desktop creates again.
 DISPOSABLE = (
     *("node_modules", "bower_components", ".pnpm-store", ".next", ".nuxt", ".svelte-kit", ".parcel-cache", ".turbo"),
     *(".venv", "venv", "__pycache__", "*.pyc", "*.pyo", "*.egg-info", ".eggs", ".tox", ".nox", ".hypothesis"),
@@ -38,7 +38,7 @@ DISPOSABLE = (
 
 
 class Setting(Key):
-    """One setting."""
+    """A row of the table of settings."""
 
     __slots__ = ("file", "guard", "name")
 
@@ -55,15 +55,15 @@ class Setting(Key):
         super().__init__(kind, help, default=default)
         self.name = name
         self.file = file
-        # What a repository's file may not do before a person has trusted it: "runs" a command, or "frees" agents.
+        # Why a person has to trust the value first: it "runs" a command or "frees" agents; empty: no need.
         self.guard = guard
 
 
 class SettingValue:
-    """What a setting is, and where that was said.
+    """The value of a setting, and the file or default that it comes from.
 
-    One that a repository's file sets and no person has trusted has the guard in `untrusted` and what the file says in
-    `written`; its value is the one that was trusted before, or the default.
+    When no person has trusted the value in a repository's file, `untrusted` is the setting's guard and `written` the value in
+    the file; `value` is the value trusted before, or the default.
     """
 
     __slots__ = ("help", "name", "source", "untrusted", "value", "written")
@@ -95,7 +95,8 @@ def _is_line(value: object) -> bool:
 
 
 def _is_patterns(value: object) -> bool:
-    return isinstance(value, list) and all(_is_line(each) and each.strip("/") not in {"", "*", "**"} for each in value)
+    """Whether a value is a list of patterns, none of which matches every file."""
+    return isinstance(value, list) and all(_is_line(item) and item.strip("/") not in {"", "*", "**"} for item in value)
 
 
 _STORE = Kind("'sqlite' or 'postgresql://…'", _is_store)
@@ -106,7 +107,7 @@ _SECONDS = Kind(
 _TOKENS = Kind("a whole number of tokens", lambda value: is_number(value) and isinstance(value, int) and value > 0)
 _SIZE = Kind('a size like "5GB"', lambda value: isinstance(value, str) and size(value) is not None)
 _DURATION = duration_like('"10s", or "0s" for none')
-_REST = Kind(_DURATION.expects, lambda value: value == "0s" or _DURATION.accepts(value))
+_DURATION_OR_NONE = Kind(_DURATION.expects, lambda value: value == "0s" or _DURATION.accepts(value))
 _COMMAND = Kind("a command on one line", _is_line)
 _PATTERNS = Kind('a list of names or patterns like ["node_modules", "*.pyc"]', _is_patterns)
 SETTINGS = (
@@ -122,7 +123,7 @@ SETTINGS = (
         file=HOME_FILE,
         default=30.0,
         kind=_SECONDS,
-        help="how long to wait for the turn to write",
+        help="how many seconds to wait while other processes write",
     ),
     Setting(
         name="keep_operations",
@@ -163,8 +164,8 @@ SETTINGS = (
         name="spawn_cooldown",
         file=HOME_FILE,
         default="10s",
-        kind=_REST,
-        help="how long a task rests after a failed start before it is started again",
+        kind=_DURATION_OR_NONE,
+        help="how long a task waits after a failed start before it is started again",
     ),
     Setting(
         name="report_grace",
@@ -213,7 +214,7 @@ SETTINGS = (
         file=HOME_FILE,
         default=200_000,
         kind=_TOKENS,
-        help="the same, in tokens; whichever comes first",
+        help="how many tokens an agent's context has when it is asked to hand off; the first limit reached counts",
     ),
     Setting(
         name="handoff.force_percent",
@@ -227,21 +228,21 @@ SETTINGS = (
         file=HOME_FILE,
         default=300_000,
         kind=_TOKENS,
-        help="the same, in tokens; whichever comes first",
+        help="how many tokens an agent's context has when it is handed off; the first limit reached counts",
     ),
     Setting(
         name="tick_every",
         file=HOME_FILE,
         default="10s",
         kind=duration_like('"10s"'),
-        help="how often the coordinator looks when nothing changes",
+        help="how often the coordinator ticks when nothing changes",
     ),
     Setting(
         name="trust",
         file=HOME_FILE,
         default="ask",
         kind=choice("ask", "always"),
-        help="whether a person has to trust what a repository's fleet.toml runs or frees before it counts",
+        help="whether a person has to accept the commands and permissions in a repository's fleet.toml before they apply",
     ),
     Setting(
         name="engine",
@@ -336,7 +337,7 @@ SETTINGS = (
         guard="runs",
         default=None,
         kind=_COMMAND,
-        help="run in a worktree before it is removed; it cannot hold the removal up",
+        help="run in a worktree before it is removed; its failure does not stop the removal",
     ),
     Setting(
         name="worktree.disposable",
@@ -380,11 +381,10 @@ SETTINGS = (
 
 
 def merged(*given: dict[str, SettingValue]) -> dict[str, SettingValue]:
-    """Return every setting, from the files that set it or with its default."""
+    """Return every setting: its default, replaced by each file that sets it; a later file wins."""
     values = {
-        each.name: SettingValue(name=each.name, value=each.default, source="default", help=each.help)
-        for each in SETTINGS
+        row.name: SettingValue(name=row.name, value=row.default, source="default", help=row.help) for row in SETTINGS
     }
-    for each in given:
-        values |= each
+    for settings in given:
+        values |= settings
     return values

@@ -1,4 +1,4 @@
-"""Trust in a repository's settings: guarded ones apply only after a person has accepted them."""
+"""Trust in a repository's settings: a guarded setting applies only after a person has accepted its value."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
     from fleet.model.settings.table import Setting
 
-GUARDED = tuple(each for each in SETTINGS if each.guard)
-# From the least freedom to the most. A step down counts at once.
+GUARDED = tuple(setting for setting in SETTINGS if setting.guard)
+# Values from the least permission to the most. A change to less permission applies at once.
 _FREEDOM: dict[str, tuple[str | None, ...]] = {
     "autonomy": (None, "ask", "edits", "allowlist", "full"),
     "review": ("person", "agent", "none", None),
 }
-# Without them nothing runs, and nobody is started.
-_MAY_GO = frozenset({"worktree.setup", "worktree.teardown", "engine", "task.engine"})
+# Unsetting one of these needs no trust: fleet then runs no command, or starts no agent.
+_SAFE_TO_UNSET = frozenset({"worktree.setup", "worktree.teardown", "engine", "task.engine"})
 
 
 class Difference:
-    """A setting that waits for a person: the accepted value and the one in the file; None where it is not set."""
+    """A guarded setting that waits for a person: the accepted value and the one in the file; None means not set."""
 
     __slots__ = ("guard", "name", "now", "was")
 
@@ -32,37 +32,39 @@ class Difference:
         self.guard = guard
 
 
-def said(values: dict[str, SettingValue]) -> dict[str, Any]:
-    """Return the guarded settings that a repository's file sets."""
-    return {each.name: values[each.name].value for each in GUARDED if values[each.name].source != "default"}
+def guarded_values(values: dict[str, SettingValue]) -> dict[str, Any]:
+    """Return the values of the guarded settings that are not default values, by name."""
+    given = [values[setting.name] for setting in GUARDED]
+    return {setting.name: setting.value for setting in given if setting.source != "default"}
 
 
 def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference]:
-    """Return the settings that wait for a person, in the order of the table."""
-    found = ((each, trusted.get(each.name), now.get(each.name)) for each in GUARDED)
+    """Return the settings that a person has to accept, in the order of the table of settings."""
+    pairs = ((setting, trusted.get(setting.name), now.get(setting.name)) for setting in GUARDED)
     return [
-        Difference(name=each.name, was=was, now=new, guard=each.guard)
-        for each, was, new in found
-        if was != new and not _is_harmless(each, was, new)
+        Difference(name=setting.name, was=was, now=new, guard=setting.guard)
+        for setting, was, new in pairs
+        if was != new and not _is_harmless(setting, was, new)
     ]
 
 
-def counted(values: dict[str, SettingValue], trusted: dict[str, Any]) -> dict[str, SettingValue]:
-    """Return the settings as they apply: one that waits for a person has its accepted value, or is not set."""
-    waiting = differences(said(values), trusted)
-    return values | {each.name: _as_before(each, values[each.name]) for each in waiting}
+def settings_in_force(values: dict[str, SettingValue], trusted: dict[str, Any]) -> dict[str, SettingValue]:
+    """Return the settings as they apply now: one that waits for a person keeps its accepted value or its default."""
+    waiting = differences(guarded_values(values), trusted)
+    return values | {item.name: _accepted_value(item, values[item.name]) for item in waiting}
 
 
 def fingerprint(values: dict[str, Any]) -> str:
-    """A short text that two different contents do not share."""
+    """Return a short hash of setting values, to tell whether two sets of values are equal."""
     import hashlib
     import json
 
     return hashlib.sha256(json.dumps(values, sort_keys=True, ensure_ascii=True).encode()).hexdigest()[:16]
 
 
-def _as_before(waiting: Difference, value: SettingValue) -> SettingValue:
-    default = next(each.default for each in GUARDED if each.name == waiting.name)
+def _accepted_value(waiting: Difference, value: SettingValue) -> SettingValue:
+    """Return the setting with its accepted value or its default, and the value in the file as `written`."""
+    default = next(setting.default for setting in GUARDED if setting.name == waiting.name)
     before = default if waiting.was is None else waiting.was
     source = "default" if waiting.was is None else f"{PROJECT_FILE}, as it was trusted"
     how = {"untrusted": waiting.guard, "written": waiting.now}
@@ -70,8 +72,8 @@ def _as_before(waiting: Difference, value: SettingValue) -> SettingValue:
 
 
 def _is_harmless(setting: Setting, was: Any, new: Any) -> bool:  # noqa: ANN401
-    """Whether a change needs nobody's trust: it takes a freedom away, or lets something not run."""
-    if new is None and setting.name in _MAY_GO:
+    """Whether a change needs no trust: it takes a permission away, or unsets a command or engine."""
+    if new is None and setting.name in _SAFE_TO_UNSET:
         return True
     order = _FREEDOM.get(setting.name)
     return order is not None and order.index(new) < order.index(was)

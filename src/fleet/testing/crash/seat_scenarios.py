@@ -88,7 +88,7 @@ def _candidate(scene: Scene) -> None:
     """A new coordinator that was launched and has not ticked yet; its proof is read from its own process."""
     _old_coordinator(scene)
     with scene.fleet() as fleet:
-        ident = replace.begin(fleet.context, _coordinator(*SLEEPS, proof=_LONG)).id
+        ident = replace.start_candidate(fleet.context, _coordinator(*SLEEPS, proof=_LONG)).id
         pid = _launched(fleet, ident).pid
         until(lambda: _environment(pid).get(VARIABLE))
         Path(scene.root, "new").write_text(f"{ident} {_environment(pid)[VARIABLE]}", encoding="utf-8")

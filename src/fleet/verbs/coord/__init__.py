@@ -1,1 +1,1 @@
-"""The coordinator of a project: its seat, its tick, and its change."""
+"""The coordinator of a project: its seat, its ticks, and its replacement by another coordinator."""

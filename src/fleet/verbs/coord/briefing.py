@@ -1,4 +1,4 @@
-"""A briefing: what a coordinator needs to know next, in a few lines, and the messages that wait for it."""
+"""Brief a coordinator at each tick: the state of its project in a few lines, and the messages that wait for it."""
 
 from __future__ import annotations
 
@@ -15,43 +15,44 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
-_SHOWN = 20
-_REASON = 300
+_MOST_TASKS = 20
+_MOST_REASON = 300
 
 
 def briefing(rows: Rows, project: str, now: int) -> Briefing:
-    """Who works, what waits for whom, what is ready, what is in trouble."""
+    """Return a project's state: agents at work, queued handoffs, and tasks to start, review, merge or repair."""
     working = q.listed_dispatches(rows, project=project, ended=0)
     return Briefing(
         working=[AtWork(id=row.id, kind=row.kind, task=row.slug) for row in working if row.kind != "coord"],
-        ready=[row.slug for row in q.ready_tasks(rows, project=project, now=now, most=_SHOWN)],
+        ready=[row.slug for row in q.ready_tasks(rows, project=project, now=now, most=_MOST_TASKS)],
         to_review=[row.slug for row in q.waiting_stages(rows, project=project) if row.stage == "review"],
         to_merge=[row.slug for row in q.mergeable_tasks(rows, project=project)],
-        trouble=[_trouble(row) for row in q.trouble_of(rows, project=project, most=_SHOWN)],
+        trouble=[_trouble_of(row) for row in q.trouble_of(rows, project=project, most=_MOST_TASKS)],
         handoffs=[row.dispatch for row in q.queued_handoffs(rows, project=project)],
     )
 
 
-def _trouble(row: TaskTrouble) -> Trouble:
+def _trouble_of(row: TaskTrouble) -> Trouble:
+    """Return a failed or blocked task with the beginning of its reason, on one line."""
     reason = " ".join((row.reason or "").split())
-    return Trouble(task=row.slug, status=row.status, reason=escapes.cut(reason, _REASON))
+    return Trouble(task=row.slug, status=row.status, reason=escapes.cut(reason, _MOST_REASON))
 
 
 def hand_out_messages(context: Context, project: str, ident: str) -> list[Received]:
-    """The messages that wait for the coordinator itself. That each was handed out is recorded once."""
+    """Return the messages that wait for a coordinator, and record the delivery of each new message."""
     waiting = context.store.read(lambda rows: q.waiting_messages(rows, dispatch=ident))
     new = [row.id for row in waiting if row.delivered_at is None]
     if new:
-        context.commit(_deliver(project, ident, new))
+        context.commit(_record_delivery(project, ident, new))
     return [Received(id=row.id, kind=row.kind, sender=row.sender, text=row.text) for row in waiting]
 
 
-def _deliver(project: str, ident: str, ids: list[str]) -> Change[None]:
+def _record_delivery(project: str, ident: str, ids: list[str]) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.about(project)
         tx.dispatch = ident
-        for each in ids:
-            q.deliver_message(tx, id=each, dispatch=ident, how="tick", at=tx.at)
+        for message in ids:
+            q.deliver_message(tx, id=message, dispatch=ident, how="tick", at=tx.at)
         tx.note(delivered=ids)
 
     return Change(f"hand {len(ids)} messages to {ident}", work)

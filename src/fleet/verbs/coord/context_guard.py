@@ -1,4 +1,4 @@
-"""The context guard: an agent whose context runs full hands off before it forgets; first it is asked, then it is made to."""
+"""Guard the context windows of agents: remind an agent whose context fills up, then hand it off before it is full."""
 
 from __future__ import annotations
 
@@ -14,41 +14,43 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
-ASKED = (
+_ASK_TEXT = (
     "Your context is {full}. At your next milestone commit your work and hand off: "
     "`fleet handoff --doc -` with what your successor needs (done, next steps, open questions, decisions)."
 )
-REMINDED = "Your context is {full}. Come to a verdict soon."
+_REMINDER_TEXT = "Your context is {full}. Come to a verdict soon."
 
 
-def guard(context: Context, project: str) -> list[str]:
-    """Look at the context of each agent of the project. Returns what was done, a line an agent."""
+def guard_contexts(context: Context, project: str) -> list[str]:
+    """Remind or hand off each agent of a project whose context is too full. Return one line for each agent acted on."""
     rows = context.store.read(lambda snapshot: q.contexts(snapshot, project=project))
     acts = [(row.id, _guard_agent(context, row)) for row in rows if is_own(context, row)]
     return [f"{ident}: {act}" for ident, act in acts if act]
 
 
 def _guard_agent(context: Context, row: AgentContext) -> str:
-    """Hand off or remind one agent. Returns what was done; empty when its context is not full enough."""
-    full = _full(row)
+    """Hand off or remind one agent. Return what was done; empty when its context is not full enough."""
+    full = _fill_level(row)
     forced = row.compacting or _is_over(context, row, "force")
     if forced and row.kind != "reviewer":
         reason = f"context {full}" if not row.compacting else f"it was about to compact ({full})"
         handoff = hand_off(context, row.id, reason=reason, by="fleet")
         return f"handed off: {reason}" if handoff.changed else ""
     if (forced or _is_over(context, row, "ask")) and not row.reminded:
-        text = (REMINDED if row.kind == "reviewer" else ASKED).format(full=full)
+        text = (_REMINDER_TEXT if row.kind == "reviewer" else _ASK_TEXT).format(full=full)
         context.commit(_remind(row, context.world.ids.dispatch(), text))
         return f"reminded: context {full}"
     return ""
 
 
 def _is_over(context: Context, row: AgentContext, what: str) -> bool:
+    """Whether an agent's context has reached the limit for `ask` or `force`, in percent or in tokens."""
     percent, tokens = context.setting(f"handoff.{what}_percent"), context.setting(f"handoff.{what}_tokens")
     return bool((row.context or 0) >= percent or (row.tokens or 0) >= tokens)
 
 
-def _full(row: AgentContext) -> str:
+def _fill_level(row: AgentContext) -> str:
+    """Describe how full an agent's context is, in percent and tokens as far as they are known."""
     percent = f"{row.context} % full" if row.context is not None else "of unknown size"
     return f"{percent} ({row.tokens} tokens)" if row.tokens else percent
 

@@ -1,8 +1,8 @@
-"""Handoff: an agent makes way for a successor that knows what it knew.
+"""Hand off an agent: end it and start a successor that is given its handoff document.
 
-Document and queue entry come first; only then is anything ended. Draining carries an entry on as far as it can now, and leaves the
-rest to the next drain: a coordinator's goes through Replace, a worker's ends the old one and starts the new one in its bundle.
-Contention or unknown puts the entry off; it never spawns anyway.
+The document and a queue entry are written before anything is ended. A drain advances each entry as far as possible, and
+the next drain continues: a coordinator is replaced (see replace.py); a worker is ended, then its successor starts in the
+same bundle. While another process is at work on it, or the agent's life is unknown, the entry is deferred.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from fleet.store import queries as q
 from fleet.store import seats, tasks
 from fleet.store.transaction import Change
 from fleet.verbs.coord import replace
-from fleet.verbs.coord.handoff_document import compose
-from fleet.verbs.coord.seat import spawn_gate
+from fleet.verbs.coord.handoff_document import compose_document
+from fleet.verbs.coord.seat import take_spawn_gate
 from fleet.verbs.dispatch.apply_remedy import apply, treat
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import ask
@@ -29,7 +29,7 @@ from fleet.verbs.dispatch.find import archived
 from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.reclaim import reclaim
-from fleet.verbs.homes.ownership import is_own, offer, refuse_foreign, why_foreign
+from fleet.verbs.homes.ownership import disown_hint, is_own, refuse_foreign, why_foreign
 from fleet.verbs.projects import remote_control
 from fleet.world.home import paths
 
@@ -41,40 +41,44 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
-_LOOK_AGAIN = 0.1
+_POLL_SECONDS = 0.1
 
 
 def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by: str) -> HandoffView:
-    """Write the document and queue an entry. Called again, the first entry stays, and may be tried as often as a new one."""
+    """Write an agent's handoff document and queue a handoff entry. If an entry is queued already, reset its tries."""
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     _refuse_pointless(context, row)
-    warnings = remote_control.mark(context, row.project) if row.kind == "coord" else []
-    held = context.store.read(lambda rows: q.queued_handoff_of(rows, dispatch=ident))
-    if held is not None:
-        if held.tries:
-            context.commit(_step(held, f"hand off {ident} after all", lambda tx: q.renew_handoff(tx, id=held.id)))
-        return view(held).replaced(changed=False, warnings=warnings)
+    warnings = remote_control.turn_up_if_unset(context, row.project) if row.kind == "coord" else []
+    queued = context.store.read(lambda rows: q.queued_handoff_of(rows, dispatch=ident))
+    if queued is not None:
+        if queued.tries:
+            why = f"hand off {ident} after all"
+            context.commit(_change_entry(queued, why, lambda tx: q.renew_handoff(tx, id=queued.id)))
+        return view(queued).replaced(changed=False, warnings=warnings)
     entry = context.world.ids.dispatch()
     name = paths.handoff(ident, entry)
-    context.world.files.publish(name, compose(context, row, reason=reason, written=written).encode())
-    return context.commit(_queue(row, entry, name, reason, by)).replaced(warnings=warnings)
+    context.world.files.publish(name, compose_document(context, row, reason=reason, written=written).encode())
+    return context.commit(_queue_entry(row, entry, name, reason, by)).replaced(warnings=warnings)
 
 
 def _refuse_pointless(context: Context, row: Dispatch) -> None:
+    """Refuse to hand off an ended dispatch, a finisher, or a coordinator that is not in the seat."""
     ident, project = row.id, row.project
     if not is_unfinished(row):
         raise errors.Refused(
             what=f"{ident} has ended already: {row.exec_state}; `fleet resume {ident}` starts a successor"
         )
     if row.kind == "finisher":
-        raise errors.Refused(what=f"{ident} is a merge of fleet's own: nothing to hand off")
+        raise errors.Refused(what=f"{ident} is a merge, which fleet runs itself: there is no agent to hand off")
     holder = context.store.read(lambda rows: seats.seat(rows, project)).holder
     if row.kind == "coord" and holder != ident:
         raise errors.NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
 
 
-def _queue(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change[HandoffView]:
+def _queue_entry(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change[HandoffView]:
+    """Queue a handoff entry. The view's `changed` is False when another entry of this dispatch was queued first."""
+
     def work(tx: Tx) -> HandoffView:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id
@@ -90,58 +94,60 @@ def _queue(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change
 
 
 def drain(context: Context, project: str | None = None) -> list[HandoffView]:
-    """Carry on each queued entry as far as it goes now, without waiting for an agent."""
+    """Advance each queued handoff entry, of one project or of all, as far as possible now. Never waits for an agent."""
     queued = context.store.read(lambda rows: q.queued_handoffs(rows, project=project))
-    return [_carry_on(context, entry) for entry in queued]
+    return [_advance(context, entry) for entry in queued]
 
 
 def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
-    """Carry on one entry until it is finished, for so many seconds at most."""
+    """Advance one handoff entry until it is done or dropped, or until `limit` seconds have passed."""
     deadline = context.world.clock.ticks() + limit
     while True:
-        kept = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
-        if kept is None:
+        current = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
+        if current is None:
             raise errors.Absent(what=f"handoff {entry}")
-        handoff = _carry_on(context, kept) if kept.state == "queued" else view(kept)
+        handoff = _advance(context, current) if current.state == "queued" else view(current)
         if handoff.state != "queued" or context.world.clock.ticks() >= deadline:
             return handoff
-        context.world.clock.wait(_LOOK_AGAIN)
+        context.world.clock.wait(_POLL_SECONDS)
 
 
-def _carry_on(context: Context, entry: Handoff) -> HandoffView:
-    """Carry on one entry. An entry that another process carries on is left alone, and so is one of another home."""
+def _advance(context: Context, entry: Handoff) -> HandoffView:
+    """Advance one queued handoff entry, unless another process is advancing it or another home owns its dispatch."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.dispatch))
     if row is not None and not is_own(context, row):
-        return view(entry).replaced(deferred=f"{why_foreign(context, row)}; {offer(row.id)}")
+        return view(entry).replaced(deferred=f"{why_foreign(context, row)}; {disown_hint(row.id)}")
     gate = context.world.project_gate(entry.project, f"handoff-{entry.id}")
     try:
         gate.take()
     except errors.GateHeld:
-        return view(entry).replaced(deferred="somebody is draining it")
+        return view(entry).replaced(deferred="another process is draining it")
     try:
-        waits = _coordinator(context, entry) if entry.slug is None else _worker(context, entry)
+        waits_for = _advance_coordinator(context, entry) if entry.slug is None else _advance_worker(context, entry)
     except (errors.NotSeated, errors.StoreReplaced):
         raise
     except (errors.FleetError, OSError) as error:
-        waits = str(error)
+        waits_for = str(error)
     finally:
         gate.give()
-    if waits and waits != entry.deferred:
-        context.commit(_defer(entry, waits))
-    kept = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry.id))
-    return view(kept or entry)
+    if waits_for and waits_for != entry.deferred:
+        context.commit(_defer(entry, waits_for))
+    current = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry.id))
+    return view(current or entry)
 
 
 def _defer(entry: Handoff, why: str) -> Change[None]:
+    """Record why a handoff entry cannot be finished now."""
+
     def write(tx: Tx) -> None:
         tx.note(why=why)
         q.defer_handoff(tx, id=entry.id, why=why)
 
-    return _step(entry, f"put off the handoff of {entry.dispatch}: {why}", write)
+    return _change_entry(entry, f"put off the handoff of {entry.dispatch}: {why}", write)
 
 
-def _step(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[None]:
-    """One step of an entry that stays queued."""
+def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[None]:
+    """Return the change that calls `write` for a handoff entry which stays queued."""
 
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
@@ -152,26 +158,26 @@ def _step(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[Non
     return Change(why, work)
 
 
-def _worker(context: Context, entry: Handoff) -> str:
-    """End the old one, then start the new one in its bundle. Says what it waits for; empty when the entry is finished."""
-    row = _journal(context, entry.dispatch)
+def _advance_worker(context: Context, entry: Handoff) -> str:
+    """End the old agent, then start its successor. Return what the entry waits for; empty when it is finished."""
+    row = _journal_of(context, entry.dispatch)
     if row is not None and is_unfinished(row):
-        waits = _end_old(context, row, entry)
-        if waits:
-            return waits
-        row = _journal(context, entry.dispatch)
+        waits_for = _end_predecessor(context, row, entry)
+        if waits_for:
+            return waits_for
+        row = _journal_of(context, entry.dispatch)
     if row is None or row.blocked_reason != HANDED_OFF:
         return _end_entry(context, entry, "dropped", None)
-    successor = context.store.read(lambda rows: _successor(rows, entry, row))
+    successor = context.store.read(lambda rows: _started_successor(rows, entry, row))
     if successor is not None:
-        return _follow(context, entry, successor)
-    if not context.store.read(lambda rows: _is_left(rows, entry)):
+        return _finish_if_launched(context, entry, successor)
+    if not context.store.read(lambda rows: _is_task_free(rows, entry)):
         return _end_entry(context, entry, "dropped", None)
-    return f"{dispatch(context, _wanted_successor(context, entry, row)).id} is starting"
+    return f"{dispatch(context, _successor_wanted(context, entry, row)).id} is starting"
 
 
-def _wanted_successor(context: Context, entry: Handoff, row: Dispatch) -> Wanted:
-    """The successor is started as its predecessor was, and is given what that one wrote."""
+def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted:
+    """Return the order for a successor: engine, model and command of its predecessor, and the handoff document."""
     written = context.world.files.read(entry.document).decode("utf-8", "replace")
     return Wanted(
         project=entry.project,
@@ -187,8 +193,8 @@ def _wanted_successor(context: Context, entry: Handoff, row: Dispatch) -> Wanted
     )
 
 
-def _journal(context: Context, ident: str) -> Dispatch | None:
-    """The journal of the old one, in the tables or archived."""
+def _journal_of(context: Context, ident: str) -> Dispatch | None:
+    """Return the journal of a dispatch, from the tables or from the archive; None when neither has the dispatch."""
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
 
 
@@ -196,12 +202,12 @@ def _command(row: Dispatch) -> tuple[str, ...]:
     return tuple(json.loads(row.command or "[]"))
 
 
-def _end_old(context: Context, row: Dispatch, entry: Handoff) -> str:
-    """End the old one as far as it can be now. Says what it waits for; empty when it has ended."""
+def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
+    """End the agent that is handed off, if possible now. Return what it waits for; empty when it has ended."""
     seen = look(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
     if seen.condition == "dead" and not may_settle(seen) and row.asked_for is None:
-        # It died while it was to hand over, and cannot be settled at once: when it can, it counts as handed off.
+        # It died before it was asked to exit, and cannot be settled yet. Record the request, so that it ends as handed off.
         ask(context, row, asked_for="handoff", reason=entry.reason)
     if isinstance(remedy, Leave):
         return f"{row.id}: {remedy.why}"
@@ -211,52 +217,54 @@ def _end_old(context: Context, row: Dispatch, entry: Handoff) -> str:
     return f"{row.id} is {applied.said}" if isinstance(remedy, Press) else applied.why
 
 
-def _successor(rows: Rows, entry: Handoff, row: Dispatch) -> Dispatch | None:
-    """The successor that a drain which was killed had started already."""
+def _started_successor(rows: Rows, entry: Handoff, row: Dispatch) -> Dispatch | None:
+    """Return the successor that an earlier drain has started; None when there is none."""
     return q.successor_of(rows, project=entry.project, predecessor=entry.dispatch, kind=row.kind)
 
 
-def _follow(context: Context, entry: Handoff, successor: Dispatch) -> str:
-    """Finish the entry when its successor was launched; one that died before that is no successor."""
+def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -> str:
+    """Finish the entry when its successor was launched, and return empty; else settle a dead successor, and return a reason."""
     if successor.launched_at is not None:
         return _end_entry(context, entry, "done", successor.id)
     treat(context, successor, "handoff")
     return f"{successor.id} is starting"
 
 
-def _is_left(rows: Rows, entry: Handoff) -> bool:
-    """Whether the task is where the old one left it, or given back by a successor that could not start."""
+def _is_task_free(rows: Rows, entry: Handoff) -> bool:
+    """Whether a successor may take the task: it is open, or still assigned to the agent that is handed off."""
     task = tasks.state(rows, entry.project, entry.slug or "")
-    mine = task.status == "in_progress" and task.assignee == entry.dispatch
-    return mine or task.status == "open"
+    is_assigned = task.status == "in_progress" and task.assignee == entry.dispatch
+    return is_assigned or task.status == "open"
 
 
-def _coordinator(context: Context, entry: Handoff) -> str:
-    """A Replace, behind the coord-spawn gate like any other spawn of a coordinator. One that never comes off is given up."""
+def _advance_coordinator(context: Context, entry: Handoff) -> str:
+    """Start the replacement of the coordinator. Return what the entry waits for; empty when it is finished."""
     project = entry.project
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.holder != entry.dispatch:
         return _end_entry(context, entry, "done" if seat.holder else "dropped", seat.holder)
-    if seat.candidate is not None and not replace.tend(context, project):
+    if seat.candidate is not None and not replace.withdraw_hopeless(context, project):
         return f"{seat.candidate} has to prove itself"
-    row = _journal(context, entry.dispatch)
+    row = _journal_of(context, entry.dispatch)
     if row is None:
         return _end_entry(context, entry, "dropped", None)
     if entry.tries >= context.setting("limits.failed_spawns"):
         return f"{entry.tries} new coordinators did not prove themselves; `fleet handoff {row.id}` tries again"
     wanted = Wanted(project=project, slug=None, kind="coord", engine=row.engine, autonomy=row.autonomy,
                     model=row.model, command=_command(row), handoffs=row.handoffs + 1)  # fmt: skip
-    gate = spawn_gate(context, project)
+    gate = take_spawn_gate(context, project)
     try:
         why = f"hand off {row.id} to a new coordinator"
-        context.commit(_step(entry, why, lambda tx: q.try_handoff(tx, id=entry.id)))
-        made = replace.begin(context, wanted)
+        context.commit(_change_entry(entry, why, lambda tx: q.try_handoff(tx, id=entry.id)))
+        started = replace.start_candidate(context, wanted)
     finally:
         gate.give()
-    return f"{made.id} has to prove itself"
+    return f"{started.id} has to prove itself"
 
 
 def _end_entry(context: Context, entry: Handoff, state: HandoffState, successor: str | None) -> str:
+    """Record a handoff entry as done or dropped, and reclaim what its dispatch held. Always returns the empty text."""
+
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
         tx.dispatch = entry.dispatch
@@ -264,10 +272,10 @@ def _end_entry(context: Context, entry: Handoff, state: HandoffState, successor:
         tx.note(handoff=state, successor=successor)
 
     context.commit(Change(f"the handoff of {entry.dispatch} is {state}", work))
-    reclaim(context, entry.dispatch)  # nothing of it waits for a successor any more
+    reclaim(context, entry.dispatch)  # its inbox need not wait for a successor any more
     return ""
 
 
 def view(entry: Handoff) -> HandoffView:
-    """An entry as people and programs read it."""
+    """Return a handoff entry as commands print it: with ISO times."""
     return HandoffView.made_of(entry, at=iso(entry.at), done_at=iso_or_none(entry.done_at))

@@ -1,4 +1,4 @@
-"""The handoff document: what fleet knows of an agent's work, and what the agent wrote, in the sections a successor needs."""
+"""Write the handoff document: what fleet recorded about an agent's work, and the agent's own notes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, LogEntry
     from fleet.verbs.context import Context
 
-_LOGGED = 30
-_FILES = 60
+_MOST_LOG_LINES = 30
+_MOST_FILES = 60
 
 
-def compose(context: Context, row: Dispatch, *, reason: str, written: str) -> str:
-    """The whole text. What cannot be learnt is left out; nothing is made up."""
-    log, questions = _log(context, row), _questions(context, row)
-    commits, files = _work(context, row)
+def compose_document(context: Context, row: Dispatch, *, reason: str, written: str) -> str:
+    """Return the text of a handoff document (Markdown). A section without facts says that nothing is recorded."""
+    log, questions = _task_log(context, row), _open_questions(context, row)
+    commits, files = _commits_and_files(context, row)
     parts = [
-        _front(row, reason, iso(context.world.clock.now())),
+        _front_matter(row, reason, iso(context.world.clock.now())),
         f"# Handoff of {row.slug or 'the coordinator of ' + row.project}\n",
-        _section("Completed", [*commits, *_messages(log)], "Nothing is committed or logged yet."),
+        _section("Completed", [*commits, *_log_lines(log)], "Nothing is committed or logged yet."),
         _section("Next steps", [], "Read the task and what is written below; go on from the last commit."),
         _section("Open questions", questions, "None are recorded."),
         _section("Key decisions", _decisions(log), "None are recorded."),
@@ -35,7 +35,7 @@ def compose(context: Context, row: Dispatch, *, reason: str, written: str) -> st
     return "\n".join(parts)
 
 
-def _front(row: Dispatch, reason: str, at: str) -> str:
+def _front_matter(row: Dispatch, reason: str, at: str) -> str:
     facts = {
         "agent": row.id,
         "task": row.slug or "",
@@ -48,37 +48,40 @@ def _front(row: Dispatch, reason: str, at: str) -> str:
 
 
 def _section(title: str, lines: list[str], otherwise: str) -> str:
+    """Return a section with one bullet for each line; with the text `otherwise` when there are no lines."""
     body = "".join(f"- {' '.join(line.split())}\n" for line in lines) or f"{otherwise}\n"
     return f"## {title}\n\n{body}"
 
 
-def _log(context: Context, row: Dispatch) -> list[LogEntry]:
+def _task_log(context: Context, row: Dispatch) -> list[LogEntry]:
+    """Return the log of the dispatch's task; empty for a coordinator, which has no task."""
     slug = row.slug
     return context.store.read(lambda rows: q.task_log(rows, project=row.project, slug=slug)) if slug else []
 
 
-def _questions(context: Context, row: Dispatch) -> list[str]:
-    asked = context.store.read(lambda rows: q.questions_of(rows, dispatch=row.id)) if row.slug else []
-    return [each.text for each in asked]
+def _open_questions(context: Context, row: Dispatch) -> list[str]:
+    questions = context.store.read(lambda rows: q.questions_of(rows, dispatch=row.id)) if row.slug else []
+    return [question.text for question in questions]
 
 
-def _messages(log: list[LogEntry]) -> list[str]:
-    earlier = [f"{len(log) - _LOGGED} earlier messages are left out here"] if len(log) > _LOGGED else []
-    return [*earlier, *(f"{iso(each.at)} {each.actor}: {each.message}" for each in log[-_LOGGED:])]
+def _log_lines(log: list[LogEntry]) -> list[str]:
+    """Return the newest log messages as lines, after a line that counts the messages left out."""
+    earlier = [f"{len(log) - _MOST_LOG_LINES} earlier messages are left out here"] if len(log) > _MOST_LOG_LINES else []
+    return [*earlier, *(f"{iso(entry.at)} {entry.actor}: {entry.message}" for entry in log[-_MOST_LOG_LINES:])]
 
 
 def _decisions(log: list[LogEntry]) -> list[str]:
-    """What was logged as a decision."""
-    return [each.message for each in log if any(word in each.message.lower() for word in ("decid", "decision"))]
+    """Return the log messages that mention a decision."""
+    return [entry.message for entry in log if any(word in entry.message.lower() for word in ("decid", "decision"))]
 
 
-def _work(context: Context, row: Dispatch) -> tuple[list[str], list[str]]:
-    """The commits of the task's branch, and the files that it changes."""
+def _commits_and_files(context: Context, row: Dispatch) -> tuple[list[str], list[str]]:
+    """Return the commits of the task's branch and the files that they change. Both are empty for a coordinator."""
     if row.slug is None or not row.base:
         return [], []
     repository = context.project(row.project).path
     branch = task_ref(row.slug)
     commits = [f"commit: {title}" for title in context.world.git.titles(repository, row.base, branch)]
     files = context.world.git.changed_files(repository, row.base, branch)
-    more = [f"and {len(files) - _FILES} more"] if len(files) > _FILES else []
-    return commits, [*files[:_FILES], *more]
+    more = [f"and {len(files) - _MOST_FILES} more"] if len(files) > _MOST_FILES else []
+    return commits, [*files[:_MOST_FILES], *more]

@@ -1,6 +1,6 @@
-"""Prove: a new coordinator presents what it alone was given. That very transaction makes the candidate the holder.
+"""Prove a new coordinator: it presents its one-time proof, and the same transaction makes it the seat's holder.
 
-Its first tick does it, or its session-start hook, whichever comes first; so it needs next to no imports.
+Its session-start hook or its first tick does this, whichever comes first. A hook must be fast: import as little as possible.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, clock: Clock, ids: Ids) -> bool:
-    """Take the seat, and prepare what the new holder is to read first. False when there was nothing to prove any more."""
+    """Make the candidate the seat's holder, and queue its first message. False when it is no longer the candidate."""
     before = store.read(lambda rows: seats.seat(rows, project))
     if before.candidate != ident:
         return False
-    resume, message = _welcome(store, home, project, before.holder), ids.dispatch()
+    resume, message = _resume_prompt(store, home, project, before.holder), ids.dispatch()
 
     def work(tx: Tx) -> bool:
         tx.about(project)
@@ -32,13 +32,13 @@ def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, cloc
             q.add_message(tx, id=message, dispatch=ident, kind="resume", sender="fleet", text=resume, at=tx.at)
         return seated
 
-    # Not as the dispatch that it is: the fence lets nobody act as a coordinator who is not in the seat yet.
+    # Give no dispatch to Caller: the fence refuses a coordinator that is not in the seat yet.
     by = Caller(actor=ident, at=clock.now(), key=ids.key())
     return store.transact(f"{ident} takes the seat of {project}", work, by)
 
 
-def _welcome(store: Store, home: str, project: str, old: str | None) -> str:
-    """The resume prompt of a new coordinator: how the project stands, and the handoff of its predecessor if there is one."""
+def _resume_prompt(store: Store, home: str, project: str, old: str | None) -> str:
+    """Return a new coordinator's first message: its project's tasks in numbers, and the handoff document if any."""
     entry = store.read(lambda rows: q.queued_handoff_of(rows, dispatch=old or ""))
     tasks = store.read(lambda rows: _describe_tasks(rows, project))
     head = f"You coordinate {project} now{f', after {old}' if old else ''}. {tasks}"
@@ -46,10 +46,10 @@ def _welcome(store: Store, home: str, project: str, old: str | None) -> str:
         return head
     try:
         with open(f"{home}/{entry.document}", encoding="utf-8", errors="replace") as file:
-            left = file.read()
+            document = file.read()
     except OSError:
         return head
-    return f"{head}\n\nWhat your predecessor left:\n\n{left}"
+    return f"{head}\n\nWhat your predecessor left:\n\n{document}"
 
 
 def _describe_tasks(rows: Rows, project: str) -> str:

@@ -1,8 +1,8 @@
-"""Replace: change a project's coordinator, level-triggered around the seat.
+"""Replace a project's coordinator.
 
-The new one is dispatched as the seat's candidate and has to prove itself; that proof is the commit. Without it by the deadline the
-candidate is withdrawn, and the old one goes on undisturbed. Retiring the old one is the new holder's duty, tick by tick. Killed
-anywhere, the next tick, `coord start` or sweep reads the seat and goes on.
+The new coordinator is dispatched as the seat's candidate. Its proof makes it the holder. If the proof does not come by the
+deadline, the candidate is withdrawn and the old coordinator stays. The ticks of the new holder retire the old one. If fleet
+is killed at any point, the next tick, `coord start` or sweep reads the seat and continues.
 """
 
 from __future__ import annotations
@@ -30,45 +30,46 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
 
-_LOOK_AGAIN = 0.1
+_POLL_SECONDS = 0.1
 
 
 def replace(context: Context, wanted: Wanted) -> Seated:
-    """Change the coordinator, and wait until the new one has proven itself or is withdrawn."""
-    made = begin(context, wanted)
-    return made.replaced(epoch=await_proof(context, wanted.project, made.id))
+    """Replace a project's coordinator and wait for the new one's proof. Raise NotProven when no proof comes."""
+    candidate = start_candidate(context, wanted)
+    return candidate.replaced(epoch=await_proof(context, wanted.project, candidate.id))
 
 
-def begin(context: Context, wanted: Wanted) -> Seated:
-    """Dispatch the candidate. The swap gate is held only for this: what follows is decided by the seat alone."""
+def start_candidate(context: Context, wanted: Wanted) -> Seated:
+    """Dispatch a new coordinator as the seat's candidate. Raise ReplaceInProgress when the seat has one already."""
     project = wanted.project
+    # Held only while the candidate is dispatched: after that, the row of the seat decides.
     gate = context.world.project_gate(project, "swap")
     gate.take()
     try:
-        tend(context, project)
+        withdraw_hopeless(context, project)
         seat = context.store.read(lambda rows: seats.seat(rows, project))
         if seat.candidate is not None:
             raise errors.ReplaceInProgress(project=project, candidate=seat.candidate)
-        warnings = remote_control.mark(context, project)
+        warnings = remote_control.turn_up_if_unset(context, project)
         limit = wanted.proof or proof_limit(context, wanted)
         try:
-            made = dispatch(context, changed(wanted, predecessor=seat.holder, proof=limit))
+            candidate = dispatch(context, changed(wanted, predecessor=seat.holder, proof=limit))
         except (errors.FleetError, OSError):
-            tend(context, project)
+            withdraw_hopeless(context, project)
             raise
-        return Seated.made_of(made, replaces=seat.holder, warnings=warnings)
+        return Seated.made_of(candidate, replaces=seat.holder, warnings=warnings)
     finally:
         gate.give()
 
 
 def proof_limit(context: Context, wanted: Wanted) -> float:
-    """How long a new coordinator may take to prove itself: a program ticks at once, an LLM thinks first."""
+    """Return how many seconds the engine of a new coordinator may take to prove itself."""
     name = wanted.engine or context.setting("engine", wanted.project) or ""
     return read_engine(context.world.home, name).proof_timeout
 
 
 def await_proof(context: Context, project: str, ident: str) -> int:
-    """Wait until the candidate has taken the seat. Returns the seat's new epoch.
+    """Wait until the candidate has taken the seat. Return the seat's new epoch.
 
     At the deadline, or when the candidate has died, withdraw it and raise NotProven.
     """
@@ -78,58 +79,61 @@ def await_proof(context: Context, project: str, ident: str) -> int:
             return seat.epoch
         why = "it was withdrawn" if seat.candidate != ident else _why_hopeless(context, seat)
         if why and (seat.candidate != ident or withdraw(context, project, ident, why)):
-            seconds = _seconds(context, ident, seat)
+            seconds = _seconds_allowed(context, ident, seat)
             end_withdrawn(context, ident, why)
             raise errors.NotProven(project=project, dispatch=ident, seconds=seconds, why=why)
-        context.world.clock.wait(_LOOK_AGAIN)
+        context.world.clock.wait(_POLL_SECONDS)
 
 
-def _seconds(context: Context, ident: str, seat: Seat) -> float:
+def _seconds_allowed(context: Context, ident: str, seat: Seat) -> float:
+    """Return how many seconds a candidate had to prove itself: from its dispatch to the seat's deadline."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     began = row.created_at if row else context.world.clock.now()
     return ((seat.deadline or context.world.clock.now()) - began) / SECOND
 
 
 def end_withdrawn(context: Context, ident: str, why: str) -> None:
-    """What a withdrawn candidate held is released before whoever withdrew it goes on."""
+    """Kill a withdrawn candidate and release what it held. Do nothing when the candidate has ended."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and is_unfinished(row):
-        with contextlib.suppress(errors.Refused):  # somebody was faster, and it has ended
+        with contextlib.suppress(errors.Refused):  # it has ended meanwhile
             end(context, ident, asked_for="kill", reason=f"withdrawn: {why}")
 
 
-def tend(context: Context, project: str) -> list[str]:
-    """Carry on a Replace that somebody left: withdraw what will not prove itself. Says what was done."""
-    candidate, why = hopeless(context, project)
+def withdraw_hopeless(context: Context, project: str) -> list[str]:
+    """Withdraw the seat's candidate when it cannot prove itself any more. Return one line, or none when it can."""
+    candidate, why = hopeless_candidate(context, project)
     if not why or not withdraw(context, project, candidate, why):
         return []
     return [f"withdrew the candidate {candidate}: {why}"]
 
 
-def hopeless(context: Context, project: str) -> tuple[str, str]:
-    """The seat's candidate, and why it will not prove itself any more; no reason while it may, or when there is none."""
+def hopeless_candidate(context: Context, project: str) -> tuple[str, str]:
+    """Return the seat's candidate and why it cannot prove itself any more; the reason is empty while it can."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     return seat.candidate or "", _why_hopeless(context, seat) if seat.candidate else ""
 
 
 def _why_hopeless(context: Context, seat: Seat) -> str:
+    """Return why the seat's candidate has to be withdrawn; empty when it may still prove itself."""
     remedy = remedy_for("replace", look_at_candidate(context, seat))
     return remedy.why if isinstance(remedy, Withdraw) else ""
 
 
-def unseated(context: Context, project: str) -> list[Dispatch]:
-    """Unfinished coordinators that are neither in the seat nor the next for it."""
+def unseated_coordinators(context: Context, project: str) -> list[Dispatch]:
+    """Return the unfinished coordinators of a project that are neither the seat's holder nor its candidate."""
     return context.store.read(lambda snapshot: q.other_coordinators(snapshot, project=project))
 
 
-def retire(context: Context, project: str) -> list[str]:
-    """Coordinators that are not in the seat any more are asked to exit, then killed. Says what was done to each."""
-    return [f"{row.id}: {_retired(context, row)}" for row in unseated(context, project)]
+def retire_unseated(context: Context, project: str) -> list[str]:
+    """Ask coordinators that have lost the seat to exit, later kill them. Return one line for each of them."""
+    return [f"{row.id}: {_retire_coordinator(context, row)}" for row in unseated_coordinators(context, project)]
 
 
-def _retired(context: Context, row: Dispatch) -> str:
+def _retire_coordinator(context: Context, row: Dispatch) -> str:
+    """Apply the next remedy to a coordinator that has lost the seat. Return what was done."""
     remedy = remedy_for("replace", look(context, row, "replace"))
     if isinstance(remedy, Leave):
         return f"left alone: {remedy.why}"
-    done = apply(context, row, remedy)
-    return "settled" if done.ended and not isinstance(remedy, Press) else done.said
+    applied = apply(context, row, remedy)
+    return "settled" if applied.ended and not isinstance(remedy, Press) else applied.said

@@ -1,4 +1,4 @@
-"""The seat: one coordinator a project. Spawning one passes the coord-spawn gate, which is held until the spawn has returned."""
+"""Start and stop a project's coordinator. Only one process at a time may start one: it holds the coord-spawn gate."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fleet.model.results.coord import Seated, Unseated
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
-from fleet.verbs.coord.replace import end_withdrawn, replace, tend
+from fleet.verbs.coord.replace import end_withdrawn, replace, withdraw_hopeless
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.looking import look
-from fleet.verbs.homes.ownership import is_own, offer, owner_of, refuse_foreign
+from fleet.verbs.homes.ownership import disown_hint, is_own, owner_of, refuse_foreign
 from fleet.verbs.projects import remote_control
 
 if TYPE_CHECKING:
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
 
 def coord_spawn(context: Context, wanted: Wanted) -> Seated:
-    """Start the coordinator. A living or unknown one vetoes; one that was launched and is proven dead is settled and replaced."""
+    """Start a project's coordinator, or replace a dead one. Raise CoordinatorLives when its death is not proven."""
     if not wanted.project:
         raise errors.BadInput(what="--coord-spawn needs a project: say -p PROJECT")
-    gate = spawn_gate(context, wanted.project)
+    gate = take_spawn_gate(context, wanted.project)
     try:
         context.project(wanted.project)
-        tend(context, wanted.project)
-        if _settle_or_veto(context, wanted.project):
+        withdraw_hopeless(context, wanted.project)
+        if _settle_dead_holder(context, wanted.project):
             return replace(context, wanted)
-        warnings = remote_control.mark(context, wanted.project)
+        warnings = remote_control.turn_up_if_unset(context, wanted.project)
         return Seated.made_of(dispatch(context, wanted), warnings=warnings)
     finally:
         gate.give()
 
 
-def spawn_gate(context: Context, project: str) -> Gate:
-    """The coord-spawn gate, held; or who holds it."""
+def take_spawn_gate(context: Context, project: str) -> Gate:
+    """Take and return the project's coord-spawn gate. Raise CoordSpawnInProgress when another process holds it."""
     gate = context.world.project_gate(project, "coord-spawn")
     try:
         gate.take()
@@ -57,21 +57,24 @@ def spawn_gate(context: Context, project: str) -> Gate:
     return gate
 
 
-def _settle_or_veto(context: Context, project: str) -> bool:
-    """Whether somebody dead is in the seat, to be replaced; one that was never launched only keeps it warm."""
+def _settle_dead_holder(context: Context, project: str) -> bool:
+    """Settle the seat's holder if it is dead; raise CoordinatorLives if it may live.
+
+    Return whether the new coordinator has to replace the holder: False when the seat is empty or the holder never launched.
+    """
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     holder = holder_of(context, project)
     if holder is None:
         return seat.holder is not None
     remedy = remedy_for("dispatch", look(context, holder, "dispatch"))
     if isinstance(remedy, Leave) and remedy.cause != "ended":
-        raise _veto(context, project, holder)
+        raise _holder_lives_error(context, project, holder)
     apply(context, holder, remedy)
     return holder.process is not None
 
 
-def _veto(context: Context, project: str, holder: Dispatch) -> errors.CoordinatorLives:
-    """A coordinator that lives, or of which nothing can be proven here."""
+def _holder_lives_error(context: Context, project: str, holder: Dispatch) -> errors.CoordinatorLives:
+    """Return the error about a seat's holder that lives, or whose death cannot be proven from here."""
     own = is_own(context, holder)
     process = Identity.parse(holder.process or holder.spawner)
     life = context.world.processes.life(process) if own else "unknown"
@@ -83,18 +86,18 @@ def _veto(context: Context, project: str, holder: Dispatch) -> errors.Coordinato
         dispatch=holder.id,
         host=holder.host if own else owner_of(context, holder),
         socket=holder.tmux_socket,
-        advice=f"{advice}; {offer(holder.id)}" if far else advice,
+        advice=f"{advice}; {disown_hint(holder.id)}" if far else advice,
     )
 
 
 def holder_of(context: Context, project: str) -> Dispatch | None:
-    """The journal of the coordinator in the seat, while it is in the tables."""
+    """Return the journal of the coordinator in the seat; None when the seat is empty or the journal is archived."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.holder or ""))
 
 
 def stop(context: Context, project: str, reason: str) -> Unseated:
-    """End the coordinator and empty the seat. Only this empties it. Whoever was to be next is withdrawn first."""
+    """Withdraw the seat's candidate, end the coordinator and empty the seat. Nothing else empties a seat."""
     context.project(project)
     _refuse_foreign_seat(context, project)
     candidate = context.store.read(lambda rows: seats.seat(rows, project)).candidate
@@ -106,7 +109,7 @@ def stop(context: Context, project: str, reason: str) -> Unseated:
     ident, row = seat.holder, holder_of(context, project)
     ended = end(context, ident, asked_for="kill", reason=reason) if row is not None and is_unfinished(row) else None
     if ended is None or ended.settled:
-        context.commit(_empty(project, ident, reason))
+        context.commit(_empty_seat(project, ident, reason))
         return Unseated(project=project, id=ident, stopped=True, why="")
     return Unseated(project=project, id=ident, stopped=False, why=ended.why or "")
 
@@ -120,7 +123,7 @@ def _refuse_foreign_seat(context: Context, project: str) -> None:
             refuse_foreign(context, f"coordinator {ident} of {project}", row)
 
 
-def _empty(project: str, ident: str, reason: str) -> Change[None]:
+def _empty_seat(project: str, ident: str, reason: str) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.about(project)
         seats.vacate(tx, project, ident)

@@ -1,4 +1,4 @@
-"""The seat as people see it: who coordinates a project, and whether that one lives."""
+"""Show the seat of a project: who coordinates the project, and whether that coordinator lives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def seat_status(context: Context, project: str) -> SeatView:
-    """Who sits in the seat, who is to be next, and what is left of changes that did not come off."""
+    """Return a project's holder, candidate, retiring coordinators, and the proofs that were never presented."""
     context.project(project)
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     stale = context.store.read(q.stale_nonces)
@@ -23,19 +23,20 @@ def seat_status(context: Context, project: str) -> SeatView:
         project=project,
         holder=seat.holder,
         epoch=seat.epoch,
-        state=_life(context, seat.holder),
+        state=_holder_state(context, seat.holder),
         candidate=seat.candidate,
         deadline=iso_or_none(seat.deadline),
         retiring=[row.id for row in context.store.read(lambda rows: q.other_coordinators(rows, project=project))],
         stale_proofs=[
-            StaleProof(dispatch=each.dispatch, minted_at=iso(each.minted_at))
-            for each in stale
-            if each.project == project
+            StaleProof(dispatch=nonce.dispatch, minted_at=iso(nonce.minted_at))
+            for nonce in stale
+            if nonce.project == project
         ],
     )
 
 
-def _life(context: Context, ident: str | None) -> str:
+def _holder_state(context: Context, ident: str | None) -> str:
+    """Return the state of the seat's holder, one of the words that SeatView lists."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident or ""))
     if ident is None:
         return "none"

@@ -1,4 +1,4 @@
-"""Stages: move each task on. What is nearest to its end goes first: merge, then review and mending, then new work by priority."""
+"""Start the next agent of each task: first merges, then reviews and fixes, then new tasks by priority."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 MOST_FIXES = 3
-_READY = 100
-_NOT_OURS = frozenset({"finisher", "review"})
+_MOST_READY = 100
+# An open task at one of these stages gets no agent, except a review when agents review.
+_STAGES_WITHOUT_AGENT = frozenset({"finisher", "review"})
 
 
-def advance(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Start whatever can be started now, within the limits. Returns what was started, a line each.
+def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[str]:
+    """Start every merge and agent that the limits allow now. Return one line for each.
 
     Start nothing while merged work is missing: agents would build on a branch without it.
     """
@@ -29,16 +30,16 @@ def advance(context: Context, project: str, troubles: list[str]) -> list[str]:
     if missing:
         troubles.append(missing)
         return []
-    started = _merge_next(context, project)
+    started = _start_next_merge(context, project)
     review = context.setting("review", project)
     waiting = context.store.read(lambda rows: q.waiting_stages(rows, project=project))
     due: list[WaitingStage | ListedTask] = [row for row in waiting if _is_due(row, review)]
-    due += _ready(context, project, review)
-    # What is handed off is carried on by the drain, which knows what the successor is to read.
+    due += _ready_tasks(context, project, review)
+    # The drain of handoffs starts the successor of an agent that is handed off, with its handoff document.
     handed = {row.slug for row in context.store.read(lambda rows: q.queued_handoffs(rows, project=project))}
-    for row in (each for each in due if each.slug not in handed):
+    for row in (task for task in due if task.slug not in handed):
         try:
-            started.append(_start(context, project, row))
+            started.append(_start_agent(context, project, row))
         except errors.LimitReached:
             break
         except (errors.NotSeated, errors.StoreReplaced):
@@ -51,34 +52,36 @@ def advance(context: Context, project: str, troubles: list[str]) -> list[str]:
 
 
 def _is_due(row: WaitingStage, review: str | None) -> bool:
-    """A review is an agent's only when the project says so; what was mended too often waits for a person."""
+    """Whether to start an agent for a waiting task: a fix below the limit of fixes, or a review when agents review."""
     if row.stage in MENDING:
         return row.fixes < MOST_FIXES
     return review == "agent"
 
 
-def _ready(context: Context, project: str, review: str | None) -> list[ListedTask]:
-    """Open tasks for an agent; one that was opened again at its review is a person's, unless agents review."""
+def _ready_tasks(context: Context, project: str, review: str | None) -> list[ListedTask]:
+    """Return open tasks to start an agent for. A task reopened at its review is one only when agents review."""
     now = context.world.clock.now()
-    rows = context.store.read(lambda snapshot: q.ready_tasks(snapshot, project=project, now=now, most=_READY))
-    return [row for row in rows if row.stage not in _NOT_OURS or (row.stage == "review" and review == "agent")]
+    rows = context.store.read(lambda snapshot: q.ready_tasks(snapshot, project=project, now=now, most=_MOST_READY))
+    return [
+        row for row in rows if row.stage not in _STAGES_WITHOUT_AGENT or (row.stage == "review" and review == "agent")
+    ]
 
 
-def _start(context: Context, project: str, row: WaitingStage | ListedTask) -> str:
-    """Start the agent of a task's stage. Of a task in progress it follows the one that was assigned before."""
+def _start_agent(context: Context, project: str, row: WaitingStage | ListedTask) -> str:
+    """Start the agent for a task's stage, as the successor of the task's assignee if any. Return one line."""
     predecessor = row.assignee if row.status == "in_progress" else None
     kind = KIND_AT.get(row.stage, "worker")
-    made = dispatching.dispatch(context, Wanted(project=project, slug=row.slug, kind=kind, predecessor=predecessor))
-    return f"started {made.id} ({made.kind} of {row.slug}, {made.engine})"
+    started = dispatching.dispatch(context, Wanted(project=project, slug=row.slug, kind=kind, predecessor=predecessor))
+    return f"started {started.id} ({started.kind} of {row.slug}, {started.engine})"
 
 
-def _merge_next(context: Context, project: str) -> list[str]:
-    """Merging may take as long as the verify command does: a process of its own does it, one at a time."""
+def _start_next_merge(context: Context, project: str) -> list[str]:
+    """Start `fleet merge` as a process of its own: it may take long. Return one line; none when a merge is running."""
     rows = context.store.read(lambda snapshot: q.mergeable_tasks(snapshot, project=project))
-    ripe = [row.slug for row in rows if row.status != "done"]
+    mergeable = [row.slug for row in rows if row.status != "done"]
     at_work = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     busy = any(row.kind == "finisher" for row in at_work)
-    if not ripe or busy or context.setting("merge", project) == "pr":
+    if not mergeable or busy or context.setting("merge", project) == "pr":
         return []
-    context.world.start_fleet("merge", ripe[0], "-p", project)
-    return [f"merging {ripe[0]}"]
+    context.world.start_fleet("merge", mergeable[0], "-p", project)
+    return [f"merging {mergeable[0]}"]

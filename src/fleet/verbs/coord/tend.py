@@ -1,4 +1,4 @@
-"""Tending the dispatches of a project: settle what has ended, press what should have. Never waits for an agent."""
+"""Tend a project's agents: settle those that have ended, ask finished ones to exit. Never waits for an agent."""
 
 from __future__ import annotations
 
@@ -20,40 +20,41 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing
 
 
-# How many seconds a child of an agent has to live before a tick writes it down: each write is followed by another tick.
-_LASTING = 5.0
+# Record a child process of an agent once it is this many seconds old: each record causes another tick.
+_RECORD_AFTER = 5.0
 
 
 def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Each unfinished agent of the project that has ended or outlived its work; coordinators are Replace's. What was done.
+    """Tend each unfinished agent of a project except its coordinators. Return one line for each agent acted on.
 
-    One that cannot be tended does not keep the others from it.
+    An error about one agent is added to `troubles`, and the others are tended all the same.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     listing, census = context.world.tmux.listing(), context.world.processes.census() if rows else None
-    mine = [row for row in rows if row.kind != "coord" and is_own(context, row)]
-    said = []
-    for row in mine:
+    own = [row for row in rows if row.kind != "coord" and is_own(context, row)]
+    lines = []
+    for row in own:
         try:
-            what = _tend(context, row, listing, census)
+            action = _tend_dispatch(context, row, listing, census)
         except (errors.NotSeated, errors.StoreReplaced):
             raise
         except (errors.FleetError, OSError) as error:
-            said_so = error.spoken if isinstance(error, errors.WorktreeBusy) else error
-            troubles.append(f"{row.id} of {row.slug}: {said_so}")
+            why = error.spoken if isinstance(error, errors.WorktreeBusy) else error
+            troubles.append(f"{row.id} of {row.slug}: {why}")
             continue
-        said += [f"{row.id} ({row.kind} of {row.slug}): {what}"] if what else []
-    return said
+        lines += [f"{row.id} ({row.kind} of {row.slug}): {action}"] if action else []
+    return lines
 
 
-def _tend(context: Context, row: Dispatch, listing: Listing, census: Census | None) -> str:
-    """What was done about one dispatch; empty when nothing was, or when it is given time."""
+def _tend_dispatch(context: Context, row: Dispatch, listing: Listing, census: Census | None) -> str:
+    """Apply the remedy that a tick may apply to one dispatch. Return what was done; empty for nothing notable."""
     seen = look(context, row, "tick", listing=listing, census=census)
     if seen.condition == "alive":
-        remaining.record(context, row, census, lasting=_LASTING)
-    done = apply(context, row, remedy_for("tick", seen))
-    if done.strangers:
-        raise errors.WorktreeBusy(project=row.project, slug=row.slug, who=done.strangers, way=done.way)
-    if done.ended:
+        remaining.record(context, row, census, lasting=_RECORD_AFTER)
+    applied = apply(context, row, remedy_for("tick", seen))
+    if applied.strangers:
+        raise errors.WorktreeBusy(project=row.project, slug=row.slug, who=applied.strangers, way=applied.way)
+    if applied.ended:
         finish_dead_merge(context, row)
-    return done.said if done.ended or done.said == "asked to exit" or done.said.startswith("still there") else ""
+    is_notable = applied.ended or applied.said == "asked to exit" or applied.said.startswith("still there")
+    return applied.said if is_notable else ""

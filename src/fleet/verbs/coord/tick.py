@@ -1,7 +1,7 @@
-"""The tick: a coordinator's work, single-shot, for fleet's own loop and for an agent that calls it each turn.
+"""Run one tick of a coordinator: all its regular work, once. Fleet's own loop calls it, or an agent in each turn.
 
-Level-triggered: it reads what is, does what can be done now, and never waits for an agent. Each step stands for itself: one that
-fails is said, and the others go on. Whoever is not the seat's holder changes nothing.
+A tick reads the present state, does what can be done now, and never waits for an agent. When a step fails, its error is
+reported and the other steps run. Only the seat's holder may tick.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from fleet.store import seats
 from fleet.verbs.agents import failed_turns, screens
 from fleet.verbs.coord import handoff, replace
 from fleet.verbs.coord.briefing import briefing, hand_out_messages
-from fleet.verbs.coord.context_guard import guard
+from fleet.verbs.coord.context_guard import guard_contexts
 from fleet.verbs.coord.prove import prove
-from fleet.verbs.coord.stages import advance
+from fleet.verbs.coord.stages import advance_tasks
 from fleet.verbs.coord.tend import tend_dispatches
 from fleet.verbs.merge import pull_requests
-from fleet.verbs.sweep.derived_files import reconcile
+from fleet.verbs.sweep.derived_files import reconcile_coord_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Steps:
-    """What the steps of a tick did, and what they could not do, a line each."""
+    """The results of a tick's steps, as lines: what was done, and what failed."""
 
     done: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
-    def take(self, name: str, act: Callable[[], list[str]]) -> None:
-        """Take one step. What fails is recorded as a trouble; being superseded ends the tick."""
+    def run(self, name: str, act: Callable[[], list[str]]) -> None:
+        """Run one step and record its error as a trouble. NotSeated and StoreReplaced are raised: they end the tick."""
         try:
             self.done += act()
         except (errors.NotSeated, errors.StoreReplaced):
@@ -47,7 +47,7 @@ class Steps:
 
 
 def tick(context: Context, project: str, ident: str, *, nonce: str | None = None) -> Ticked:
-    """One tick of the coordinator of a project, with what it needs to know next."""
+    """Run one tick of a project's coordinator. Raise NotSeated when the dispatch is not the seat's holder."""
     context.project(project)
     if nonce:
         _take_seat(context, project, ident, nonce)
@@ -60,7 +60,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
     except errors.GateHeld:
         raise errors.TickInProgress(project=project, holder=gate.holder() or "an unknown process") from None
     try:
-        steps = _work(context, project)
+        steps = _run_steps(context, project)
     finally:
         gate.give()
     now = context.world.clock.now()
@@ -76,7 +76,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
 
 
 def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
-    """Present the proof, once. A coordinator whose own process is gone proves nothing: what it left behind may still be ticking."""
+    """Present the candidate's proof. Raise NotSeated if its process is dead: a child of it may be ticking."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.candidate != ident:
         return
@@ -86,28 +86,32 @@ def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
     prove(context.store, world.home, project=project, ident=ident, nonce=nonce, clock=world.clock, ids=world.ids)
 
 
-def _work(context: Context, project: str) -> Steps:
+def _run_steps(context: Context, project: str) -> Steps:
     steps = Steps()
-    steps.take("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
-    steps.take("the change of coordinators", lambda: replace.tend(context, project) + replace.retire(context, project))
-    steps.take("screens", lambda: screens.watch(context, project))
-    steps.take("failed turns and messages", lambda: failed_turns.tend(context, project))
-    steps.take("context", lambda: guard(context, project))
-    steps.take("handoffs", lambda: _drain(context, project))
-    steps.take("pull requests", lambda: pull_requests.nudge(context, project))
-    steps.take("stages", lambda: advance(context, project, steps.troubles))
-    steps.take("coord-state.json", lambda: _reconcile(context))
+    steps.run("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
+    steps.run(
+        "the change of coordinators",
+        lambda: replace.withdraw_hopeless(context, project) + replace.retire_unseated(context, project),
+    )
+    steps.run("screens", lambda: screens.watch(context, project))
+    steps.run("failed turns and messages", lambda: failed_turns.tend(context, project))
+    steps.run("context", lambda: guard_contexts(context, project))
+    steps.run("handoffs", lambda: _drain_handoffs(context, project))
+    steps.run("pull requests", lambda: pull_requests.nudge(context, project))
+    steps.run("stages", lambda: advance_tasks(context, project, steps.troubles))
+    steps.run("coord-state.json", lambda: _write_coord_state(context))
     return steps
 
 
-def _drain(context: Context, project: str) -> list[str]:
+def _drain_handoffs(context: Context, project: str) -> list[str]:
     lines = []
     for entry in handoff.drain(context, project):
-        now = f"waits: {entry.deferred}" if entry.state == "queued" else f"{entry.state}, by {entry.successor}"
-        lines.append(f"handoff of {entry.dispatch}: {now}")
+        state = f"waits: {entry.deferred}" if entry.state == "queued" else f"{entry.state}, by {entry.successor}"
+        lines.append(f"handoff of {entry.dispatch}: {state}")
     return lines
 
 
-def _reconcile(context: Context) -> list[str]:
-    reconcile(context, write=True)
+def _write_coord_state(context: Context) -> list[str]:
+    """Rewrite coord-state.json files that are out of date. Return no lines."""
+    reconcile_coord_state(context, write=True)
     return []

@@ -15,7 +15,7 @@ from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.verbs.dispatch import remaining
-from fleet.verbs.homes.ownership import is_own, offer, why_foreign
+from fleet.verbs.homes.ownership import disown_hint, is_own, why_foreign
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.remedies import Asker, Condition, Kind, Place, Report
@@ -65,7 +65,7 @@ def look_at_end(context: Context, row: Dispatch, listing: Listing | None = None,
         return Seen(condition="ended", kind=kind, own=is_own(context, row), why=why)
     foreign = why_foreign(context, row)
     if foreign:
-        return Seen(condition="unknown", kind=kind, own=False, why=f"{foreign}; {offer(row.id)}")
+        return Seen(condition="unknown", kind=kind, own=False, why=f"{foreign}; {disown_hint(row.id)}")
     if is_pending(row):
         why = _why_starting(context, row, listing or context.world.tmux.listing())
         return Seen(condition="starting" if why else "unstarted", kind=kind, why=why)
@@ -175,7 +175,7 @@ def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> s
     """Of another machine nothing can be proven here; a person can say that it is no more."""
     if process is None or process.host == context.world.host.machine:
         return ""
-    return f": it is of machine {process.host}, and this is {context.world.host.machine}; {offer(row.id)}"
+    return f": it is of machine {process.host}, and this is {context.world.host.machine}; {disown_hint(row.id)}"
 
 
 def _is_noticed(context: Context, listing: Listing, pane: Pane) -> bool:

@@ -1,1 +1,1 @@
-"""The fleet home: whose things are, repair after a move, homes that are gone, and the archive of operations."""
+"""The fleet home: ownership of dispatches and claims, repair after a move, lost homes, the archive of operations."""

@@ -1,7 +1,7 @@
-"""Disown: a person says that the home or machine of a dispatch is no more.
+"""Disown a dispatch or job: a person says that its home or machine does not exist any more.
 
-The dispatch ends, its work is kept, its task is free, and its journal becomes this home's. Nothing outside is touched: what is of
-another home is given up as rows. Refused while anything of it lives, and where its death can be proven instead.
+The dispatch ends, its work is kept, its task is free, and its journal becomes this home's. Only rows change: claims of the
+other home are given up. Refused while a process of the dispatch lives, and where its death can be proven instead.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
 
 
 def disown(context: Context, ident: str, reason: str) -> DisownedDispatch:
-    """End a dispatch, or take over an ended one or a job, of a home or machine that is no more."""
+    """End a dispatch, or take over an ended dispatch or a job, whose home or machine does not exist any more."""
     job = context.store.read(lambda rows: q.job_by_id(rows, id=ident))
     if job is not None:
         _refuse_own(context, job)
-        _refuse_home_here(context, job)
+        _refuse_local_home(context, job)
         return context.commit(_take_over_job(context, job, reason))
     row = context.dispatch(ident)
     _refuse_alive(context, row)
-    plan = _plan(context, row)
-    if not _is_unknown(context, row, stuck=bool(plan)):
+    plan = _plan_claims(context, row)
+    if not _is_unjudgeable(context, row, stuck=bool(plan)):
         _refuse_own(context, row)
-    _refuse_home_here(context, row)
-    return context.commit(_disown(context, row, plan, reason))
+    _refuse_local_home(context, row)
+    return context.commit(_disown_dispatch(context, row, plan, reason))
 
 
 def _refuse_alive(context: Context, row: Dispatch) -> None:
-    """Refuse what is seen to live: its process, anything that carries its id, its session."""
+    """Refuse a dispatch whose process, marked descendants or tmux session are alive on this machine."""
     ident, processes = row.id, context.world.processes
     who = Identity.parse(row.process or row.spawner or "")
     unfinished = is_unfinished(row)
     alive = [who] if who is not None and unfinished and processes.may_live(who) else []
     alive += processes.of_dispatch(ident)
     if alive:
-        pids = ", ".join(str(each.pid) for each in dict.fromkeys(alive))
+        pids = ", ".join(str(process.pid) for process in dict.fromkeys(alive))
         advice = f"end it first, with `fleet kill {ident} --reason TEXT` in its own home"
         raise errors.NotDisowned(dispatch=ident, why=f"it is alive here: process {pids}", advice=advice)
     pane = context.world.tmux.listing().pane_of(row.id)
@@ -66,8 +66,8 @@ def _refuse_alive(context: Context, row: Dispatch) -> None:
         )
 
 
-def _is_unknown(context: Context, row: Dispatch, *, stuck: bool) -> bool:
-    """Whether this home cannot judge the dispatch. Stuck: it holds something of which nothing can be proven here."""
+def _is_unjudgeable(context: Context, row: Dispatch, *, stuck: bool) -> bool:
+    """Whether this home cannot prove the dispatch alive or dead. For an ended one: whether it is `stuck`."""
     if not is_unfinished(row):
         return stuck
     who = Identity.parse(row.process or row.spawner or "")
@@ -75,22 +75,22 @@ def _is_unknown(context: Context, row: Dispatch, *, stuck: bool) -> bool:
 
 
 def _refuse_own(context: Context, row: Dispatch | Job) -> None:
-    """Refuse what is this home's own."""
+    """Refuse a dispatch or job that this home made: `fleet kill` and `fleet clean` can end it."""
     if is_own(context, row):
-        advice = f"`fleet kill {row.id} --reason TEXT` ends it, `fleet clean` lets go of what it held"
+        advice = f"`fleet kill {row.id} --reason TEXT` ends it, `fleet clean` releases what it held"
         raise errors.NotDisowned(dispatch=row.id, why="it is this home's, and can be judged here", advice=advice)
 
 
-def _refuse_home_here(context: Context, row: Dispatch | Job) -> None:
-    """Refuse what another home can judge that is on this machine."""
-    place = "" if is_own(context, row) else _home_here(context, row)
+def _refuse_local_home(context: Context, row: Dispatch | Job) -> None:
+    """Refuse a dispatch or job of another home that still exists on this machine: act in that home."""
+    place = "" if is_own(context, row) else _path_of_local_home(context, row)
     if place:
         why, advice = f"its home {place} is on this machine", f"act there, with FLEET_HOME={place}"
         raise errors.NotDisowned(dispatch=row.id, why=why, advice=advice)
 
 
-def _home_here(context: Context, row: Dispatch | Job) -> str:
-    """The path of its home, if that is on this machine; else empty."""
+def _path_of_local_home(context: Context, row: Dispatch | Job) -> str:
+    """Return the path of the home that made a dispatch or job, if that home is on this machine; else empty."""
     known = context.store.read(lambda rows: q.home_by_id(rows, id=row.home or ""))
     if known is None:
         if row.home is not None or not isinstance(row, q.Dispatch) or row.host != context.world.host.id:
@@ -102,18 +102,19 @@ def _home_here(context: Context, row: Dispatch | Job) -> str:
     return known.path if record is not None and record.id == known.id else ""
 
 
-def _plan(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
-    """What becomes of each claim: given up as a row, or, if it is of this home, freed from hands that nobody can judge."""
+def _plan_claims(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
+    """Return the claims that disowning changes, each with "given up" or "freed" (its unknown process is forgotten)."""
     held = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
     place = {"project": row.project, "slug": row.slug or ""}
     bundle = context.store.read(lambda rows: q.bundle_of(rows, **place))
     if bundle is not None and bundle.owner == row.id:
         held += context.store.read(lambda rows: q.claims_of_bundle(rows, **place))
     claims = [claim for claim in map(Claim.of, held) if claim.state != "released"]
-    return [(claim, what) for claim in claims if (what := _step_of(context, claim))]
+    return [(claim, what) for claim in claims if (what := _step_for_claim(context, claim))]
 
 
-def _step_of(context: Context, claim: Claim) -> str:
+def _step_for_claim(context: Context, claim: Claim) -> str:
+    """Return "given up" for a claim this home cannot release, "freed" for one of an unknown process; else empty."""
     if not is_own(context, claim):
         return "given up"
     if claim.kind == "tmux_session" and KINDS[claim.kind].look(claim, context.world) == "unknown":
@@ -122,7 +123,10 @@ def _step_of(context: Context, claim: Claim) -> str:
     return "freed" if unknown else ""
 
 
-def _disown(context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reason: str) -> Change[DisownedDispatch]:
+def _disown_dispatch(
+    context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reason: str
+) -> Change[DisownedDispatch]:
+    """Record that a dispatch has ended, give up or free its claims, and make it this home's own."""
     ident, settings = row.id, context.settings(None)
     most, cooldown = settings["limits.failed_spawns"].value, duration(settings["spawn_cooldown"].value)
     was = owner_of(context, row)
@@ -131,7 +135,7 @@ def _disown(context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reas
         tx.about(row.project, row.slug)
         tx.dispatch = ident
         note_home(tx, context.world)
-        state = _end(tx, row, f"{INTERRUPTED}: disowned: {reason}", (most, cooldown))
+        state = _end_dispatch(tx, row, f"{INTERRUPTED}: disowned: {reason}", (most, cooldown))
         for claim, what in plan:
             if what == "given up":
                 q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
@@ -147,8 +151,8 @@ def _disown(context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reas
     return Change(f"disown {ident}: {reason}", work, returns=DisownedDispatch)
 
 
-def _end(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> ExecState:
-    """End it as the table of states allows, and give its task back. One that has ended stays as it is."""
+def _end_dispatch(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> ExecState:
+    """End an unfinished dispatch as failed or blocked and settle its task. Return the dispatch's state."""
     if not is_unfinished(row):
         return row.exec_state
     state: Report = "failed" if is_pending(row) else "blocked"
@@ -162,6 +166,7 @@ def _end(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> ExecState:
 
 
 def _take_over_job(context: Context, job: Job, reason: str) -> Change[DisownedDispatch]:
+    """Make a job this home's own, and give up its claims on things of the other home."""
     was = owner_of(context, job)
     held = context.store.read(lambda rows: q.open_claims_of_job(rows, job=job.id))
     claims = [claim for claim in map(Claim.of, held) if not is_own(context, claim)]
@@ -173,7 +178,7 @@ def _take_over_job(context: Context, job: Job, reason: str) -> Change[DisownedDi
             q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at)
         q.take_over_job(tx, id=job.id, home=context.world.record.id, at=tx.at)
         tx.note(job=job.id, disowned=was, reason=reason)
-        given_up = [str(each) for each in claims]
+        given_up = [str(claim) for claim in claims]
         return DisownedDispatch(id=job.id, exec_state=job.state, was=was, claims=given_up, left=[])
 
     return Change(f"disown job {job.id}: {reason}", work, returns=DisownedDispatch)

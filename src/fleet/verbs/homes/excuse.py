@@ -1,6 +1,6 @@
-"""Excuse: a person says that processes in a worktree are not the agent's. They keep the worktree from nobody then, and live on.
+"""Excuse processes in a worktree: a person says that they are not the agent's. They live on and no longer block the worktree.
 
-What is recorded is the identity of each process: a later one with the same pid is not excused.
+Each process is recorded with its start time: a later process with the same pid is not excused.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 
 
 def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
-    """Record that processes which keep the worktree of a dispatch are not the dispatch's. All of them, or none."""
+    """Record that processes in a worktree are not the dispatch's. Raise NotExcused, recording none, if one cannot be excused."""
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     census = context.world.processes.census()
     excused = remaining.excused(context, row, census)
-    found = remaining.look(context, row, census)
+    remains = remaining.look(context, row, census)
     new = [pid for pid in dict.fromkeys(pids) if pid not in excused]
     for pid in new:
-        why = _why_not(row, pid, found, census)
+        why = _why_not_excusable(row, pid, remains, census)
         if why:
             raise errors.NotExcused(pid=pid, dispatch=ident, why=why)
     whom = {str(census.identity(pid)): ps.command(pid) for pid in new}
-    return context.commit(_excuse(row, whom)) if whom else Excused(id=ident, not_ours=[])
+    return context.commit(_record_excuse(row, whom)) if whom else Excused(id=ident, not_ours=[])
 
 
-def _why_not(row: Dispatch, pid: int, found: remaining.Remains, census: Census) -> str:
-    """Why a person's word does not count; empty when it does."""
+def _why_not_excusable(row: Dispatch, pid: int, remains: remaining.Remains, census: Census) -> str:
+    """Return why a process cannot be excused; empty when it can."""
     if not is_unfinished(row):
         return f"{row.id} has ended already: {row.exec_state}"
     if pid not in census.entries:
         return "no such process is alive"
-    if any(who.pid == pid for who in found.ours):
+    if any(who.pid == pid for who in remains.ours):
         return f"it is proven to be of {row.id}"
-    return "" if pid in found.strangers else "it does not keep the worktree"
+    return "" if pid in remains.strangers else "it does not block the worktree"
 
 
-def _excuse(row: Dispatch, whom: dict[str, str]) -> Change[Excused]:
+def _record_excuse(row: Dispatch, whom: dict[str, str]) -> Change[Excused]:
     def work(tx: Tx) -> Excused:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id

@@ -1,4 +1,4 @@
-"""Whose it is: a dispatch, claim or job belongs to the home that made it. Only that home judges, releases or ends it."""
+"""Decide which home owns a dispatch, claim or job: the one that made it. Only the owner may release or end it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_own(context: Context, row: Value | Claim) -> bool:
-    """Whether this home made it. Rows from before homes were recorded: those of this host and tmux socket."""
+    """Whether this home made a dispatch, claim or job. A row without a home id is matched by host and tmux socket."""
     home, host, socket = _place_of(row)
     if host is not None and host != context.world.host.id:
         return False
@@ -25,21 +25,21 @@ def is_own(context: Context, row: Value | Claim) -> bool:
 
 
 def _place_of(row: Value | Claim) -> tuple[str | None, str | None, str | None]:
-    """Home, host and tmux socket, as far as it has them."""
+    """Return home id, host id and tmux socket of a row; None for each that the row does not have."""
     if isinstance(row, Claim):
         return row.home, row.host, row.data.get("socket")
     return getattr(row, "home", None), getattr(row, "host", None), getattr(row, "tmux_socket", None)
 
 
 def why_foreign(context: Context, row: Value | Claim) -> str:
-    """Whose it is, when it is not this home's; else empty."""
+    """Return which other home owns a dispatch, claim or job; empty when this home owns it."""
     if is_own(context, row):
         return ""
     return f"it belongs to {owner_of(context, row)}, and this is {this_home(context)}"
 
 
 def owner_of(context: Context, row: Value | Claim) -> str:
-    """The home that made it, for people: its path, the machine's name, the host's id."""
+    """Describe the home that made a dispatch, claim or job: its path, machine and host id, as far as they are known."""
     home, host, socket = _place_of(row)
     known = context.store.read(lambda rows: q.home_by_id(rows, id=home or ""))
     if known is not None:
@@ -50,39 +50,39 @@ def owner_of(context: Context, row: Value | Claim) -> str:
 
 
 def this_home(context: Context) -> str:
-    """The home that asks, in the same words."""
+    """Describe this home as `owner_of` does: path, machine and host id."""
     world = context.world
     return f"home {world.record.path} on {world.host.name} (host {world.host.id})"
 
 
 def refuse_foreign(context: Context, what: str, row: Value | Claim, dispatch: str = "") -> None:
-    """Raise OtherHost when it is another home's. The dispatch is the one that could be disowned."""
+    """Raise OtherHost when another home owns the row. `dispatch` is the id that the error advises to disown."""
     if not is_own(context, row):
         ident = dispatch or ((row.dispatch or row.job) if isinstance(row, Claim) else getattr(row, "id", "")) or "ID"
         raise errors.OtherHost(what=what, made=owner_of(context, row), here=this_home(context), dispatch=ident)
 
 
 def refuse_foreign_bundle(context: Context, project: str, slug: str) -> None:
-    """Raise OtherHost when a task's worktree is another home's."""
+    """Raise OtherHost when another home owns a claim of the task's bundle."""
     bundle = context.store.read(lambda rows: q.bundle_of(rows, project=project, slug=slug))
-    for each in context.store.read(lambda rows: q.claims_of_bundle(rows, project=project, slug=slug)):
-        claim = Claim.of(each)
+    for row in context.store.read(lambda rows: q.claims_of_bundle(rows, project=project, slug=slug)):
+        claim = Claim.of(row)
         refuse_foreign(context, str(claim), claim, bundle.owner if bundle else "")
 
 
-def offer(ident: str) -> str:
-    """What a person can do about a dispatch whose machine is gone."""
+def disown_hint(ident: str) -> str:
+    """Return the advice to disown a dispatch or job whose home or machine is gone."""
     return f"if that home or machine is no more: `fleet dispatches disown {ident} --reason TEXT`"
 
 
 def note_machine(world: World) -> None:
-    """Let the home remember the machine that it is on; its host id stays."""
+    """Record in home.json the machine that the home is on now. The host id stays."""
     if world.record.machine != world.host.machine:
         world.record = home_change.change(world.home, world.funnel, machine=world.host.machine)
 
 
 def note_home(tx: Tx, world: World) -> None:
-    """Write down this home among those that use the database; with whatever belongs to it."""
+    """Record this home among the homes that use the database, in the transaction that records something it owns."""
     record = world.record
     q.see_home(tx, id=record.id, host=world.host.id, machine=world.host.machine, name=world.host.name,
            path=record.path, at=tx.at)  # fmt: skip

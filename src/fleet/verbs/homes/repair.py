@@ -1,7 +1,7 @@
-"""The home itself: what it remembers, and repairing one that was moved.
+"""Show the fleet home, and repair a home that was moved to another path.
 
-A repair tells git where the worktrees are now, then the store, then home.json, in this order: killed anywhere, it is run again and
-goes on. Nothing is touched while anything of the old place may live.
+A repair changes the worktrees in git, then the store, then home.json, so that a repair that was killed can be run again.
+Nothing is changed while anything may still run at the old path.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fleet.model.text import jsontext
 from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.homes.ownership import offer
+from fleet.verbs.homes.ownership import disown_hint
 from fleet.verbs.jobs.abandoned import has_runner
 from fleet.world.home import home_change, paths
 from fleet.world.home.tmux_socket import socket_path
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 _FOLDERS = (paths.WORKTREES, paths.MERGES)
-_MOST = 1_000
+_MOST_JOBS = 1_000
 
 
-def show(context: Context) -> HomeView:
-    """What the home remembers, where it is, on which machine, and which other homes use its database."""
-    record, here = context.world.record, _here(context)
+def home_view(context: Context) -> HomeView:
+    """Return what home.json records, where the home is now, and which other homes use its database."""
+    record, here = context.world.record, _current_path(context)
     others = context.store.read(lambda rows: q.other_homes(rows, id=record.id))
     return HomeView(
         id=record.id,
@@ -50,90 +50,91 @@ def show(context: Context) -> HomeView:
     )
 
 
-def plan(context: Context, moved: errors.FleetError | None) -> Repair:
-    """What a repair would do. Refused when the home was not moved, is a copy, or something of the old place may live."""
+def plan_repair(context: Context, moved: errors.FleetError | None) -> Repair:
+    """Return what a repair would change. Refuse a home that was not moved, is a copy, or may run at its old path."""
     if moved is None:
-        raise errors.Refused(
-            what=f"the fleet home {context.world.home} is where it was made; nothing is to be repaired"
-        )
+        raise errors.Refused(what=f"the fleet home {context.world.home} was not moved; nothing is to be repaired")
     if not isinstance(moved, errors.HomeMoved):
         raise moved
-    living = _living(context)
+    living = _what_may_live(context)
     if living:
         raise errors.Refused(
             what=f"the fleet home is not repaired while something of {context.world.record.path} may live: "
             f"{'; '.join(living)}; move the home back and end it there, then move it again"
         )
-    trees, lost = _trees(context)
-    claims = [str(old) for old, _new in _moves(context)]
-    return Repair(path=_here(context), was=context.world.record.path, worktrees=[path for path, _ in trees],
+    trees, lost = _find_worktrees(context)
+    claims = [str(old) for old, _new in _claim_moves(context)]
+    return Repair(path=_current_path(context), was=context.world.record.path, worktrees=[path for path, _ in trees],
                   claims=claims, left=lost, repaired=False)  # fmt: skip
 
 
 def repair(context: Context, moved: errors.FleetError | None) -> Repair:
-    """Repair the home as planned."""
-    planned = plan(context, moved)
-    left = [*planned.left, *_repair_trees(context)]
-    context.commit(_rewrite(context))
-    home_change.change(context.world.home, context.world.funnel, path=_here(context))
+    """Repair a home that was moved, as `plan_repair` describes. Return what was done."""
+    planned = plan_repair(context, moved)
+    left = [*planned.left, *_repair_worktrees(context)]
+    context.commit(_record_move(context))
+    home_change.change(context.world.home, context.world.funnel, path=_current_path(context))
     return planned.replaced(left=left, repaired=True)
 
 
-def _here(context: Context) -> str:
+def _current_path(context: Context) -> str:
     return os.path.realpath(context.world.home)
 
 
-# what may live --------------------------------------------------------------------------------------------------------
-def _living(context: Context) -> list[str]:
-    """What may still work below the old path: agents, runners, sessions, and dispatches of which that cannot be told."""
+# what may run ---------------------------------------------------------------------------------------------------------
+def _what_may_live(context: Context) -> list[str]:
+    """Return what may still run below the home's old path: processes, sessions, dispatches, job runners, effects."""
     world = context.world
-    found = [f"process {who.pid}" for who in world.processes.of_home(world.record.path)]
+    running = [f"process {who.pid}" for who in world.processes.of_home(world.record.path)]
     listing = world.tmux.listing()
-    found += [f"tmux session {pane.session}" for pane in listing.panes if not pane.dead]
+    running += [f"tmux session {pane.session}" for pane in listing.panes if not pane.dead]
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=0))
-    found += [why for row in rows if _was_own(context, row) and (why := _why_alive(context, row))]
-    jobs = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=None, most=_MOST))
-    mine = [row for row in jobs if row.home in {None, world.record.id} and row.state == "running"]
-    found += [f"the runner of job {row.id}" for row in mine if has_runner(context, row.id)]
+    running += [why for row in rows if _was_own(context, row) and (why := _why_alive(context, row))]
+    jobs = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=None, most=_MOST_JOBS))
+    own = [row for row in jobs if row.home in {None, world.record.id} and row.state == "running"]
+    running += [f"the runner of job {row.id}" for row in own if has_runner(context, row.id)]
     locks = [name.removesuffix(".lock") for name in world.files.names(paths.EFFECT_LOCKS)]
-    return found + [f"whoever is at claim {each}" for each in locks if not world.effect_lock(each).is_free()]
+    return running + [
+        f"a process that makes or releases claim {claim}" for claim in locks if not world.effect_lock(claim).is_free()
+    ]
 
 
 def _was_own(context: Context, row: Dispatch) -> bool:
-    """Of this home, where it was."""
+    """Whether this home made the dispatch, before or after the move."""
     if row.home is not None:
         return row.home == context.world.record.id
     return row.host == context.world.host.id and row.tmux_socket == socket_path(context.world.record.path)
 
 
 def _why_alive(context: Context, row: Dispatch) -> str:
+    """Return why an unfinished dispatch may be alive; empty when it has ended or is proven dead."""
     who = Identity.parse(row.process or row.spawner or "")
     life = context.world.processes.life(who) if who is not None else "dead"
     if not is_unfinished(row) or life == "dead":
         return ""
-    return f"dispatch {row.id} is {life}" + (f" ({offer(row.id)})" if life == "unknown" else "")
+    return f"dispatch {row.id} is {life}" + (f" ({disown_hint(row.id)})" if life == "unknown" else "")
 
 
 # git ------------------------------------------------------------------------------------------------------------------
-def _trees(context: Context) -> tuple[list[tuple[str, str]], list[str]]:
-    """The worktrees in the home with their repositories; and those of which none is known, in words."""
+def _find_worktrees(context: Context) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the home's worktrees with their repositories, and lines about worktrees of unregistered projects."""
     known = {row.name: row.path for row in context.store.read(q.all_projects)}
-    files, found, lost = context.world.files, [], []
+    files, trees, lost = context.world.files, [], []
     for project in files.names(paths.PROJECTS):
         for folder in _FOLDERS:
             for name in files.names(paths.project_folder(project, folder)):
-                path = f"{_here(context)}/{paths.project_folder(project, folder)}/{name}"
+                path = f"{_current_path(context)}/{paths.project_folder(project, folder)}/{name}"
                 if project in known:
-                    found.append((path, known[project]))
+                    trees.append((path, known[project]))
                 else:
                     lost.append(f"{path}: its project is not registered")
-    return found, lost
+    return trees, lost
 
 
-def _repair_trees(context: Context) -> list[str]:
-    """Tell git where they are. Those that git does not take, in words: their work is there, and is not touched."""
+def _repair_worktrees(context: Context) -> list[str]:
+    """Tell git the new path of each worktree. Return a line for each that git refused; it stays as it is."""
     left = []
-    for path, repository in _trees(context)[0]:
+    for path, repository in _find_worktrees(context)[0]:
         gate = context.world.git_gate(repository)
         gate.take(wait=GATE_WAIT)
         try:
@@ -145,32 +146,32 @@ def _repair_trees(context: Context) -> list[str]:
 
 
 # the store ------------------------------------------------------------------------------------------------------------
-def _moves(context: Context) -> list[tuple[Claim, Claim]]:
-    """Each claim that names the old place, as it is and as it will be."""
+def _claim_moves(context: Context) -> list[tuple[Claim, Claim]]:
+    """Return each claim that names the home's old path, before and after the move."""
     world = context.world
     rows = context.store.read(lambda snapshot: q.claims_below(snapshot, home=world.record.id, host=world.host.id))
-    pairs = ((claim, _moved(context, claim)) for claim in map(Claim.of, rows))
+    pairs = ((claim, _moved_claim(context, claim)) for claim in map(Claim.of, rows))
     return [(old, new) for old, new in pairs if (old.name, old.data) != (new.name, new.data)]
 
 
-def _moved(context: Context, claim: Claim) -> Claim:
-    data = {name: _renamed(context, value) for name, value in claim.data.items()}
-    return replace(claim, name=_renamed(context, claim.name), data=data)
+def _moved_claim(context: Context, claim: Claim) -> Claim:
+    data = {name: _moved_value(context, value) for name, value in claim.data.items()}
+    return replace(claim, name=_moved_value(context, claim.name), data=data)
 
 
-def _renamed(context: Context, value: Any) -> Any:  # noqa: ANN401 - as claims keep it
-    """A path below the old place, below the new one; the old socket as the new one; anything else as it is."""
+def _moved_value(context: Context, value: Any) -> Any:  # noqa: ANN401 - as claims keep it
+    """Return a path or tmux socket of the old home as that of the new home; any other value unchanged."""
     old = context.world.record.path
     if value == socket_path(old):
         return context.world.tmux.socket
     if isinstance(value, str) and value.startswith(f"{old}/"):
-        return f"{_here(context)}{value[len(old) :]}"
+        return f"{_current_path(context)}{value[len(old) :]}"
     return value
 
 
-def _rewrite(context: Context) -> Change[None]:
-    world, moves = context.world, _moves(context)
-    old, new = world.record.path, _here(context)
+def _record_move(context: Context) -> Change[None]:
+    world, moves = context.world, _claim_moves(context)
+    old, new = world.record.path, _current_path(context)
 
     def work(tx: Tx) -> None:
         for before, after in moves:

@@ -1,7 +1,7 @@
-"""Rotate the operation log: old operations leave the tables as compressed JSON Lines.
+"""Rotate the operation log: move old operations from the database into compressed JSON Lines files.
 
-File first, synced and renamed, rows after. Killed in between, the next rotation finds the file and only forgets its rows; so
-each operation is in the tables or in one file, and never in two files. It goes in steps, so no appender waits for long.
+The file is written and synced before its rows are deleted. After a kill in between, the next rotation finds the file and
+deletes the rows; so no operation is lost or in two files. It moves 5000 operations at a time, so that no writer waits long.
 """
 
 from __future__ import annotations
@@ -32,61 +32,61 @@ _NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
 
 
 def rotate(context: Context, *, before: int) -> Rotated:
-    """Move every operation older than a time, but the newest, into the archive."""
+    """Move operations older than a time into archive files. The newest operation always stays in the database."""
     moved = _finish_interrupted(context)
-    made: list[str] = []
+    names: list[str] = []
     while True:
         rows = context.store.read(lambda snapshot: q.operations_to_rotate(snapshot, before=before, most=STEP))
         if not rows:
-            return Rotated(moved=moved, files=made)
+            return Rotated(moved=moved, files=names)
         name = f"{rows[0].seq:012d}-{rows[-1].seq:012d}.jsonl.gz"
         context.world.files.publish(f"{paths.OPERATIONS}/{name}", _compressed(rows))
-        made.append(name)
-        moved += context.commit(_forget(rows[0].seq, rows[-1].seq))
+        names.append(name)
+        moved += context.commit(_forget_operations(rows[0].seq, rows[-1].seq))
 
 
-def archived(files: Files) -> Iterator[Operation]:
-    """Every operation in the archive, oldest first."""
-    for name in _archives(files):
-        yield from map(q.Operation.made_of, _rows_of(files, name))
+def archived_operations(files: Files) -> Iterator[Operation]:
+    """Return every operation in the archive files, oldest first."""
+    for name in _archive_names(files):
+        yield from map(q.Operation.made_of, _read_archive(files, name))
 
 
-def _rows_of(files: Files, name: str) -> list[WholeOperation]:
+def _read_archive(files: Files, name: str) -> list[WholeOperation]:
     text = gzip.decompress(files.read(f"{paths.OPERATIONS}/{name}")).decode()
     return [q.WholeOperation.from_json(json.loads(line)) for line in text.split("\n")[:-1]]
 
 
 def _finish_interrupted(context: Context) -> int:
-    """Forget what is in a file already. So no file is made that another has the name of."""
+    """Delete operations from the database that an interrupted rotation has archived already. Return how many."""
     store, files = context.store, context.world.files
     oldest = store.read(lambda rows: q.operations_after(rows, after=0, until=FOREVER, most=1))
     moved = 0
-    for name in _archives(files):
+    for name in _archive_names(files):
         first, last = (int(part) for part in _NAME.fullmatch(name).groups())  # type: ignore[union-attr]
-        if oldest and last >= oldest[0].seq and _is_kept(store, files, name, (first, last)):
-            moved += context.commit(_forget(first, last))
+        if oldest and last >= oldest[0].seq and _is_still_stored(store, files, name, (first, last)):
+            moved += context.commit(_forget_operations(first, last))
     return moved
 
 
-def _is_kept(store: Store, files: Files, name: str, span: tuple[int, int]) -> bool:
-    """Whether there are operations with the numbers of this file. Others than in the file are not to be forgotten."""
-    there = store.read(lambda rows: q.operation_keys(rows, first=span[0], last=span[1]))
-    kept = {row.key for row in _rows_of(files, name)} if there else set()
-    if any(row.key not in kept for row in there):
+def _is_still_stored(store: Store, files: Files, name: str, span: tuple[int, int]) -> bool:
+    """Whether the database still has operations of this file. Refuse when it has others under the same numbers."""
+    stored = store.read(lambda rows: q.operation_keys(rows, first=span[0], last=span[1]))
+    archived = {row.key for row in _read_archive(files, name)} if stored else set()
+    if any(row.key not in archived for row in stored):
         why = (
             "was written before an older backup was restored, and has the numbers of other operations than the database"
         )
         raise errors.Refused(
             what=f"{files.root}/{paths.OPERATIONS}/{name} {why}; move it to another folder, then rotate again"
         )
-    return bool(there)
+    return bool(stored)
 
 
-def _archives(files: Files) -> list[str]:
+def _archive_names(files: Files) -> list[str]:
     return [name for name in files.names(paths.OPERATIONS) if _NAME.fullmatch(name)]
 
 
-def _forget(first: int, last: int) -> Change[int]:
+def _forget_operations(first: int, last: int) -> Change[int]:
     def work(tx: Tx) -> int:
         count = q.forget_operations(tx, first=first, last=last)
         tx.note(first=first, last=last, forgotten=count)
@@ -96,6 +96,7 @@ def _forget(first: int, last: int) -> Change[int]:
 
 
 def _compressed(rows: list[WholeOperation]) -> bytes:
+    """Return operations as gzipped JSON Lines, the same bytes for the same operations."""
     lines = "".join(json.dumps(row.as_json(), ensure_ascii=False) + "\n" for row in rows)
     buffer = io.BytesIO()
     with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as file:

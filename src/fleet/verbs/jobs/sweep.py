@@ -12,7 +12,7 @@ from fleet.verbs.jobs import records
 from fleet.verbs.jobs.abandoned import Left, left_by_runners, left_without_claim
 from fleet.verbs.jobs.items import merge_item
 from fleet.verbs.jobs.items.own_processes import end_left
-from fleet.verbs.sweep.finding import acted
+from fleet.verbs.sweep.finding import act_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +42,8 @@ def _let_go(context: Context, row: JobLitter, *, kill: bool) -> Swept:
     job = context.store.read(lambda rows: records.job_of(rows, row.job))
     status = "done" if row.state == "done" else "abandoned"
     proof = f"the item is {row.state}, the job is {row.job_state}, and nobody runs it"
-    return acted(f"the bundle of {row.project}/{row.slug}", "its item is over", proof, "let it go", kill,
-                 lambda: merge_item.let_go(context, job, row.item, status=status))  # fmt: skip
+    return act_on(f"the bundle of {row.project}/{row.slug}", "its item is over", proof, "let it go", kill,
+                  lambda: merge_item.let_go(context, job, row.item, status=status))  # fmt: skip
 
 
 def left_running(context: Context, *, kill: bool) -> Iterator[Swept]:
@@ -55,7 +55,7 @@ def left_running(context: Context, *, kill: bool) -> Iterator[Swept]:
             continue
         proof = f"{each.runner}, which ran the job, is dead" if each.runner else "nobody holds the job's gate"
         action = "kill them and release their claim" if each.whom else "release their claim"
-        yield acted(what, why, proof, action, kill, lambda: _end(context, each))  # noqa: B023
+        yield act_on(what, why, proof, action, kill, lambda: _end(context, each))  # noqa: B023
 
 
 def _end(context: Context, left: Left) -> None:

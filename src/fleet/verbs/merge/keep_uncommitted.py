@@ -14,7 +14,7 @@ from fleet.store import queries as q
 from fleet.verbs.dispatch.reclaim import is_bundle_releasable, reclaim, release_bundle, verdict
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.resume.work_lock import gate_to_let_go
-from fleet.verbs.sweep.trash import announced
+from fleet.verbs.sweep.trash import describe_trash
 
 if TYPE_CHECKING:
     from fleet.verbs.context import Context
@@ -84,4 +84,4 @@ def keep(context: Context, project: str, slug: str) -> KeptWork:
     last = context.store.read(lambda rows: q.last_of_task(rows, project=project, slug=slug))
     if last is not None:
         reclaim(context, last.id)
-    return KeptWork(project=project, task=slug, ref=ref, left=left, aside=announced(context, project, slug))
+    return KeptWork(project=project, task=slug, ref=ref, left=left, aside=describe_trash(context, project, slug))

@@ -247,5 +247,5 @@ def note_merged(
     last = context.store.read(lambda rows: q.last_of_task(rows, project=project, slug=slug))
     if last is not None:
         left = reclaim(context, last.id) or left
-    aside = trash.announced(context, project, slug)
+    aside = trash.describe_trash(context, project, slug)
     return Merged(project=project, task=slug, commit=commit, changed=True, left=left, aside=aside)

@@ -1,1 +1,1 @@
-"""Projects: registering a repository, its settings, and what of them is trusted."""
+"""Projects: register and remove a repository, write its settings, trust its settings, remote control."""

@@ -1,4 +1,4 @@
-"""Configure: write settings into a project's fleet.toml. What is there stays as it is, comments too."""
+"""Write settings into a project's fleet.toml. Other lines and comments stay as they are."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 def configure(context: Context, project: str, wanted: dict[str, str]) -> list[str]:
-    """Set these. The names of those that were not so before."""
+    """Write settings into the project's fleet.toml. Return the names of those that changed."""
     path = f"{context.project(project).path}/{PROJECT_FILE}"
     before = text_of(path) if os.path.lexists(path) else ""
-    known = {name: value.value for name, value in document.read(path, before, PROJECT_FILE).items()}
-    changed = [name for name, value in wanted.items() if known.get(name) != value]
+    present = {name: value.value for name, value in document.read(path, before, PROJECT_FILE).items()}
+    changed = [name for name, value in wanted.items() if present.get(name) != value]
     after = before
     for name in changed:
         after = with_value(after, name, wanted[name])
-    told = {name: value.value for name, value in document.read(path, after, PROJECT_FILE).items()}
-    if told != known | wanted:
+    written = {name: value.value for name, value in document.read(path, after, PROJECT_FILE).items()}
+    if written != present | wanted:
         raise errors.BadSetting(
-            file=path, line=1, why=f"{', '.join(changed)} cannot be put in", advice="write it by hand"
+            file=path, line=1, why=f"{', '.join(changed)} cannot be written into it", advice="write it by hand"
         )
     if changed:
         write(context.world.funnel, path, [after])

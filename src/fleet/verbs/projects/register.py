@@ -1,4 +1,4 @@
-"""Register a repository as a project, and let it go."""
+"""Register a repository as a project, and remove a project."""
 
 from __future__ import annotations
 
@@ -32,33 +32,34 @@ _REMOVALS = (
 
 
 def register(*, name: str, path: str) -> Change[Registration]:
-    """Register a repository under a name. The same again is fine."""
+    """Register a repository under a name. Registering the same path under the same name again changes nothing."""
     names.project(name)
 
     def work(tx: Tx) -> Registration:
         tx.about(name)
         new = q.add_project(tx, name=name, path=path, at=tx.at)
         if not new:
-            _refuse_another(tx, name, path)
+            _refuse_taken(tx, name, path)
         tx.note(path=path)
         return Registration(name=name, path=path, new=new == 1)
 
     return Change(f"register project {name}", work, path, returns=Registration)
 
 
-def _refuse_another(tx: Tx, name: str, path: str) -> None:
-    named = q.project_by_name(tx, name=name)
-    if named is not None and named.path != path:
-        raise errors.ProjectTaken(what=named.path, project=name)
-    there = q.project_by_path(tx, path=path)
-    if there is not None and there.name != name:
-        raise errors.ProjectTaken(what=path, project=there.name)
+def _refuse_taken(tx: Tx, name: str, path: str) -> None:
+    """Raise ProjectTaken when the name has another path, or the path another name."""
+    same_name = q.project_by_name(tx, name=name)
+    if same_name is not None and same_name.path != path:
+        raise errors.ProjectTaken(what=same_name.path, project=name)
+    same_path = q.project_by_path(tx, path=path)
+    if same_path is not None and same_path.name != name:
+        raise errors.ProjectTaken(what=path, project=same_path.name)
 
 
 def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | None = None) -> Change[Removed]:
-    """Forget a project. Its repository is not touched; with tasks only when that is said, and as they were copied.
+    """Remove a project from the database; its repository stays. With tasks only if `with_tasks`, and after a copy of them.
 
-    `seen`: the newest operation before the copy was made; None when none was made.
+    `kept` is the file of that copy. `seen` is the newest operation before the copy: Contested when the tasks changed since.
     """
     names.project(name)
 
@@ -83,13 +84,14 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
 
 
 def _refuse_job_claims(name: str, count: int) -> None:
-    """What a job's runner started may still run."""
+    """Raise ProjectInUse when jobs of the project may have running processes."""
     if count:
         advice = "`fleet claims list exclusive job_process` shows them; end the jobs, or let `fleet clean` end what dead runners left"
         raise errors.ProjectInUse(project=name, tasks=f"{count} job(s) whose processes may run", advice=advice)
 
 
 def _refuse_in_use(name: str, *, tasks: int, working: int, journals: int, with_tasks: bool) -> None:
+    """Raise ProjectInUse for tasks in progress, dispatches that are not archived, or tasks without `with_tasks`."""
     if working:
         advice = f"`fleet task list -p {name} --status in_progress` shows them; end or unclaim them first"
         raise errors.ProjectInUse(project=name, tasks=f"{working} task(s) in progress", advice=advice)

@@ -1,4 +1,4 @@
-"""Remote control: whether a project's coordinator may be controlled from afar. A project's word, kept with the project."""
+"""Remote control: whether a project's coordinator may be controlled from another device. Stored with the project."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def set_remote_control(*, project: str, to: RemoteControl) -> Change[RemoteControlView]:
-    """Turn remote control up or down, from the coordinator's next start on."""
+    """Turn a project's remote control up or down. It applies when its coordinator starts the next time."""
     names.project(project)
 
     def work(tx: Tx) -> RemoteControlView:
         tx.about(project)
-        look(tx, project)
+        remote_control_of(tx, project)
         changed = q.set_remote_control(tx, project=project, to=to)
         tx.note(remote_control=to)
         return RemoteControlView(project=project, remote_control=to, changed=changed == 1)
@@ -30,17 +30,17 @@ def set_remote_control(*, project: str, to: RemoteControl) -> Change[RemoteContr
     return Change(f"remote control of {project}: {to}", work, returns=RemoteControlView)
 
 
-def look(rows: Rows, project: str) -> RemoteControlView:
-    """Whether remote control was turned up or down, or neither yet."""
-    found = q.remote_control_of(rows, project=names.project(project))
-    if found is None:
+def remote_control_of(rows: Rows, project: str) -> RemoteControlView:
+    """Return a project's remote control: up, down, or None when nobody has set it."""
+    row = q.remote_control_of(rows, project=names.project(project))
+    if row is None:
         raise errors.NoSuchProject(project=project)
-    return RemoteControlView(project=project, remote_control=found.remote_control)
+    return RemoteControlView(project=project, remote_control=row.remote_control)
 
 
-def mark(context: Context, project: str) -> list[str]:
-    """Turn remote control up for a coordinator that is about to start, unless it was set before. Returns warnings."""
-    if context.store.read(lambda rows: look(rows, project)).remote_control is not None:
+def turn_up_if_unset(context: Context, project: str) -> list[str]:
+    """Turn remote control up for a coordinator that is about to start, unless a person has set it. Return warnings."""
+    if context.store.read(lambda rows: remote_control_of(rows, project)).remote_control is not None:
         return []
     try:
         context.commit(set_remote_control(project=project, to="up"))

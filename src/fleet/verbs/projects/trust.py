@@ -1,4 +1,4 @@
-"""Trust: a person says that what a repository's settings run and free is as they want it."""
+"""Trust a repository's settings: a person accepts the commands they run and the permissions they give."""
 
 from __future__ import annotations
 
@@ -21,50 +21,51 @@ if TYPE_CHECKING:
 
 
 class Untrusted(Value):
-    """What of a project's settings waits for a person's trust."""
+    """The settings of a project that wait for a person's trust."""
 
     file: str
     changes: list[TrustChange]
-    # Of every setting that needs trust, as the file has them. `trust` takes them: what was seen is what is trusted.
+    # The value of every guarded setting in the file. `trust` is given these, so that a person trusts what was shown.
     values: dict[str, Any]
 
 
-def pending(context: Context, project: str) -> Untrusted:
-    """What waits for a person's trust."""
+def untrusted_settings(context: Context, project: str) -> Untrusted:
+    """Return the settings of a project's fleet.toml that wait for a person's trust."""
     path = context.project(project).path
     written = settings_of(context.world.home, path)
-    values = rules.said(written)
-    known = values if written["trust"].value == "always" else trusted_values(context.world.home, project, path)
-    return Untrusted(file=f"{path}/{PROJECT_FILE}", changes=_changes(values, known), values=values)
+    values = rules.guarded_values(written)
+    trusted = values if written["trust"].value == "always" else trusted_values(context.world.home, project, path)
+    return Untrusted(file=f"{path}/{PROJECT_FILE}", changes=_changes(values, trusted), values=values)
 
 
-def _changes(values: dict[str, Any], known: dict[str, Any]) -> list[TrustChange]:
-    waiting = rules.differences(values, known)
-    return [TrustChange(name=each.name, was=each.was, now=each.now, runs=each.guard == "runs") for each in waiting]
+def _changes(values: dict[str, Any], trusted: dict[str, Any]) -> list[TrustChange]:
+    """Return the differences between written and trusted values, as commands print them."""
+    waiting = rules.differences(values, trusted)
+    return [TrustChange(name=item.name, was=item.was, now=item.now, runs=item.guard == "runs") for item in waiting]
 
 
 def trust(context: Context, project: str, values: dict[str, Any]) -> Trusted:
-    """Write down that these values are trusted. The operation names the settings and the hash, not the values."""
+    """Record these values as trusted. The operation records the names of the settings and a hash, not the values."""
     path = context.project(project).path
-    before, mark = trusted_values(context.world.home, project, path), rules.fingerprint(values)
+    before, fingerprint = trusted_values(context.world.home, project, path), rules.fingerprint(values)
     if before != values:
-        kept = {"repository": path, "hash": mark, "at": iso(context.world.clock.now()), "values": values}
-        context.world.files.publish(paths.trust(project), json.dumps(kept, indent=1).encode())
+        record = {"repository": path, "hash": fingerprint, "at": iso(context.world.clock.now()), "values": values}
+        context.world.files.publish(paths.trust(project), json.dumps(record, indent=1).encode())
         names = sorted(name for name in {*before, *values} if before.get(name) != values.get(name))
-        context.commit(_note(project, mark, names))
+        context.commit(_record_trust(project, fingerprint, names))
     changes, file = _changes(values, before), f"{path}/{PROJECT_FILE}"
-    return Trusted(project=project, file=file, hash=mark, changed=before != values, changes=changes)
+    return Trusted(project=project, file=file, hash=fingerprint, changed=before != values, changes=changes)
 
 
 def trust_written(context: Context, project: str, wanted: dict[str, str]) -> None:
-    """Trust what a person has just chosen, beside what was trusted before."""
+    """Trust the values that a person has just chosen, and keep trusting the values trusted before."""
     path = context.project(project).path
     trust(context, project, trusted_values(context.world.home, project, path) | wanted)
 
 
-def _note(project: str, mark: str, names: list[str]) -> Change[None]:
+def _record_trust(project: str, fingerprint: str, names: list[str]) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.about(project)
-        tx.note(trusted=names, hash=mark)
+        tx.note(trusted=names, hash=fingerprint)
 
-    return Change(f"trust {', '.join(names)} of {project}", work, mark)
+    return Change(f"trust {', '.join(names)} of {project}", work, fingerprint)

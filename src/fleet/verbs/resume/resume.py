@@ -29,7 +29,7 @@ from fleet.verbs.dispatch.apply_remedy import treat
 from fleet.verbs.dispatch.dispatch import start
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.settle import CHANGED
-from fleet.verbs.homes.ownership import offer, why_foreign
+from fleet.verbs.homes.ownership import disown_hint, why_foreign
 from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.resume import conversation, work_lock
 from fleet.world.home import paths
@@ -147,7 +147,7 @@ def _refuse_foreign(context: Context, row: Dispatch) -> None:
     """Only the home that started an agent knows whether it lives, and has its worktree."""
     why = why_foreign(context, row)
     if why:
-        raise errors.NotResumable(dispatch=row.id, why=why, advice=f"resume it there; {offer(row.id)}")
+        raise errors.NotResumable(dispatch=row.id, why=why, advice=f"resume it there; {disown_hint(row.id)}")
 
 
 def _refuse_unresumable(context: Context, row: Dispatch, slug: str) -> None:

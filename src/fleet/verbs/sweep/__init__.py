@@ -1,1 +1,1 @@
-"""Finding and releasing what nobody needs any more."""
+"""Find and release what no dispatch, task or job needs any more."""

@@ -1,4 +1,4 @@
-"""For the sweep: a change of coordinators that somebody left, and what is kept of such changes."""
+"""Sweep up after replaced coordinators: hopeless candidates, unused proofs, old proofs and messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fleet.model.text.times import DAY, iso
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.coord import replace
-from fleet.verbs.sweep.finding import acted
+from fleet.verbs.sweep.finding import act_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,47 +19,48 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 RETENTION = "FLEET_REPLACE_NONCE_RETENTION_DAYS"
-_NONCES_DAYS = 30
-_MESSAGES_DAYS = 7
+_PROOF_DAYS = 30
+_MESSAGE_DAYS = 7
 
 
-def withdrawals(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Candidates for a seat that will not prove themselves any more."""
+def sweep_candidates(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Withdraw, or only report, each seat's candidate that cannot prove itself any more."""
     for project in [row.name for row in context.store.read(q.all_projects)]:
-        candidate, why = replace.hopeless(context, project)
+        candidate, why = replace.hopeless_candidate(context, project)
         if why:
             what = f"candidate {candidate} for the seat of {project}"
-            yield acted(what, "it will not prove itself any more", why, "withdraw it", kill,
-                        lambda: [] if replace.tend(context, project) else ["it was faster"])  # fmt: skip # noqa: B023
+            yield act_on(what, "it will not prove itself any more", why, "withdraw it", kill,
+                         lambda: [] if replace.withdraw_hopeless(context, project) else ["it was faster"])  # fmt: skip # noqa: B023
 
 
-def findings(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Proofs that were never presented; then what is old enough to be forgotten."""
+def sweep_proofs_and_messages(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Report proofs that no coordinator ever presented, and delete old proofs and messages."""
     for row in context.store.read(q.stale_nonces):
         why = f"this new coordinator of {row.project} never proved itself"
-        yield Swept(what=f"dispatch {row.dispatch}", why=why, proof=f"its proof of {iso(row.minted_at)} is not spent",
-                      action="kept as evidence", standing=True)  # fmt: skip
-    yield from _old(context, kill=kill)
+        yield Swept(what=f"dispatch {row.dispatch}", why=why, proof=f"its proof of {iso(row.minted_at)} was never presented",
+                    action="kept as evidence", standing=True)  # fmt: skip
+    yield from _forget_old_rows(context, kill=kill)
 
 
-def _old(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Proofs that were spent and messages that were acknowledged long ago."""
+def _forget_old_rows(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Delete, or only report, presented proofs and acknowledged messages that are past their retention time."""
     now = context.world.clock.now()
     for what, days, count, forget in (
-        ("spent proofs", _nonces_days(), q.old_nonces, q.prune_nonces),
-        ("acknowledged messages", _MESSAGES_DAYS, q.old_messages, q.prune_messages),
+        ("presented proofs", _proof_days(), q.old_nonces, q.prune_nonces),
+        ("acknowledged messages", _MESSAGE_DAYS, q.old_messages, q.prune_messages),
     ):
         before = now - days * DAY
         number = context.store.read(lambda rows: count(rows, before=before)).n  # noqa: B023
         if number:
             why = f"forget {what} of more than {days} days"
             change = Change(why, lambda tx: tx.note(forgotten=forget(tx, before=before)))  # noqa: B023
-            yield acted(f"{number} {what}", f"they are older than {days} days", "the store says so", "forget them", kill,
-                        lambda: context.commit(change))  # fmt: skip # noqa: B023
+            yield act_on(f"{number} {what}", f"they are older than {days} days", "the store says so", "forget them", kill,
+                         lambda: context.commit(change))  # fmt: skip # noqa: B023
 
 
-def _nonces_days() -> int:
+def _proof_days() -> int:
+    """Return after how many days a presented proof is deleted, from the environment or the default."""
     days = os.environ.get(RETENTION, "")
     if days and not days.isdigit():
         raise errors.BadInput(what=f"{RETENTION}={days!r} is not a number of days")
-    return int(days) if days else _NONCES_DAYS
+    return int(days) if days else _PROOF_DAYS

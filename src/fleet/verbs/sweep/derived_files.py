@@ -1,4 +1,4 @@
-"""Reconcile what is derived: coord-state.json, computed from the store and never believed over it."""
+"""Write coord-state.json of each project from the store. Nothing in fleet reads these files back as facts."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ if TYPE_CHECKING:
 
 
 class CoordState(Value):
-    """What coord-state.json says of a project: its coordinator, and the agent at work on each task."""
+    """The content of a project's coord-state.json: its coordinator, and the agent of each task."""
 
     supervisor: str | None
     worker_agent_ids: dict[str, str]
 
 
-def reconcile(context: Context, *, write: bool) -> dict[str, bool]:
-    """Each project, and whether its projection was stale."""
+def reconcile_coord_state(context: Context, *, write: bool) -> dict[str, bool]:
+    """Return for each project whether its coord-state.json is out of date; with `write`, rewrite such files."""
     stale = {}
-    for project, state in context.store.read(_projections).items():
+    for project, state in context.store.read(_states_by_project).items():
         name = paths.coord_state(project)
-        now, wanted = _now(context, name), state.as_json()
-        # A project that nobody has worked in yet needs no file.
-        stale[project] = now != wanted and (any(wanted.values()) or now is not None)
+        written, wanted = _read_state(context, name), state.as_json()
+        # A project without coordinator and agents needs no file.
+        stale[project] = written != wanted and (any(wanted.values()) or written is not None)
         if stale[project] and write:
             context.world.files.publish(name, json.dumps(wanted, indent=2).encode())
     return stale
 
 
-def _projections(rows: Rows) -> dict[str, CoordState]:
+def _states_by_project(rows: Rows) -> dict[str, CoordState]:
+    """Return what each project's coord-state.json should contain."""
     seats = {row.project: row.holder for row in q.all_seats(rows)}
     names = [row.name for row in q.all_projects(rows)]
     states = {name: CoordState(supervisor=seats.get(name), worker_agent_ids={}) for name in names}
@@ -44,7 +45,8 @@ def _projections(rows: Rows) -> dict[str, CoordState]:
     return states
 
 
-def _now(context: Context, name: str) -> object:
+def _read_state(context: Context, name: str) -> object:
+    """Return the content of a coord-state.json; None when there is no file, "unreadable" when it cannot be parsed."""
     try:
         return json.loads(context.world.files.read(name))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A finding of the sweep: what, why, what proves it, and what was done about it."""
+"""Make a finding of the sweep: what was found, why it may go, what proves that, and what was done about it."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
 
 
-def about(row: Dispatch) -> str:
-    """A dispatch, for people."""
+def describe_dispatch(row: Dispatch) -> str:
+    """Return a dispatch in words: id, kind, project and task."""
     place = f"{row.project}/{row.slug}" if row.slug else row.project
     return f"dispatch {row.id} ({row.kind} of {place})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of an act: why it failed, if it did; what was put aside; and what is left to release."""
+    """The outcome of an act: why it failed (empty: it did not), what was put aside, what is left to release."""
 
     failure: str = ""
     aside: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
 
-def acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callable[[], object]) -> Swept:  # noqa: FBT001, PLR0917
-    """Act if `kill` says so, and return what came of it.
+def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callable[[], object]) -> Swept:  # noqa: FBT001, PLR0917
+    """Call `act` if `kill` is true, and return the finding with its outcome; else say what would be done.
 
-    The act returns an Outcome, a list of what is left, or False when it failed; whatever else it returns, it succeeded.
+    `act` returns an Outcome, a list of what is left to release, or False for a failure. Anything else means success.
     """
     if not kill:
         return Swept(what=what, why=why, proof=proof, action=f"would {action}")
     try:
-        outcome = _outcome(act())
+        outcome = _outcome_of(act())
     except (errors.FleetError, OSError) as error:
         outcome = Outcome(failure=str(error))
     if outcome.failure:
@@ -47,7 +47,7 @@ def acted(what: str, why: str, proof: str, action: str, kill: bool, act: Callabl
     return Swept(what=what, why=why, proof=proof, action=words, done=not left, standing=bool(left))
 
 
-def _outcome(returned: object) -> Outcome:
+def _outcome_of(returned: object) -> Outcome:
     if isinstance(returned, Outcome):
         return returned
     if returned is False:

@@ -1,4 +1,4 @@
-"""Prune the archive of journals: by age, and by itself when it grows too large."""
+"""Prune the archive of journals: by age when asked to, and in a sweep when the archive is too large."""
 
 from __future__ import annotations
 
@@ -14,48 +14,49 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
-LARGEST = 100_000_000
-DEFAULT = "90d"
+MOST_BYTES = 100_000_000
+DEFAULT_AGE = "90d"
 _NAME = re.compile(r"[0-9a-f]{8}-(\d+)\.json")
 
 
-def prune(context: Context, *, older_than: str | None) -> Pruned:
-    """Remove journals older than an age. Their ids were given out for all time all the same."""
-    before = context.world.clock.now() - duration(older_than or DEFAULT)
-    stamps = {name: _stamp(name) for name in context.world.files.names(paths.JOURNALS)}
-    old = [name for name, stamp in stamps.items() if stamp is not None and stamp < before]
-    remove(context, old)
+def prune_journals(context: Context, *, older_than: str | None) -> Pruned:
+    """Delete archived journals older than an age (default 90 days). Ids of their dispatches are never used again."""
+    before = context.world.clock.now() - duration(older_than or DEFAULT_AGE)
+    times = {name: _archived_at(name) for name in context.world.files.names(paths.JOURNALS)}
+    old = [name for name, at in times.items() if at is not None and at < before]
+    remove_journals(context, old)
     return Pruned(pruned=len(old), kept=len(context.world.files.names(paths.JOURNALS)))
 
 
-def too_many(context: Context) -> list[str]:
-    """The oldest journals of an archive that has grown too large, as many as have to go; but none of the last day."""
-    sizes = _sizes(context)
-    total, found = sum(sizes.values()), []
-    for name in sorted(sizes, key=lambda each: _stamp(each) or 0):
-        if total <= LARGEST or (_stamp(name) or 0) > context.world.clock.now() - DAY:
+def journals_over_limit(context: Context) -> list[str]:
+    """Return the oldest journals, enough to bring the archive below its size limit; none of the last day."""
+    sizes = _journal_sizes(context)
+    total, surplus = sum(sizes.values()), []
+    for name in sorted(sizes, key=lambda journal: _archived_at(journal) or 0):
+        if total <= MOST_BYTES or (_archived_at(name) or 0) > context.world.clock.now() - DAY:
             break
-        found.append(name)
+        surplus.append(name)
         total -= sizes[name]
-    return found
+    return surplus
 
 
-def remove(context: Context, names: list[str]) -> None:
-    """Take journals out of the archive."""
+def remove_journals(context: Context, names: list[str]) -> None:
+    """Delete journals from the archive, by file name."""
     for name in names:
         context.world.files.unlink(f"{paths.JOURNALS}/{name}")
 
 
-def _sizes(context: Context) -> dict[str, int]:
-    """The journals that are there and how large they are; another sweep may be removing some."""
+def _journal_sizes(context: Context) -> dict[str, int]:
+    """Return the size of each archived journal in bytes, without those that another sweep deletes meanwhile."""
     sizes = {}
     for name in context.world.files.names(paths.JOURNALS):
-        if _stamp(name) is not None:
+        if _archived_at(name) is not None:
             with suppress(FileNotFoundError):
                 sizes[name] = os.path.getsize(f"{context.world.home}/{paths.JOURNALS}/{name}")
     return sizes
 
 
-def _stamp(name: str) -> int | None:
-    found = _NAME.fullmatch(name)
-    return int(found[1]) if found else None
+def _archived_at(name: str) -> int | None:
+    """Return the time in a journal's file name; None when the file is not a journal."""
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else None

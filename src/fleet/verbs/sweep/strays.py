@@ -1,4 +1,7 @@
-"""Stray: sessions, processes and files that nobody in the tables answers for, or that outlived whoever did."""
+"""Sweep strays: tmux sessions, processes, control groups and files without a claim, or whose dispatch has ended.
+
+Every function here acts only with `kill`; without it, its findings say what it would do.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.find import archived
 from fleet.verbs.dispatch.remaining import named
 from fleet.verbs.homes.ownership import is_own
-from fleet.verbs.sweep.finding import acted
+from fleet.verbs.sweep.finding import act_on
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -33,8 +36,8 @@ _INBOX = re.compile(r"([0-9a-f]{8})\.md")
 _LATE = 168 * HOUR
 
 
-def sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
-    """Panes on our server: agents' whose dispatch has ended. Sessions that have our name and no pane of ours are listed."""
+def sweep_sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
+    """Kill panes of ended dispatches. Only report sessions with our name or mark that belong to no known dispatch."""
     held = {row.name for row in context.store.read(q.open_claims)}
     ours = {pane.session for pane in listing.panes if pane.home == context.world.tmux.home_id}
     for pane in listing.panes:
@@ -42,68 +45,67 @@ def sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swep
         if pane.home != context.world.tmux.home_id:
             if _SESSION.fullmatch(pane.session) and pane.session not in ours:
                 yield Swept(what=what, why="it has our name but not our mark", proof=f"its mark is {pane.home or 'missing'}",
-                              action="listed only", standing=True)  # fmt: skip
+                            action="listed only", standing=True)  # fmt: skip
             continue
         row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=pane.dispatch))  # noqa: B023
         what = f"the pane of dispatch {pane.dispatch} in tmux session {pane.session}" if pane.stamped else what
         if row is not None and (is_unfinished(row) or f"fleet-{pane.dispatch}" in held):
             continue  # its dispatch releases it by its claim
         if row is None and archived(context, pane.dispatch) is None:
-            yield Swept(what=what, why="it bears our mark, but its dispatch is in neither tables nor archive",
-                          proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip
+            yield Swept(what=what, why="it has our mark, but its dispatch is neither in the database nor archived",
+                        proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip
             continue
         proof = f"dispatch {pane.dispatch} is {'in the archive' if row is None else row.exec_state}"
-        yield acted(what, "its dispatch has ended", proof, "kill it", kill,
-                    lambda: _killed(context, pane, listing))  # fmt: skip # noqa: B023
+        yield act_on(what, "its dispatch has ended", proof, "kill it", kill,
+                     lambda: _kill_pane(context, pane, listing))  # fmt: skip # noqa: B023
 
 
-def _killed(context: Context, pane: Pane, seen: Listing) -> bool:
-    """Whether it is gone, by us or by somebody who was faster."""
+def _kill_pane(context: Context, pane: Pane, seen: Listing) -> bool:
+    """Kill a pane. Return whether the pane is gone, also when another process killed it first."""
     if context.world.tmux.kill(pane):
         return True
-    now = context.world.tmux.listing()
-    if now.server is None:  # a server goes with its last session
+    listing = context.world.tmux.listing()
+    if listing.server is None:  # a tmux server exits with its last session
         return context.world.processes.life(seen.server) == "dead"
-    return now.pane_of(pane.dispatch) is None
+    return listing.pane_of(pane.dispatch) is None
 
 
-def processes(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Processes that carry the id of a dispatch that has ended."""
-    for ident, whom in context.world.processes.marks().items():
+def sweep_processes(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Kill processes whose environment has the id of an ended dispatch."""
+    for ident, marked in context.world.processes.marks().items():
         row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))  # noqa: B023
         ended = not is_unfinished(row) if row is not None else archived(context, ident) is not None
         if not ended:
             continue
-        for who in whom:
-            yield acted(f"process {who.pid}", f"its dispatch {ident} has ended", "it carries its id in its environment",
-                        "kill it", kill, lambda: context.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
+        for who in marked:
+            yield act_on(f"process {who.pid}", f"its dispatch {ident} has ended", "it carries its id in its environment",
+                         "kill it", kill, lambda: context.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
 
 
-def cgroups(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Control groups of this home that no claim speaks of. An empty one goes; one with somebody in it is listed."""
-    there = context.world.cgroups.all_of_home(
-        context.world.processes.me().pid
-    )  # before the claims: whoever makes one has its claim first
+def sweep_cgroups(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Remove empty control groups of this home that have no claim. Only report a group that has processes."""
+    # List groups before reading the claims: a claim is recorded before its group is made.
+    groups = context.world.cgroups.all_of_home(context.world.processes.me().pid)
     held = {row.name for row in context.store.read(q.open_claims)}
-    for path in (each for each in there if each not in held):
-        inside = context.world.cgroups.members(path)
-        if inside:
-            yield Swept(what=path, why="no claim speaks of it", proof=f"in it: {named(context, inside)}",
-                          action="listed only", standing=True)  # fmt: skip
+    for path in (group for group in groups if group not in held):
+        members = context.world.cgroups.members(path)
+        if members:
+            yield Swept(what=path, why="no claim names it", proof=f"its processes: {named(context, members)}",
+                        action="listed only", standing=True)  # fmt: skip
         else:
-            yield acted(path, "no claim speaks of it", "nobody is in it", "remove it", kill,
-                        lambda: context.world.cgroups.remove(path))  # fmt: skip # noqa: B023
+            yield act_on(path, "no claim names it", "it has no processes", "remove it", kill,
+                         lambda: context.world.cgroups.remove(path))  # fmt: skip # noqa: B023
 
 
-def files(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Prompts and worktrees that no claim speaks of. Listed, never touched."""
+def sweep_files(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Report prompts and worktrees that have no claim; they are never deleted. With `kill`, delete leftover files."""
     if kill:
-        _forget_litter(context)
+        _remove_leftover_files(context)
     held = {row.name for row in context.store.read(q.open_claims)}
     for name in context.world.files.names(paths.INBOX):
         if _INBOX.fullmatch(name) and f"{paths.INBOX}/{name}" not in held:
-            yield Swept(what=f"{paths.INBOX}/{name}", why="no claim speaks of it", proof="looked up in the store",
-                          action="listed only", standing=True)  # fmt: skip
+            yield Swept(what=f"{paths.INBOX}/{name}", why="no claim names it", proof="looked up in the store",
+                        action="listed only", standing=True)  # fmt: skip
     for project in context.world.files.names(paths.PROJECTS):
         trees = [
             f"{context.world.home}/{paths.project_folder(project, folder)}/{name}"
@@ -112,12 +114,15 @@ def files(context: Context, *, kill: bool) -> Iterator[Swept]:
         ]
         for path in trees:
             if path not in held:
-                yield Swept(what=path, why="no claim speaks of it", proof="looked up in the store",
-                              action="listed only", standing=True)  # fmt: skip
+                yield Swept(what=path, why="no claim names it", proof="looked up in the store",
+                            action="listed only", standing=True)  # fmt: skip
 
 
-def _forget_litter(context: Context) -> None:
-    """Remove locks of claims that are history, and files that somebody who is dead was writing. First what is there, then whose it is."""
+def _remove_leftover_files(context: Context) -> None:
+    """Delete locks of closed claims, half-written files of dead writers, and leftover links.
+
+    List locks before reading the claims: a new claim is recorded before its lock is made.
+    """
     files = context.world.files
     locks = files.names(paths.EFFECT_LOCKS)
     known = {row.id for row in context.store.read(q.open_claims)}
@@ -127,39 +132,39 @@ def _forget_litter(context: Context) -> None:
     for path in files.abandoned():
         files.discard_abandoned(path)
     sqlite_setup.sweep(context.world.home, context.world.funnel)
-    _forget_links(context)
+    _remove_leftover_links(context)
 
 
-def _forget_links(context: Context) -> None:
-    """Remove links to fleet that were not put into their place, unless somebody is at it."""
-    left = [name for name in context.world.files.names(paths.LOCKS) if name.startswith("fleet.")]
-    if not left:
+def _remove_leftover_links(context: Context) -> None:
+    """Delete temporary links to the fleet program, unless another process is replacing the link now."""
+    links = [name for name in context.world.files.names(paths.LOCKS) if name.startswith("fleet.")]
+    if not links:
         return
     try:
         with context.world.gate("bin"):
-            for name in left:
+            for name in links:
                 if os.path.islink(f"{context.world.home}/{paths.LOCKS}/{name}"):
                     context.world.files.unlink(f"{paths.LOCKS}/{name}")
     except errors.GateHeld:
         return
 
 
-def rewrites(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Inboxes that were handed over by someone who died before the file said so."""
+def sweep_rewrites(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Finish rewriting prompts that were handed to a successor by a process that died before it wrote the file."""
     for row in context.store.read(q.unfinished_rewrites):
         claim = Claim.of(row)
         if not is_own(context, claim):
             continue
-        yield acted(f"{claim}", f"it was handed over to {claim.dispatch} and not rewritten", "its claim carries the content",
-                    "rewrite it", kill, lambda: finish_rewrite(context, claim))  # fmt: skip # noqa: B023
+        yield act_on(f"{claim}", f"it was handed over to {claim.dispatch} and not rewritten", "its claim carries the content",
+                     "rewrite it", kill, lambda: finish_rewrite(context, claim))  # fmt: skip # noqa: B023
 
 
-def late_inboxes(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """A backstop: prompts that are still ours long after their dispatch ended."""
+def sweep_late_inboxes(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Release prompts that still exist a week after their dispatch ended."""
     before = context.world.clock.now() - _LATE
     for row in context.store.read(lambda rows: q.late_inboxes(rows, before=before)):
         claim = Claim.of(row)
         if is_own(context, claim) and KINDS[claim.kind].look(claim, context.world) == "ours":
             why = f"it is still ours {_LATE // HOUR} h after its dispatch {claim.dispatch} ended"
-            yield acted(str(claim), why, "its claim names it, and it is there", "release it", kill,
-                        lambda: [*filter(None, [release(context, claim)])])  # fmt: skip # noqa: B023
+            yield act_on(str(claim), why, "its claim names it, and it is there", "release it", kill,
+                         lambda: [*filter(None, [release(context, claim)])])  # fmt: skip # noqa: B023

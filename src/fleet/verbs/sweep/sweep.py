@@ -1,7 +1,7 @@
-"""Sweep: look at what is, compare with what is known, apply the class table, say why.
+"""Sweep: find and release what dead or ended dispatches left behind, and report what a person has to look at.
 
-Destruction follows from "its dispatch has ended" plus "it bears our mark" plus "look says ours": never from a miss, an age or a
-name. Error is not absence. A dry run by default.
+A thing is destroyed only when its dispatch has ended, it has this home's mark, and its kind recognises it as ours; never
+because of its age or name, or because no row was found. An error is not proof of absence. Without `kill`, nothing changes.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from fleet.verbs.dispatch.reclaim import (
     verdict,
     why_kept,
 )
-from fleet.verbs.homes.ownership import is_own, offer, owner_of
+from fleet.verbs.homes.ownership import disown_hint, is_own, owner_of
 from fleet.verbs.jobs.sweep import left_running, litter
 from fleet.verbs.merge.merge import finish_dead_merge
 from fleet.verbs.sweep import coordinators, journal_archive, strays, trash
-from fleet.verbs.sweep.derived_files import reconcile
-from fleet.verbs.sweep.finding import Outcome, about, acted
+from fleet.verbs.sweep.derived_files import reconcile_coord_state
+from fleet.verbs.sweep.finding import Outcome, act_on, describe_dispatch
 from fleet.verbs.tasks.reopen import archive_long_ended
 from fleet.world.home import paths
 
@@ -62,79 +62,84 @@ _STANDING = {
 
 
 def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept]:
-    """Orphans, then releases that failed, then what is derived."""
-    found: list[Swept] = []
+    """Run phases of a sweep: orphans, failed releases, derived files. Return findings; act only with `kill`."""
+    findings: list[Swept] = []
     if "orphans" in phases:
-        found += coordinators.withdrawals(context, kill=kill)
+        findings += coordinators.sweep_candidates(context, kill=kill)
         listing = context.world.tmux.listing()
-        found += _unfinished(context, listing, kill=kill)
-        found += strays.sessions(context, context.world.tmux.listing(), kill=kill)
-        found += strays.processes(context, kill=kill)
-        found += left_running(context, kill=kill)
-        found += strays.cgroups(context, kill=kill)
-        found += strays.files(context, kill=kill)
-        found += strays.rewrites(context, kill=kill)
-        found += strays.late_inboxes(context, kill=kill)
-        found += coordinators.findings(context, kill=kill)
+        findings += _sweep_unfinished(context, listing, kill=kill)
+        findings += strays.sweep_sessions(context, context.world.tmux.listing(), kill=kill)
+        findings += strays.sweep_processes(context, kill=kill)
+        findings += left_running(context, kill=kill)
+        findings += strays.sweep_cgroups(context, kill=kill)
+        findings += strays.sweep_files(context, kill=kill)
+        findings += strays.sweep_rewrites(context, kill=kill)
+        findings += strays.sweep_late_inboxes(context, kill=kill)
+        findings += coordinators.sweep_proofs_and_messages(context, kill=kill)
     if "retry-releases" in phases:
-        found += _long_ended(context, kill=kill)
-        found += litter(context, kill=kill)
-        found += _bundles(context, kill=kill)
-        found += _gone_bundles(context, kill=kill)
-        found += trash.findings(context, kill=kill)
-        found += _ended(context, kill=kill)
+        findings += _sweep_long_ended_tasks(context, kill=kill)
+        findings += litter(context, kill=kill)
+        findings += _sweep_bundles(context, kill=kill)
+        findings += _sweep_gone_bundles(context, kill=kill)
+        findings += trash.sweep_trash(context, kill=kill)
+        findings += _sweep_ended(context, kill=kill)
     if "reconcile-derived" in phases:
-        found += _derived(context, kill=kill)
+        findings += _sweep_coord_states(context, kill=kill)
     if "orphans" in phases:
-        found += _archive(context, kill=kill)
+        findings += _sweep_journal_archive(context, kill=kill)
     if "orphans" in phases and kill:
         context.world.namespaces.forget_gone(context.world.funnel)
-        _stop_server(context)
-    return found
+        _stop_empty_server(context)
+    return findings
 
 
-def _rows(context: Context, *, ended: bool) -> list[Dispatch]:
+def _dispatches(context: Context, *, ended: bool) -> list[Dispatch]:
+    """Return the dispatches of all projects that have ended, or that have not."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=int(ended)))
     return [row for row in rows if is_unfinished(row) != ended]
 
 
-def _unfinished(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
-    rows = _rows(context, ended=False)
+def _sweep_unfinished(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
+    """Settle or end unfinished dispatches whose agent is dead or should have exited."""
+    rows = _dispatches(context, ended=False)
     census = context.world.processes.census() if rows else None
     for row in rows:
-        finding = _one_unfinished(context, row, listing, census, kill=kill)
+        finding = _sweep_unfinished_dispatch(context, row, listing, census, kill=kill)
         if finding is not None:
             yield finding
 
 
-def _one_unfinished(
+def _sweep_unfinished_dispatch(
     context: Context, row: Dispatch, listing: Listing, census: Census | None, *, kill: bool
 ) -> Swept | None:
-    """What is found about one dispatch; None when it is as it should be. Candidates for a seat are `coordinators`'."""
+    """Return the finding about one unfinished dispatch; None when it is in order or a seat's candidate."""
     seen = look(context, row, "sweep", listing=listing, census=census)
     if kill and seen.condition == "alive":
         remaining.record(context, row, census)
     remedy = remedy_for("sweep", seen)
     if isinstance(remedy, Leave):
-        return _left_alone(row, seen, remedy)
+        return _finding_left_alone(row, seen, remedy)
     if isinstance(remedy, Withdraw):
         return None
-    why, proof, action = _words(row, seen, remedy)
-    return acted(about(row), why, proof, action, kill, lambda: _apply(context, row, remedy, listing))
+    why, proof, action = _describe_remedy(row, seen, remedy)
+    return act_on(
+        describe_dispatch(row), why, proof, action, kill, lambda: _apply_remedy(context, row, remedy, listing)
+    )
 
 
-def _left_alone(row: Dispatch, seen: Seen, left: Leave) -> Swept | None:
+def _finding_left_alone(row: Dispatch, seen: Seen, left: Leave) -> Swept | None:
+    """Return the finding about a dispatch that a person has to look at; None when nobody has to."""
     if not left.is_standing:
         return None
     why = _UNSEATED if seen.place in {"out", "withdrawn"} else _STANDING[left.cause]
-    return Swept(what=about(row), why=why, proof=left.why, action="left alone", standing=True)
+    return Swept(what=describe_dispatch(row), why=why, proof=left.why, action="left alone", standing=True)
 
 
-def _words(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str, str, str]:
-    """Why, proof and action, for a finding."""
+def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str, str, str]:
+    """Return why a remedy is needed, what proves that, and what it does, in words."""
     match remedy:
         case Settle():
-            proof = "its process is dead" if row.process else "its spawner is dead and nobody is making its things"
+            proof = "its process is dead" if row.process else "its spawner is dead, and no process is making its claims"
             proof += f"; cannot be looked into: {seen.unreadable}" if seen.unreadable else ""
             return "it has ended without being settled", proof, "settle it"
         case KillRest():
@@ -151,26 +156,27 @@ def _words(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Press) -> tupl
             assert_never(remedy)
 
 
-def _apply(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> Outcome:
+def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> Outcome:
+    """Apply a remedy and wait for the dispatch to end; then record the merge of a dead finisher."""
     applied = apply(context, row, remedy, wait=True, listing=listing)
     if not applied.ended:
         return Outcome(failure=applied.why or "it does not answer")
-    finish_dead_merge(context, row)  # a finisher's merge, from what git says
+    finish_dead_merge(context, row)  # records a merge that a finisher made before it died
     return Outcome(left=applied.left)
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What the store and tmux say, asked for once for all journals."""
+class _Snapshot:
+    """Open claims, owners of bundles and tmux panes, read once for all ended dispatches."""
 
     claims: dict[str, list[Claim]]
     owners: frozenset[tuple[str, str, str]]
-    # Tasks of whose bundle something could not be made.
+    # Tasks whose bundle has a claim that failed to allocate.
     unmade: frozenset[tuple[str | None, str | None]]
     listing: Listing
 
     @classmethod
-    def of(cls, context: Context) -> _Known:
+    def of(cls, context: Context) -> _Snapshot:
         claims: dict[str, list[Claim]] = {}
         bundled, unmade = set(), set()
         for claim in (Claim.of(row) for row in context.store.read(q.open_claims)):
@@ -185,43 +191,44 @@ class _Known:
         return cls(claims, frozenset(owners), frozenset(unmade), context.world.tmux.listing())
 
 
-def _ended(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Ended dispatches that still hold something, or could be archived."""
-    known = _Known.of(context)
-    for row in _rows(context, ended=True):
-        if not is_own(context, row) and row.id not in known.claims:
+def _sweep_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Release what ended dispatches still hold, and archive the journals of those that hold nothing."""
+    snapshot = _Snapshot.of(context)
+    for row in _dispatches(context, ended=True):
+        if not is_own(context, row) and row.id not in snapshot.claims:
             continue  # its own home archives it
-        finding = _one_ended(context, row, known, kill=kill)
+        finding = _sweep_ended_dispatch(context, row, snapshot, kill=kill)
         if finding is not None:
             yield finding
 
 
-def _one_ended(context: Context, row: Dispatch, known: _Known, *, kill: bool) -> Swept | None:
-    what = about(row)
+def _sweep_ended_dispatch(context: Context, row: Dispatch, snapshot: _Snapshot, *, kill: bool) -> Swept | None:
+    """Return the finding about one ended dispatch; None when it holds only the bundle of its task."""
+    what = describe_dispatch(row)
     proof = f"it has ended: {row.exec_state}"
-    mine = known.claims.get(row.id, [])
+    claims = snapshot.claims.get(row.id, [])
     if row.blocked_reason == HANDED_OFF and context.store.read(lambda rows: is_handed_over(rows, row.id)):
-        mine = [claim for claim in mine if claim.kind != "coord_prompt_inbox"]
-    if mine:
-        standing = _why_standing(context, mine, known.listing, kill=kill)
+        claims = [claim for claim in claims if claim.kind != "coord_prompt_inbox"]
+    if claims:
+        standing = _why_standing(context, claims, snapshot.listing, kill=kill)
         if standing:
             return Swept(what=what, why=standing, proof=proof, action="left alone", standing=True)
-        names = ", ".join(str(claim) for claim in mine)
-        return acted(what, f"it has ended and still holds {names}", proof, "release them", kill,
-                     lambda: reclaim(context, row.id))  # fmt: skip
+        names = ", ".join(str(claim) for claim in claims)
+        return act_on(what, f"it has ended and still holds {names}", proof, "release them", kill,
+                      lambda: reclaim(context, row.id))  # fmt: skip
     if row.recl_state == "complete":
         why = "it is reclaimed and not archived"
-        return acted(what, why, proof, "archive it", kill, lambda: archive(context, row.id))
-    if (row.project, row.slug, row.id) in known.owners:
-        if (row.project, row.slug) not in known.unmade:
+        return act_on(what, why, proof, "archive it", kill, lambda: archive(context, row.id))
+    if (row.project, row.slug, row.id) in snapshot.owners:
+        if (row.project, row.slug) not in snapshot.unmade:
             return None
-        why = "what could not be made for it was not undone"
-        return acted(what, why, proof, "undo it", kill, lambda: reclaim(context, row.id))
-    return acted(what, "nothing of it is left", proof, "archive it", kill, lambda: reclaim(context, row.id))
+        why = "a claim that failed to allocate was not undone"
+        return act_on(what, why, proof, "undo it", kill, lambda: reclaim(context, row.id))
+    return act_on(what, "it holds nothing any more", proof, "archive it", kill, lambda: reclaim(context, row.id))
 
 
 def _why_standing(context: Context, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
-    """Why nothing can be done about what an ended dispatch holds; empty when something can."""
+    """Return why an ended dispatch keeps its claims; empty when releasing is worth a try."""
     stuck = [why for why in (_why_stuck(context, claim, listing) for claim in claims) if why]
     if len(stuck) == len(claims):
         return "; ".join(stuck)
@@ -230,97 +237,98 @@ def _why_standing(context: Context, claims: list[Claim], listing: Listing, *, ki
 
 
 def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
-    """Why a claim of an ended dispatch is left alone; empty when it can be released."""
+    """Return why a claim of an ended dispatch cannot be released; empty when it can."""
     if not is_own(context, claim):
-        return f"{claim} belongs to {owner_of(context, claim)}; {offer(claim.dispatch or 'ID')}"
+        return f"{claim} belongs to {owner_of(context, claim)}; {disown_hint(claim.dispatch or 'ID')}"
     kind = KINDS.get(claim.kind)
     if kind is None:
         return f"{claim} is of an unknown kind"
     if claim.state != "live" and not is_free(context, claim):
-        return f"{claim} is in the hands of {claim.hands}"
-    look = (
+        return f"{claim} is being made or released by {claim.hands}"
+    state = (
         kind.judge(claim, listing, context.world) if isinstance(kind, TmuxSession) else kind.look(claim, context.world)
     )
-    return f"{claim} is {look}" if look in {"unknown", "foreign"} else ""
+    return f"{claim} is {state}" if state in {"unknown", "foreign"} else ""
 
 
-def _long_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Tasks that failed or were abandoned long ago. One that is done waits for its merge."""
+def _sweep_long_ended_tasks(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Archive tasks that failed or were abandoned longer ago than `task.archive_after`. A merge archives done tasks."""
     now = context.world.clock.now()
     for project in [row.name for row in context.store.read(q.all_projects)]:
         try:
             before = now - duration(context.setting("task.archive_after", project))
         except errors.FleetError as error:
             yield Swept(what=f"the ended tasks of {project}", why="their age cannot be judged", proof=str(error),
-                          action="left alone", standing=True)  # fmt: skip
+                        action="left alone", standing=True)  # fmt: skip
             continue
         for row in context.store.read(lambda rows: q.long_ended_tasks(rows, project=project, before=before)):  # noqa: B023
             why = f"{row.status} {age(now - row.ended_at)} ago"
-            yield acted(f"task {project}/{row.slug}", why, "its task.archive_after is over", "archive it", kill,
-                        lambda: context.commit(archive_long_ended(project=project, slug=row.slug, before=before)))  # fmt: skip # noqa: B023
+            yield act_on(f"task {project}/{row.slug}", why, "its task.archive_after is over", "archive it", kill,
+                         lambda: context.commit(archive_long_ended(project=project, slug=row.slug, before=before)))  # fmt: skip # noqa: B023
 
 
-def _bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Worktrees of tasks that are terminal and archived."""
+def _sweep_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Release the worktrees and directories of archived tasks that no agent works on."""
     lone = [Claim.of(row) for row in context.store.read(q.lone_claims)]
     tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
     listing = context.world.tmux.listing()
     for project, slug in tasks:
         if not is_bundle_releasable(context, project, slug):
             continue  # an agent still works in it
-        mine = [claim for claim in lone if (claim.project, claim.slug) == (project, slug)]
+        claims = [claim for claim in lone if (claim.project, claim.slug) == (project, slug)]
         what, proof = f"the bundle of {project}/{slug}", "the task is ended and archived"
-        stuck = [why for why in (_why_kept(context, claim, listing) for claim in mine) if why]
+        stuck = [why for why in (_why_kept(context, claim, listing) for claim in claims) if why]
         if stuck:
             yield Swept(what=what, why="; ".join(stuck), proof=proof, action="kept", standing=True)
         else:
-            yield acted(what, "nobody needs it any more", proof, f"release it{_put_aside_first(context, mine)}", kill,
-                        lambda: _release(context, project, slug))  # fmt: skip # noqa: B023
+            yield act_on(what, "nobody needs it any more", proof, f"release it{_ignored_files_note(context, claims)}", kill,
+                         lambda: _release_bundle(context, project, slug))  # fmt: skip # noqa: B023
 
 
-def _put_aside_first(context: Context, claims: list[Claim]) -> str:
-    """How many ignored files will be put aside, in words; empty when there are none."""
-    counts = [found.files for found in (verdict(context, claim) for claim in claims) if isinstance(found, Aside)]
+def _ignored_files_note(context: Context, claims: list[Claim]) -> str:
+    """Say how many ignored files will be put aside before a bundle is released; empty when there are none."""
+    counts = [aside.files for aside in (verdict(context, claim) for claim in claims) if isinstance(aside, Aside)]
     return f", {sum(counts)} ignored files put aside before" if counts else ""
 
 
-def _release(context: Context, project: str, slug: str) -> Outcome:
+def _release_bundle(context: Context, project: str, slug: str) -> Outcome:
     left = release_bundle(context, project, slug)
-    return Outcome(left=left, aside=[] if left else trash.announced(context, project, slug))
+    return Outcome(left=left, aside=[] if left else trash.describe_trash(context, project, slug))
 
 
-def _gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """A worktree or directory whose claim is live, and that is not there any more."""
+def _sweep_gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Release claims on worktrees and directories that do not exist any more."""
     for row in context.store.read(q.open_claims):
         claim = Claim.of(row)
         gone = claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name)
         if gone and is_own(context, claim):
-            yield acted(str(claim), "it is gone", "nothing is at its path", "write that down", kill,
-                        lambda: [*filter(None, [release(context, claim)])])  # fmt: skip # noqa: B023
+            yield act_on(str(claim), "it is gone", "nothing is at its path", "record that", kill,
+                         lambda: [*filter(None, [release(context, claim)])])  # fmt: skip # noqa: B023
 
 
 def _why_kept(context: Context, claim: Claim, listing: Listing) -> str:
+    """Return why a claim of a bundle is kept, such as uncommitted work; empty when it may be released."""
     return _why_stuck(context, claim, listing) or why_kept(context, claim)
 
 
-def _derived(context: Context, *, kill: bool) -> Iterator[Swept]:
-    for project, stale in reconcile(context, write=kill).items():
+def _sweep_coord_states(context: Context, *, kill: bool) -> Iterator[Swept]:
+    for project, stale in reconcile_coord_state(context, write=kill).items():
         if stale:
-            yield Swept(what=paths.coord_state(project), why="it does not say what the store says", proof="computed anew",
-                          action="rewritten" if kill else "would rewrite it", done=kill)  # fmt: skip
+            yield Swept(what=paths.coord_state(project), why="it differs from the store", proof="computed anew",
+                        action="rewritten" if kill else "would rewrite it", done=kill)  # fmt: skip
 
 
-def _archive(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Journals that the archive has no room for."""
-    names = journal_archive.too_many(context)
+def _sweep_journal_archive(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Delete the oldest journals when the archive is too large."""
+    names = journal_archive.journals_over_limit(context)
     if names:
-        yield acted(paths.JOURNALS, f"it is larger than {journal_archive.LARGEST // 1_000_000} MB", "the sizes of its files",
-                    f"remove the {len(names)} oldest journals", kill, lambda: journal_archive.remove(context, names))  # fmt: skip
+        yield act_on(paths.JOURNALS, f"it is larger than {journal_archive.MOST_BYTES // 1_000_000} MB", "the sizes of its files",
+                     f"remove the {len(names)} oldest journals", kill, lambda: journal_archive.remove_journals(context, names))  # fmt: skip
 
 
-def _stop_server(context: Context) -> None:
-    """A tmux server without sessions, left by a dispatcher that died before its first one. Not while one is starting."""
-    if any(is_own(context, row) for row in _rows(context, ended=False)):
+def _stop_empty_server(context: Context) -> None:
+    """Stop this home's tmux server when it has no sessions, unless a dispatch is unfinished or starting."""
+    if any(is_own(context, row) for row in _dispatches(context, ended=False)):
         return
     gate = context.world.gate("tmux")
     try:

@@ -1,7 +1,7 @@
-"""Trash: ignored files that may not be reproducible are put aside for a while before their worktree goes.
+"""Trash: keep ignored files of a worktree for a while after the worktree is removed, if they may not be reproducible.
 
-Intent, effect, fact: a row says what is about to be moved, then it is moved, then the row says so. As long as the worktree's claim
-is open its files may have to go back: when its removal fails, is given up, or was killed before it came to its end.
+A row records which files are about to be moved; then they are moved; then the row records that they were. While the
+worktree's claim is open, its removal may still fail, be given up or be interrupted: then the files are moved back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import is_free
 from fleet.verbs.resume.work_lock import gate_to_let_go
-from fleet.verbs.sweep.finding import acted
+from fleet.verbs.sweep.finding import act_on
 from fleet.verbs.views.expiring_trash import counted, expiry, home_of
 from fleet.world.home import paths, trash
 
@@ -38,24 +38,25 @@ _WHY = "ignored files that no setting calls disposable"
 
 
 def has_room(context: Context, size: int, limit: int) -> bool:
-    """Whether the trash may take so many bytes more."""
+    """Whether the trash may take `size` bytes more without exceeding `limit`."""
     return context.store.read(lambda rows: q.trash_size(rows, home=home_of(context))).n + size <= limit
 
 
-def put_aside(context: Context, claim: Claim, found: Aside) -> str:
-    """Move ignored files of a worktree into the trash. Returns why not, after everything is back in its place; else empty."""
-    row = _intended(context, claim, found)
-    context.commit(_intend(row))
+def put_aside(context: Context, claim: Claim, aside: Aside) -> str:
+    """Move ignored files of a worktree into the trash. On failure move them back and return why; else empty."""
+    row = _new_row(context, claim, aside)
+    context.commit(_record_intent(row))
     try:
-        trash.put_aside(context.world, claim.name, row.name, found.paths)
+        trash.put_aside(context.world, claim.name, row.name, aside.paths)
     except OSError as error:
         bring_back(context, claim)
         return f"{counted(row)} of {claim.name} could not be put aside: {error.strerror}"
-    context.commit(_note_moved(context, row))
+    context.commit(_record_move(context, row))
     return ""
 
 
-def _intended(context: Context, claim: Claim, found: Aside) -> Trash:
+def _new_row(context: Context, claim: Claim, aside: Aside) -> Trash:
+    """Return the row for files that are about to be moved into the trash: its folder, its size and its expiry."""
     at, key = context.world.clock.now(), context.world.ids.key()
     stamp = iso(at)[:19].replace("-", "").replace(":", "")
     return q.Trash(
@@ -67,8 +68,8 @@ def _intended(context: Context, claim: Claim, found: Aside) -> Trash:
         name=f"{paths.TRASH}/{claim.project}-{claim.slug}-{stamp}-{key[:4]}",
         path=claim.name,
         why=_WHY,
-        files=found.files,
-        bytes=found.size,
+        files=aside.files,
+        bytes=aside.size,
         at=at,
         moved_at=None,
         until=at + duration(context.setting("trash.keep")),
@@ -76,7 +77,8 @@ def _intended(context: Context, claim: Claim, found: Aside) -> Trash:
     )
 
 
-def _intend(row: Trash) -> Change[None]:
+def _record_intent(row: Trash) -> Change[None]:
+
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
         tx.note(trash=row.name, files=row.files, bytes=row.bytes)
@@ -86,13 +88,14 @@ def _intend(row: Trash) -> Change[None]:
     return Change(f"put {counted(row)} of {row.project}/{row.slug} aside", work)
 
 
-def _recounted(context: Context, row: AnyTrash) -> AnyTrash:
-    """The row with what is in its folder now: whoever moved it may have been killed half-way, or some of it went back."""
+def _with_current_count(context: Context, row: AnyTrash) -> AnyTrash:
+    """Return the row with the number and size of the files that are in its trash folder now."""
     files, size = trash.count(context.world, row.name)
     return row.replaced(files=files, bytes=size)
 
 
-def _count(row: AnyTrash) -> Change[None]:
+def _record_count(row: AnyTrash) -> Change[None]:
+
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
         tx.note(trash=row.name, files=row.files, bytes=row.bytes)
@@ -101,19 +104,21 @@ def _count(row: AnyTrash) -> Change[None]:
     return Change(f"{counted(row)} are left in {row.name}", work)
 
 
-def _note_moved(context: Context, intended: AnyTrash) -> Change[None]:
-    row = _recounted(context, intended)
+def _record_move(context: Context, intended: AnyTrash) -> Change[None]:
+    """Record that the files are in the trash, and say so in the task's log."""
+    row = _with_current_count(context, intended)
 
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
         if q.note_trash_moved(tx, id=row.id, files=row.files, bytes=row.bytes, at=tx.at):
-            tasks.say(tx, row.project, row.slug, _announced(context, row))
+            tasks.say(tx, row.project, row.slug, _describe_row(context, row))
         tx.note(trash=row.name)
 
     return Change(f"{row.name} is put aside", work)
 
 
-def _end(row: AnyTrash, why: str) -> Change[None]:
+def _record_end(row: AnyTrash, why: str) -> Change[None]:
+
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
         tx.note(trash=row.name, why=why)
@@ -123,67 +128,68 @@ def _end(row: AnyTrash, why: str) -> Change[None]:
 
 
 def bring_back(context: Context, claim: Claim) -> list[str]:
-    """Put the files of a worktree that stays back into it. What could not go back, and why.
+    """Move files from the trash back into their worktree.
 
-    For whoever holds the gate of the task's work. While a git may still be removing the tree nothing is put back.
+    Return what could not be moved, and why. Needs the gate of the task's work. While git may still be removing the
+    worktree, nothing is moved.
     """
     rows = context.store.read(lambda snapshot: q.trash_of_claim(snapshot, claim=claim.id, home=home_of(context)))
     if not rows:
         return []
-    now = context.store.read(lambda snapshot: q.claim_by_id(snapshot, id=claim.id))
-    if now is None or (now.state in LEAVING and not is_free(context, Claim.of(now))):
+    current = context.store.read(lambda snapshot: q.claim_by_id(snapshot, id=claim.id))
+    if current is None or (current.state in LEAVING and not is_free(context, Claim.of(current))):
         return [f"{row.name}: its worktree is being removed" for row in rows]
     left = []
     for row in rows:
         if trash.put_back(context.world, claim.name, row.name):
-            context.commit(_end(row, "back in its worktree"))
+            context.commit(_record_end(row, "back in its worktree"))
         else:
-            context.commit(_count(_recounted(context, row)))
+            context.commit(_record_count(_with_current_count(context, row)))
             left.append(f"{row.name}: {claim.name} has newer files of the same names")
     return left
 
 
-def announced(context: Context, project: str, slug: str) -> list[str]:
-    """What was put aside of a task's worktrees, where it is, and until when."""
+def describe_trash(context: Context, project: str, slug: str) -> list[str]:
+    """Return for each trash folder of a task how many files it has, where it is, and when it expires."""
     place = {"project": project, "slug": slug, "home": home_of(context)}
-    return [_announced(context, row) for row in context.store.read(lambda rows: q.trash_of_task(rows, **place))]
+    return [_describe_row(context, row) for row in context.store.read(lambda rows: q.trash_of_task(rows, **place))]
 
 
-def _announced(context: Context, row: AnyTrash) -> str:
+def _describe_row(context: Context, row: AnyTrash) -> str:
     where = f"{context.world.home}/{row.name}"
     verb = "was" if row.files == 1 else "were"
     return f"{counted(row)} of {row.slug} {verb} put aside in {where}, kept until {utc(iso(row.until))}"
 
 
-def findings(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """The trash: what was half moved, what has to go back, what has expired; the rest is listed."""
+def sweep_trash(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Sweep each trash folder of this home. Skip a folder while another process works on its task's bundle."""
     for row in context.store.read(lambda rows: q.kept_trash(rows, home=home_of(context))):
         gate = gate_to_let_go(context, row.project, row.slug)
         try:
             gate.take()
         except errors.GateHeld:
-            continue  # somebody is just putting it aside or back
+            continue  # another process is moving these files
         try:
-            yield _finding_about(context, row, kill=kill)
+            yield _sweep_row(context, row, kill=kill)
         finally:
             gate.give()
 
 
-def _finding_about(context: Context, row: KeptTrash, *, kill: bool) -> Swept:
-    """Restore what has its worktree still, forget what is gone, delete what has expired, keep the rest. Without `kill` the act is only named."""
+def _sweep_row(context: Context, row: KeptTrash, *, kill: bool) -> Swept:
+    """Bring a trash folder's files and its row in line: move back, record as moved or gone, delete, or keep."""
     now, what = context.world.clock.now(), f"{row.name} ({counted(row)} of {row.project}/{row.slug})"
     if row.held:
         why = "its worktree is still there"
-        return acted(what, why, row.path, "put them back", kill, lambda: _bring_back_row(context, row))
+        return act_on(what, why, row.path, "put them back", kill, lambda: _bring_back_row(context, row))
     if not trash.is_there(context.world, row.name):
-        return acted(what, "it is gone", "nothing is at its path", "write that down", kill,
-                     lambda: context.commit(_end(row, "nothing is left of it")))  # fmt: skip
+        return act_on(what, "it is gone", "nothing is at its path", "record that", kill,
+                      lambda: context.commit(_record_end(row, "nothing is left of it")))  # fmt: skip
     if row.moved_at is None:
-        why, proof = "whoever moved it did not write that down", "its worktree is gone"
-        return acted(what, why, proof, "write that down", kill, lambda: context.commit(_note_moved(context, row)))
+        why, proof = "its move was not recorded", "its worktree is gone"
+        return act_on(what, why, proof, "record that", kill, lambda: context.commit(_record_move(context, row)))
     if row.until <= now:
         proof = f"it was kept until {utc(iso(row.until))}"
-        return acted(what, "it has expired", proof, "delete it", kill, lambda: _delete(context, row))
+        return act_on(what, "it has expired", proof, "delete it", kill, lambda: _delete_expired(context, row))
     soon = f", {expiry(row, now)}" if row.until - now <= DAY else ""
     proof = f"kept until {utc(iso(row.until))}{soon}"
     return Swept(what=what, why=f"{shown_size(row.bytes)} in the trash", proof=proof, action="kept", standing=True)
@@ -194,6 +200,6 @@ def _bring_back_row(context: Context, row: KeptTrash) -> list[str]:
     return bring_back(context, Claim.of(claim)) if claim is not None else []
 
 
-def _delete(context: Context, row: KeptTrash) -> None:
+def _delete_expired(context: Context, row: KeptTrash) -> None:
     trash.delete(context.world, row.name)
-    context.commit(_end(row, "deleted, it had expired"))
+    context.commit(_record_end(row, "deleted, it had expired"))

@@ -22,10 +22,12 @@ def settings_of(home: str, repository: str | None) -> dict[str, SettingValue]:
 
 def trusted_settings(home: str, project: str, repository: str) -> dict[str, SettingValue]:
     """Return every setting as it applies: commands and permissions of a repository only where a person has trusted them."""
-    from fleet.model.settings.trust import counted
+    from fleet.model.settings.trust import settings_in_force
     from fleet.world.home.trust import trusted_values
 
     written = settings_of(home, repository)
     return (
-        written if written["trust"].value == "always" else counted(written, trusted_values(home, project, repository))
+        written
+        if written["trust"].value == "always"
+        else settings_in_force(written, trusted_values(home, project, repository))
     )
