@@ -7,7 +7,7 @@ import pwd
 
 from fleet import errors
 from fleet.model import names
-from fleet.model.agents.actors import acting
+from fleet.model.agents.actors import identify_actor
 from fleet.store import queries as q
 from fleet.store.registry import open_store
 from fleet.verbs.context import Committer, Context, Request
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 # Every role may, for its own task, which the fence of the task checks: not even the table is loaded for them.
-_ALL_DAY = frozenset(("tasks.log", "tasks.artifact"))
+_ALLOWED_TO_ALL = frozenset(("tasks.log", "tasks.artifact"))
 
 
 class Actor:
@@ -60,7 +60,9 @@ class Actor:
     @classmethod
     def open(cls, home: str | None = None, *, actor: str | None = None, make: bool = True) -> Self:
         """Open a fleet home, made if it is missing, but by no agent; the actor is told by the environment if not named."""
-        name, dispatch = acting(dispatch=os.environ.get("FLEET_DISPATCH_ID"), named=actor, person=_person())
+        name, dispatch = identify_actor(
+            dispatch=os.environ.get("FLEET_DISPATCH_ID"), named=actor, person=_person_name()
+        )
         funnel, path = Funnel(), os.path.abspath(home) if home else home_path()
         where = ready_home(path, funnel, make=make and dispatch is None)
         known = home_record.read(where)
@@ -68,12 +70,12 @@ class Actor:
         store = open_store(where, funnel, had=known.database if known else "")
         opened = cls(home=where, store=store, actor=name, dispatch=dispatch, funnel=funnel)
         if known is None or known.database != store.kind:
-            known = _remembered(where, funnel, store.kind, is_old=old)
+            known = _remember(where, funnel, store.kind, is_old=old)
         opened.record = known
         if known.path != where:
             opened.moved = _why_elsewhere(known, where)
         if opened.moved is None and (known.is_copy or not os.path.exists(f"{where}/{paths.RECORD_COPY}")):
-            _save(known, where, funnel)
+            _save_record(known, where, funnel)
         return opened
 
     def close(self) -> None:
@@ -184,7 +186,7 @@ class Actor:
 
     def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
         """Refuse what the speaker's role may not do (NotAllowed). Returns the agent that speaks, None for a person."""
-        if act in _ALL_DAY:
+        if act in _ALLOWED_TO_ALL:
             return None
         from fleet.api.permits import Permits
 
@@ -211,13 +213,13 @@ def _is_in_use(home: str) -> bool:
     return is_in_use(home)
 
 
-def _remembered(home: str, funnel: Funnel, database: str, *, is_old: bool) -> HomeRecord:
+def _remember(home: str, funnel: Funnel, database: str, *, is_old: bool) -> HomeRecord:
     from fleet.world.home.home_change import remember
 
     return remember(home, funnel, database=database, is_old=is_old)
 
 
-def _save(record: HomeRecord, home: str, funnel: Funnel) -> None:
+def _save_record(record: HomeRecord, home: str, funnel: Funnel) -> None:
     """See to it that the home has both its record and the copy."""
     from fleet.world.home import home_change
 
@@ -233,15 +235,15 @@ def _why_elsewhere(record: HomeRecord, home: str) -> errors.FleetError | None:
     return why_elsewhere(record, home)
 
 
-def _person() -> str:
+def _person_name() -> str:
     """user@host, in characters a name may have."""
-    name = f"{_user()}@{os.uname().nodename}"
+    name = f"{_user_name()}@{os.uname().nodename}"
     return "".join(char if char.isascii() and (char.isalnum() or char in "-_.@+") else "_" for char in name)[:90].strip(
         ".-@"
     )
 
 
-def _user() -> str:
+def _user_name() -> str:
     name = os.environ.get("USER") or os.environ.get("LOGNAME")
     if name:
         return name

@@ -64,20 +64,20 @@ class Hooking:
         if nonce and project:
             prove(self.store, self.home, project=project, ident=self.ident, nonce=nonce, clock=self.clock, ids=self.ids)
 
-    def hear(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Reply:
+    def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Reply:
         """Take in an event."""
-        return hook.hear(self._desk(dialect, event, payload, at))
+        return hook.handle_event(self._hook_event(dialect, event, payload, at))
 
-    def awaited(
-        self, dialect: Dialect, event: str, payload: Payload, question: str, is_alone: Callable[[], bool]
+    def wait_for_answer(
+        self, dialect: Dialect, event: str, payload: Payload, question: str, is_agent_gone: Callable[[], bool]
     ) -> Payload | None:
         """The answer to a question, as the engine reads it."""
-        desk = self._desk(dialect, event, payload, self.clock.now())
-        return hook_answer.answered(desk, question, self.clock, is_alone)
+        asked = self._hook_event(dialect, event, payload, self.clock.now())
+        return hook_answer.wait_for_answer(asked, question, self.clock, is_agent_gone)
 
-    def wait_for_messages(self, dialect: Dialect, at: int, is_alone: Callable[[], bool]) -> tuple[str, list[str]]:
+    def wait_for_messages(self, dialect: Dialect, at: int, is_agent_gone: Callable[[], bool]) -> tuple[str, list[str]]:
         """What to wake an idle agent with, and the ids of the messages in it."""
-        taken = hook_answer.wait_for_messages(self._desk(dialect, "", {}, at), self.clock, is_alone)
+        taken = hook_answer.wait_for_messages(self._hook_event(dialect, "", {}, at), self.clock, is_agent_gone)
         return messages.lines(taken) if taken else "", [each.id for each in taken]
 
     def acknowledge(self, idents: Sequence[str]) -> None:
@@ -85,12 +85,12 @@ class Hooking:
         if idents:
             self._committer.commit(messages.acknowledge(self.ident, idents))
 
-    def _desk(self, dialect: Dialect, event: str, payload: Payload, at: int) -> hook.Desk:
-        return hook.Desk(
+    def _hook_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> hook.HookEvent:
+        return hook.HookEvent(
             by=self._committer,
             dialect=dialect,
             dispatch=self.ident,
-            event=event,
+            name=event,
             payload=payload,
             at=at,
             fresh=self.ids.dispatch(),

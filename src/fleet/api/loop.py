@@ -27,14 +27,14 @@ class Loop:
         self._clock = Clock()
         self._seen = -1
         self._next = 0.0
-        self._said: list[str] = []
+        self._printed: list[str] = []
 
     def run(self) -> None:
         """Tick until somebody else is in the seat."""
-        while self._round():
+        while self._tick_if_due():
             self._clock.wait(_POLL)
 
-    def _round(self) -> bool:
+    def _tick_if_due(self) -> bool:
         """Look, and tick if something changed or the time has come. False when it is over."""
         try:
             with Fleet.open() as fleet:
@@ -43,7 +43,7 @@ class Loop:
                     return True
                 self._next = self._clock.ticks() + duration(fleet.settings.read()["tick_every"].value) / SECOND
                 self._seen = newest
-                self._tell(fleet, fleet.coord.tick(self._project))
+                self._print_tick(fleet, fleet.coord.tick(self._project))
         except (errors.NotSeated, errors.StoreReplaced, errors.StoreGone, errors.HomeMoved, errors.HomeCopied) as error:
             self._say(f"{error}; this coordinator ends")
             return False
@@ -54,13 +54,13 @@ class Loop:
             self._next = self._clock.ticks() + _AFTER_TROUBLE
         return True
 
-    def _tell(self, fleet: Fleet, ticked: Ticked) -> None:
+    def _print_tick(self, fleet: Fleet, ticked: Ticked) -> None:
         """Say what was done and what is in the way, but no line that the tick before said too."""
         now = [*ticked.done, *(f"trouble: {line}" for line in ticked.troubles)]
         for line in now:
-            if line not in self._said:
+            if line not in self._printed:
                 self._say(line)
-        self._said = now
+        self._printed = now
         for message in ticked.messages:
             self._say(f"message {message.id} from {message.sender}: {message.text}")
         if ticked.messages:

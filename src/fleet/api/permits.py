@@ -43,7 +43,7 @@ class Speaker:
         own = journal.autonomy or ("full" if journal.engine else None)
         return cls(id=ident, role=roles.role_of(journal.kind, journal.engine), project=journal.project, autonomy=own)
 
-    def called(self, said: str | None) -> str:
+    def display_name(self, said: str | None) -> str:
         """Its name for people; `said` is the id that its environment says."""
         name = f"the steps of {self.id}" if self.id.startswith("job ") else f"{self.role} {self.id}"
         return name if said else f"{name} (it started this process, whose environment says nothing of it)"
@@ -66,14 +66,14 @@ class Permits:
         """
         above = marks_above(self._home)
         self._refuse_disguise(act, above)
-        ident = self._dispatch or next(iter(above), None) or self._runner()
+        ident = self._dispatch or next(iter(above), None) or self._job_of_runner()
         if ident is None or act in _FENCED:
             return None
         journal = self._journal(ident)
-        if journal is None and ident == self._dispatch and self._was_given(ident):
+        if journal is None and ident == self._dispatch and self._is_used_id(ident):
             raise errors.SpeakerEnded(dispatch=ident)
         speaker = Speaker.of(ident, journal)
-        roles.check(act, speaker.role, who=speaker.called(self._dispatch))
+        roles.check(act, speaker.role, who=speaker.display_name(self._dispatch))
         if agent is not None and agent != ident:
             other = self._journal(agent)
             self._check_project(act, speaker, other.project if other else None)
@@ -97,16 +97,16 @@ class Permits:
             rule = f"a {speaker.role} does that for itself only"
             if is_coordinator:
                 rule = f"a coordinator does that in its own project only, {speaker.project or 'none'}"
-            raise roles.refusal(act, speaker.role, who=speaker.called(self._dispatch), rule=rule)
+            raise roles.refusal(act, speaker.role, who=speaker.display_name(self._dispatch), rule=rule)
 
     def _journal(self, ident: str) -> Dispatch | None:
         return self._store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
 
-    def _was_given(self, ident: str) -> bool:
+    def _is_used_id(self, ident: str) -> bool:
         """Whether a dispatch had this id: then its journal is in the archive, and it was proven dead."""
         return self._store.read(lambda rows: q.id_given(rows, id=ident)) is not None
 
-    def _runner(self) -> str | None:
+    def _job_of_runner(self) -> str | None:
         job = os.environ.get("FLEET_RUNNER_OF")
         return f"job {job}" if job else None
 
@@ -137,4 +137,4 @@ def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) 
 
 
 def _refusal(act: str, speaker: Speaker, rule: str) -> errors.NotAllowed:
-    return roles.refusal(act, speaker.role, who=speaker.called(speaker.id), rule=rule)
+    return roles.refusal(act, speaker.role, who=speaker.display_name(speaker.id), rule=rule)

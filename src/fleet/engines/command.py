@@ -37,29 +37,29 @@ def words(engine: Engine, filling: Filling, *, resume: bool = False) -> list[str
     """The command line of the agent."""
     made: list[str] = []
     for word in engine.resume if resume else engine.start:
-        made.extend(_expanded(engine, word, filling))
+        made.extend(_expand_word(engine, word, filling))
     return made
 
 
 def headless(engine: Engine, filling: Filling) -> list[str]:
     """The command line that does one thing without a terminal and exits; none when the engine cannot."""
     given = engine.headless or (() if engine.interactive or "{command}" in engine.start else engine.start)
-    return [made for word in given for made in _expanded(engine, word, filling)]
+    return [made for word in given for made in _expand_word(engine, word, filling)]
 
 
-def _expanded(engine: Engine, word: str, filling: Filling) -> list[str]:
+def _expand_word(engine: Engine, word: str, filling: Filling) -> list[str]:
     """Some words stand for several, or for none; the others are filled in."""
     freedom = engine.autonomy.get(filling.autonomy or "", ())
     model, name = filling.model or "", filling.conversation
     several: dict[str, Iterable[str]] = {
         "{command}": filling.command,
         "{hooks}": filling.hooks,
-        "{autonomy}": [made for part in freedom for made in _allowed(part, filling)],
+        "{autonomy}": [made for part in freedom for made in _fill_autonomy_word(part, filling)],
         "{remote}": engine.remote if filling.remote else (),
         "{session}": [part.replace("{conversation}", name) for part in engine.session if name],
         "{model}": [part.replace("{model}", model) for part in engine.model if model],
     }
-    return list(several[word]) if word in several else [_filled(engine, word, filling)]
+    return list(several[word]) if word in several else [_fill_word(engine, word, filling)]
 
 
 def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
@@ -67,18 +67,20 @@ def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
     return any("{git_dir}" in word for word in engine.autonomy.get(autonomy or "", ()))
 
 
-def _allowed(word: str, filling: Filling) -> list[str]:
+def _fill_autonomy_word(word: str, filling: Filling) -> list[str]:
     """A word of an autonomy; one about git's directories is said once for each."""
     each = filling.git_dirs if "{git_dir}" in word else ("",)
-    return [_once(word, {"{{": "{", "}}": "}", "{fleet_home}": filling.fleet_home, "{git_dir}": one}) for one in each]
+    return [
+        _fill_once(word, {"{{": "{", "}}": "}", "{fleet_home}": filling.fleet_home, "{git_dir}": one}) for one in each
+    ]
 
 
-def _once(word: str, facts: dict[str, str]) -> str:
+def _fill_once(word: str, facts: dict[str, str]) -> str:
     """All at one go: what was filled in is not looked at again."""
     return re.sub("|".join(re.escape(name) for name in facts), lambda found: facts[found[0]], word)
 
 
-def _filled(engine: Engine, word: str, filling: Filling) -> str:
+def _fill_word(engine: Engine, word: str, filling: Filling) -> str:
     prompt = filling.prompt
     if len(prompt.encode()) > LONGEST_ARGUMENT and engine.long_prompt:
         prompt = engine.long_prompt.replace("{prompt_file}", filling.prompt_file)

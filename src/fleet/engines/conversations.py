@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from fleet.engines.program_files import place, value_at
+from fleet.engines.program_files import expand_path, value_at
 from fleet.model.text.documents.kinds import SOME_WORDS, Key, Kind
 from fleet.model.text.documents.tables import Table
 
@@ -40,11 +40,11 @@ TABLE = Table(
 )
 
 
-def the_one(kept: Kept, directory: str, *, since: int, until: int) -> str | None:
+def only_conversation(kept: Kept, directory: str, *, since: int, until: int) -> str | None:
     """The conversation that was begun in a directory within that time. Of several nobody can tell which, so it is none."""
     here = os.path.realpath(directory)
     names: set[object] = set()
-    for path in glob.iglob(place(kept.files)):
+    for path in glob.iglob(expand_path(kept.files)):
         head = _first_line(path, since)
         where, begun = value_at(head, kept.directory), _milliseconds(value_at(head, kept.begun))
         if isinstance(where, str) and os.path.realpath(where) == here and begun is not None and since <= begun <= until:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MARK = "# by fleet hooks install"
 IDLES = "fleet-idles"
 _STATUS = "fleet-status"
-_PROMPTLY, _BEHIND = 30, 120
+_SYNC_TIMEOUT, _ASYNC_TIMEOUT = 30, 120
 # What a screen may show, by the meaning of the event that would tell it; no engine has one for a retry.
 _SEEN_ONLY = {"failed": ("failed_turn", "limit"), "asks": ("asks", "dialog"), "": ("retrying",)}
 
@@ -113,22 +113,22 @@ def settings(engine: Engine, autonomy: str | None, fleet: str) -> str:
     """The file that the program is given at a freedom."""
     hooks = hooks_of(engine)
     also = {**hooks.also.get("always", {}), **hooks.also.get(autonomy or "", {})}
-    made: dict[str, Any] = {**also, "hooks": {event: _entries(engine, event, fleet) for event in hooks.events}}
+    made: dict[str, Any] = {**also, "hooks": {event: _settings_entries(engine, event, fleet) for event in hooks.events}}
     if hooks.status:
         made["statusLine"] = {"type": "command", "command": command(engine, _STATUS, fleet)}
     return json.dumps(made, indent=2) + "\n"
 
 
-def _entries(engine: Engine, event: str, fleet: str) -> list[dict[str, Any]]:
+def _settings_entries(engine: Engine, event: str, fleet: str) -> list[dict[str, Any]]:
     hooks = hooks_of(engine)
-    entries = [_entry(engine, event, fleet)]
+    entries = [_command_entry(engine, event, fleet)]
     if event in hooks.wakes:
         waits = {"type": "command", "command": command(engine, IDLES, fleet), "timeout": hooks.wait * hooks.unit}
         entries.append({**waits, "asyncRewake": True})
     return [{**({"matcher": hooks.matcher} if hooks.matcher else {}), "hooks": entries}]
 
 
-def _entry(engine: Engine, event: str, fleet: str) -> dict[str, Any]:
+def _command_entry(engine: Engine, event: str, fleet: str) -> dict[str, Any]:
     hooks = hooks_of(engine)
     made = {"type": "command", "command": command(engine, event, fleet), "timeout": limit(hooks, event)}
     return {**made, "async": True} if event in hooks.later else made
@@ -137,8 +137,8 @@ def _entry(engine: Engine, event: str, fleet: str) -> dict[str, Any]:
 def limit(hooks: Hooks, event: str) -> int:
     """How long the program may wait for a hook; a little longer than ours, so that one which gives up can still say so."""
     if hooks.events[event] == "asks":
-        return (hooks.wait + _PROMPTLY) * hooks.unit
-    return (_BEHIND if event in hooks.later else _PROMPTLY) * hooks.unit
+        return (hooks.wait + _SYNC_TIMEOUT) * hooks.unit
+    return (_ASYNC_TIMEOUT if event in hooks.later else _SYNC_TIMEOUT) * hooks.unit
 
 
 def command(engine: Engine, event: str, fleet: str) -> str:
@@ -146,7 +146,7 @@ def command(engine: Engine, event: str, fleet: str) -> str:
     return f"exec {shlex.quote(fleet)} hook {event} --engine {engine.name}"
 
 
-def installed(engine: Engine, event: str, fleet: str) -> str:
+def installed_command(engine: Engine, event: str, fleet: str) -> str:
     """The same for the person's own settings: nothing is started outside fleet, nor where the hooks are given already."""
     inside = '[ -z "$FLEET_DISPATCH_ID" ] || [ -n "$FLEET_HOOKS" ]'
     return f"{inside} || {command(engine, event, fleet)} {MARK}"

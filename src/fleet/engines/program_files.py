@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def place(path: str) -> str:
+def expand_path(path: str) -> str:
     """A path with ~ and variables filled in, and ${NAME:-~/place}: where a variable moves it, else the place."""
     moved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda match: os.environ.get(match[1]) or match[2], path)
     return os.path.expanduser(os.path.expandvars(moved))

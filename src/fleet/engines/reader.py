@@ -196,44 +196,46 @@ def read(path: Path) -> Engine:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise _broken(path, 1, f"it cannot be read: {error.strerror}") from None
-    return _parsed(path, raw)
+        raise _broken_file(path, 1, f"it cannot be read: {error.strerror}") from None
+    return _parse(path, raw)
 
 
 @lru_cache(maxsize=16)
-def _parsed(path: Path, raw: bytes) -> Engine:
+def _parse(path: Path, raw: bytes) -> Engine:
     try:
         root = parse(raw.decode())
     except UnicodeDecodeError as error:
-        raise _broken(path, raw.count(b"\n", 0, error.start) + 1, "it is not UTF-8") from None
+        raise _broken_file(path, raw.count(b"\n", 0, error.start) + 1, "it is not UTF-8") from None
     except Unreadable as error:
-        raise _broken(path, error.fault.line, error.fault.why, error.fault.advice) from None
+        raise _broken_file(path, error.fault.line, error.fault.why, error.fault.advice) from None
     fault = next(TABLE.faults(root, "the file"), None)
     if fault is not None:
-        raise _broken(path, fault.line, fault.why, fault.advice)
+        raise _broken_file(path, fault.line, fault.why, fault.advice)
     return _engine(path, root.plain)
 
 
-def _broken(path: Path, line: int, why: str, advice: str = "") -> errors.BadSetting:
+def _broken_file(path: Path, line: int, why: str, advice: str = "") -> errors.BadSetting:
     example = "`fleet engine show claude` is an example that works"
     return errors.BadSetting(file=str(path), line=line, why=why, advice=f"{advice} ({example})" if advice else example)
 
 
 def _engine(path: Path, given: dict[str, Any]) -> Engine:
     """An engine from what its file says, which was checked."""
-    made: dict[str, Any] = {key: _MADE[key](value) if key in _MADE else _frozen(value) for key, value in given.items()}
+    made: dict[str, Any] = {
+        key: _CONVERTERS[key](value) if key in _CONVERTERS else _list_to_tuple(value) for key, value in given.items()
+    }
     autonomy = {name: tuple(words) for name, words in given.get("autonomy", {}).items() if name in AUTONOMIES}
     root = str(given.get("autonomy", {}).get("root_sandbox", ""))
     named = {"name": names.slug(path.stem), "source": str(path), "autonomy": autonomy, "root_sandbox": root}
     return Engine(**made | named)
 
 
-def _frozen(value: Any) -> Any:  # noqa: ANN401 - whatever TOML can say
+def _list_to_tuple(value: Any) -> Any:  # noqa: ANN401 - whatever TOML can say
     return tuple(value) if isinstance(value, list) else value
 
 
-def _part(kind: Callable[..., object], given: dict[str, Any]) -> object:
-    return kind(**{key: _frozen(value) for key, value in given.items()})
+def _table_to_value(kind: Callable[..., object], given: dict[str, Any]) -> object:
+    return kind(**{key: _list_to_tuple(value) for key, value in given.items()})
 
 
 def _before(given: dict[str, Any]) -> Before:
@@ -250,33 +252,33 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 # How a value of the file becomes one of the engine; others are as they are written.
-_MADE: dict[str, Callable[[Any], object]] = {
+_CONVERTERS: dict[str, Callable[[Any], object]] = {
     "limit": _pattern,
     "proof_timeout": float,
     "env": lambda given: {name: str(value) for name, value in given.items()},
     "before": lambda given: tuple(map(_before, given)),
     "screen": lambda given: tuple(map(_rule, given)),
-    "kept": partial(_part, Kept),
-    "hooks": partial(_part, Hooks),
-    "status_file": partial(_part, StatusFile),
-    "check": partial(_part, Check),
+    "kept": partial(_table_to_value, Kept),
+    "hooks": partial(_table_to_value, Hooks),
+    "status_file": partial(_table_to_value, StatusFile),
+    "check": partial(_table_to_value, Check),
 }
 
 
 def state_of(engine: Engine, screen: str) -> tuple[str, str]:
     """What the last lines of a screen mean, and the question on it; unknown when nothing is recognised."""
-    rule, question = _recognised(engine, screen)
+    rule, question = _matching_rule(engine, screen)
     return (rule.state, question) if rule else ("unknown", "")
 
 
 def has_box(engine: Engine, screen: str) -> bool:
     """Whether something can be typed: nothing that Enter would approve or lose is on the screen."""
-    rule, _question = _recognised(engine, screen)
+    rule, _question = _matching_rule(engine, screen)
     return rule is not None and (rule.box or rule.state in _EMPTY_BOX)
 
 
-def _recognised(engine: Engine, screen: str) -> tuple[Rule | None, str]:
-    tail = _tail(screen)
+def _matching_rule(engine: Engine, screen: str) -> tuple[Rule | None, str]:
+    tail = _last_lines(screen)
     for rule in engine.screen:
         found = list(rule.match.finditer(tail))
         if found:
@@ -284,7 +286,7 @@ def _recognised(engine: Engine, screen: str) -> tuple[Rule | None, str]:
     return None, ""
 
 
-def _tail(screen: str) -> str:
+def _last_lines(screen: str) -> str:
     """The last lines, bare of trailing blanks; a gap counts as one line, since some engines leave half the pane empty."""
     lines = [line.rstrip() for line in screen.rstrip().splitlines()]
     kept = [line for line, above in zip(lines, ["", *lines], strict=False) if line or above]

@@ -9,7 +9,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.engines.program_files import place, value_at
+from fleet.engines.program_files import expand_path, value_at
 from fleet.engines.reader import python
 from fleet.world.world import fleet_program
 
@@ -39,10 +39,10 @@ def check(engine: Engine, *, autonomy: str | None, repository: str) -> None:
     if engine.autonomy:
         _check_autonomy(engine, autonomy)
     for before in engine.before:
-        if before.unless != autonomy and not _holds(before, repository):
+        if before.unless != autonomy and not _is_met(before, repository):
             facts = {"{repository}": repository}
             raise errors.EngineNotReady(
-                engine=engine.name, why=_filled(before.why, facts), advice=_filled(before.advice, facts)
+                engine=engine.name, why=_fill(before.why, facts), advice=_fill(before.advice, facts)
             )
 
 
@@ -66,19 +66,19 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
         )
 
 
-def _holds(before: Before, repository: str) -> bool:
+def _is_met(before: Before, repository: str) -> bool:
     """Whether the file says so, for the repository or for a directory above it: trust is inherited downwards."""
-    given = _content(place(before.file))
+    given = _read_document(expand_path(before.file))
     here = repository
     while True:
-        if value_at(given, [_filled(part, {"{repository}": here}) for part in before.path]) == before.equals:
+        if value_at(given, [_fill(part, {"{repository}": here}) for part in before.path]) == before.equals:
             return True
         if here == "/" or "{repository}" not in "".join(before.path):
             return False
         here = os.path.dirname(here)
 
 
-def _content(path: str) -> object:
+def _read_document(path: str) -> object:
     try:
         with open(path, "rb") as file:
             return tomllib.load(file) if path.endswith(".toml") else json.load(file)
@@ -86,7 +86,7 @@ def _content(path: str) -> object:
         return None
 
 
-def _filled(text: str, facts: dict[str, str]) -> str:
+def _fill(text: str, facts: dict[str, str]) -> str:
     for name, value in facts.items():
         text = text.replace(name, value)
     return text

@@ -113,14 +113,14 @@ class Dispatches(Part):
         """One dispatch with its claims, live or archived alike; a live one is looked at anew."""
         live = self._by.store.read(lambda rows: reclaim.journal(rows, ident))
         if live is not None:
-            return self._looked_at(live)
+            return self._with_observed_claims(live)
         archived = find.archived_journal(self._by.view, ident)
         if archived is None:
             raise errors.NoSuchDispatch(dispatch=ident)
         handed = self._by.store.read(lambda rows: q.handed_to(rows, dispatch=ident))
         return archived.replaced(successor=handed.successor if handed else None, archived=True)
 
-    def _looked_at(self, live: Journal) -> Journal:
+    def _with_observed_claims(self, live: Journal) -> Journal:
         """The journal with the bundle that it owns among its claims, each claim looked at anew."""
         place = {"project": live.project, "slug": live.slug or ""}
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _BETWEEN_LOOKS = 0.1
 # How long a command waits to see that what it said has arrived.
 ARRIVAL = 5.0
-_AT_TERMINAL = frozenset({"asks", "dialog"})
+_ASKING_STATES = frozenset({"asks", "dialog"})
 
 
 class Messages(Part):
@@ -40,27 +40,29 @@ class Messages(Part):
         self._by.may("messages.send", agent=one, project=project or "")
         context = self._by.context
         sent = {}
-        for dispatch in [one] if one else [row.dispatch for row in self._living(project)]:
+        for dispatch in [one] if one else [row.dispatch for row in self._living_agents(project)]:
             ident = context.world.ids.dispatch()
             sent[ident] = context.commit(messages.send(dispatch, ident, text))
         listing = context.world.tmux.listing()
-        return [self._sent(ident, to, deliver(context, to.dispatch, listing)) for ident, to in sent.items()]
+        return [
+            self._wait_for_delivery(ident, to, deliver(context, to.dispatch, listing)) for ident, to in sent.items()
+        ]
 
-    def _living(self, project: str | None) -> list[LivingAgent]:
+    def _living_agents(self, project: str | None) -> list[LivingAgent]:
         if project is not None:
             self._by.request.project(project)
         return self._by.store.read(lambda rows: q.living_agents(rows, project=project))
 
-    def _sent(self, ident: str, to: LivingAgent, why: str) -> Sent:
+    def _wait_for_delivery(self, ident: str, to: LivingAgent, why: str) -> Sent:
         """Whether a message has arrived; a hook that is just taking it is waited for, a moment."""
         until = self._by.clock.ticks() + (ARRIVAL if "moment" in why else 0)
-        while (delivered := self._delivered(ident)) is None and self._by.clock.ticks() < until:
+        while (delivered := self._delivered_message(ident)) is None and self._by.clock.ticks() < until:
             self._by.clock.wait(_BETWEEN_LOOKS)
         how = why or "it waits" if delivered is None else delivered.how or "acknowledged"
         given = delivered is not None
         return Sent(id=ident, agent=to.dispatch, project=to.project, task=to.slug, delivered=given, how=how)
 
-    def _delivered(self, ident: str) -> Message | None:
+    def _delivered_message(self, ident: str) -> Message | None:
         row = self._by.store.read(lambda rows: q.message_by_id(rows, id=ident))
         return row if row is not None and row.delivered_at is not None else None
 
@@ -83,34 +85,34 @@ class Messages(Part):
         """What agents ask: those that can be answered here first, then those that only their terminals take."""
         asked = self._by.store.read(questions.unanswered)
         hooked = {each.agent for each in asked}
-        return asked + [_on_screen(agent) for agent in self._at_terminal() if agent.id not in hooked]
+        return asked + [_screen_question(agent) for agent in self._agents_asking() if agent.id not in hooked]
 
-    def _at_terminal(self) -> list[AgentView]:
+    def _agents_asking(self) -> list[AgentView]:
         """Agents that ask something, on their screens at least."""
-        return [agent for agent in Agents(self._by).list() if agent.state in _AT_TERMINAL]
+        return [agent for agent in Agents(self._by).list() if agent.state in _ASKING_STATES]
 
     def answer(self, given: str, words: list[str], *, reason: str = "", kind: QuestionKind | None = None) -> Answered:
         """Answer a question, by its own id or that of its agent. Says whether the agent has taken it."""
         self._by.may("messages.answer")
-        asked = self._asked(given)
+        asked = self._find_question(given)
         if kind is not None and asked.kind != kind:
             choices = "; ".join(f"{each.question} {', '.join(each.options)}" for each in choices_of(asked.choices))
             raise errors.BadInput(what=f"{asked.text!r} is no permission: answer it with `fleet answer` ({choices})")
         answered = self._by.commit(questions.answer(asked.id, words, reason))
-        return answered.replaced(taken=self._is_taken(asked.id))
+        return answered.replaced(taken=self._wait_until_taken(asked.id))
 
-    def _asked(self, given: str) -> AskedQuestion | OpenQuestion:
+    def _find_question(self, given: str) -> AskedQuestion | OpenQuestion:
         store = self._by.store
         row = store.read(lambda rows: q.question_by_id(rows, id=given)) if names.is_dispatch_id(given) else None
         if row is not None:
             return row
         asked = store.read(lambda rows: q.open_questions(rows, dispatch=None))
-        meant = [each for each in asked if _is_meant(each, given)]
+        meant = [each for each in asked if _matches(each, given)]
         if len(meant) > 1:
             raise errors.Ambiguous(given=given, candidates=", ".join(f"{each.id} ({each.text})" for each in meant))
-        return meant[0] if meant else self._asked_by(given)
+        return meant[0] if meant else self._find_question_of_agent(given)
 
-    def _asked_by(self, given: str) -> OpenQuestion:
+    def _find_question_of_agent(self, given: str) -> OpenQuestion:
         """The question of an agent that is told by another of its names; those on its screen are not answered here."""
         try:
             ident = find_dispatch(self._by, given)
@@ -119,12 +121,12 @@ class Messages(Part):
         asked = self._by.store.read(lambda rows: q.open_questions(rows, dispatch=ident))
         if asked:
             return asked[0]
-        shown = next((agent for agent in self._at_terminal() if agent.id == ident), None)
+        shown = next((agent for agent in self._agents_asking() if agent.id == ident), None)
         if shown is not None:
             raise errors.CannotAnswer(agent=ident, question=" ".join(shown.detail.split()) or "(not read)")
         raise errors.NoSuchQuestion(question=given)
 
-    def _is_taken(self, ident: str) -> bool:
+    def _wait_until_taken(self, ident: str) -> bool:
         """Whether the agent has the answer to a question; it is waited for, a moment."""
         until = self._by.clock.ticks() + ARRIVAL
         while True:
@@ -135,13 +137,13 @@ class Messages(Part):
             self._by.clock.wait(_BETWEEN_LOOKS)
 
 
-def _is_meant(asked: OpenQuestion, given: str) -> bool:
+def _matches(asked: OpenQuestion, given: str) -> bool:
     """By the beginning of the question's id or its agent's, or by the task."""
     begins = len(given) >= SHORTEST_PREFIX and (asked.id.startswith(given) or asked.dispatch.startswith(given))
     return begins or asked.slug == given
 
 
-def _on_screen(agent: AgentView) -> Question:
+def _screen_question(agent: AgentView) -> Question:
     return Question(
         id=None,
         agent=agent.id,

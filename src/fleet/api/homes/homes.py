@@ -74,10 +74,10 @@ def new_database(reason: str, *, actor: str | None = None) -> NewDatabase:
     except errors.StoreGone:
         open_store(where, funnel).close()
     with Actor.open(actor=actor) as by:
-        return by.commit(_begun(where, by.store.kind, why))
+        return by.commit(_record_new_database(where, by.store.kind, why))
 
 
-def _begun(where: str, database: str, reason: str) -> Change[NewDatabase]:
+def _record_new_database(where: str, database: str, reason: str) -> Change[NewDatabase]:
     def work(tx: Tx) -> NewDatabase:
         tx.note(reason=reason)
         return NewDatabase(home=where, database=database)

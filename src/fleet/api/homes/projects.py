@@ -85,11 +85,11 @@ class Projects(Part):
         """Forget a project; its tasks are exported into the home first."""
         self._by.may("projects.remove")
         names.project(name)
-        seen = self._seen_idle(name, key) if with_tasks else None
-        kept = self._keep_export(name) if seen is not None else None
+        seen = self._newest_operation_if_idle(name, key) if with_tasks else None
+        kept = self._export_tasks(name) if seen is not None else None
         return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
 
-    def _seen_idle(self, name: str, key: str | None) -> int | None:
+    def _newest_operation_if_idle(self, name: str, key: str | None) -> int | None:
         """The newest operation while the removal would go through; None when it would not, or was done before under this key."""
 
         def look(rows: Rows) -> int | None:
@@ -105,7 +105,7 @@ class Projects(Part):
         busy = self.show(name).tasks.in_progress
         return busy == 0 and not self._by.store.read(lambda rows: q.listed_dispatches(rows, project=name, ended=1))
 
-    def _keep_export(self, name: str) -> str | None:
+    def _export_tasks(self, name: str) -> str | None:
         lines = [
             json.dumps(node, ensure_ascii=False, default=Value.as_json) + "\n"
             for node in export.nodes(self._by.store, name)

@@ -31,7 +31,7 @@ class Reviews(Part):
     def waiting(self, project: str | None = None) -> list[Waiting]:
         """What waits for a person's verdict."""
         queue, request = self._by.store.read(lambda rows: review.waiting(rows, project)), self._by.request
-        return [each for each in queue if each.status == "blocked" or _is_a_persons(request, each.project)]
+        return [each for each in queue if each.status == "blocked" or _is_reviewed_by_person(request, each.project)]
 
     def work(self, *, project: str, slug: str, verify: bool = False) -> Work:
         """A task's work as a reviewer looks at it: what was asked for, what the agent said, what it changed.
@@ -75,7 +75,7 @@ class Reviews(Part):
         return context.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=text, work=work), key)
 
 
-def _is_a_persons(request: Request, project: str) -> bool:
+def _is_reviewed_by_person(request: Request, project: str) -> bool:
     try:
         return bool(request.settings(project)["review"].value != "agent")
     except errors.BadSetting:  # whoever mends fleet.toml may review as well

@@ -20,7 +20,7 @@ class Caller(Value):
         return Caller(actor=self.actor, at=self.at, key=self.key)
 
 
-def acting(*, dispatch: str | None, named: str | None, person: str) -> tuple[str, names.DispatchId | None]:
+def identify_actor(*, dispatch: str | None, named: str | None, person: str) -> tuple[str, names.DispatchId | None]:
     """The actor's name, and the dispatch it is, if it is one."""
     if dispatch:
         if named is not None:

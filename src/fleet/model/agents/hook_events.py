@@ -31,7 +31,7 @@ _FACTS = ("context", "tokens", "cost", "conversation")
 _NEWS = ("state", "detail", "compacting", "sent_back", "failed_turns", "conversation", "context")
 
 
-class Heard:
+class HookReport:
     """One report.
 
     Times are as fine as the kernel's; of two reports of one moment the one that nobody waited for yields.
@@ -57,7 +57,7 @@ class Heard:
         self.facts = {name: value for name, value in (facts or {}).items() if name in _FACTS and value is not None}
 
 
-def weighed(known: LivingAgent, heard: Heard) -> LivingAgent | None:
+def agent_after_report(known: LivingAgent, heard: HookReport) -> LivingAgent | None:
     """What is known of the agent afterwards; None when nothing is worth writing down."""
     changes: dict[str, object] = {}
     if heard.state is not None and heard.at >= (known.state_at or 0) + heard.yields:
@@ -71,7 +71,7 @@ def weighed(known: LivingAgent, heard: Heard) -> LivingAgent | None:
     return after
 
 
-def _state_changes(known: LivingAgent, heard: Heard) -> dict[str, object]:
+def _state_changes(known: LivingAgent, heard: HookReport) -> dict[str, object]:
     changes: dict[str, object] = {"compacting": int(heard.state == "compacting")}
     if (known.state, known.detail) != (heard.state, heard.detail):
         changes.update(state=heard.state, detail=heard.detail, state_at=heard.at)

@@ -21,14 +21,14 @@ def reset_time(text: str, now: int) -> int | None:
     utc = zone.startswith(("utc", "gmt"))
     today = gmtime(now / SECOND) if utc else localtime(now / SECOND)
     words = moment.replace(",", " ").replace(".", " ").split()
-    day = _day(words)
-    clock = next((each for each in map(_clock, _times(words)) if each), None)
+    day = _month_and_day(words)
+    clock = next((each for each in map(_hour_and_minute, _time_words(words)) if each), None)
     if clock is None:
         return None
-    return _next(now, today, day, clock, utc=utc)
+    return _next_moment(now, today, day, clock, utc=utc)
 
 
-def _day(words: list[str]) -> tuple[int, int] | None:
+def _month_and_day(words: list[str]) -> tuple[int, int] | None:
     """A month and its day."""
     for at, word in enumerate(words[1:]):
         if words[at][:3] in _MONTHS and word.isdigit():
@@ -36,12 +36,12 @@ def _day(words: list[str]) -> tuple[int, int] | None:
     return None
 
 
-def _times(words: list[str]) -> list[str]:
+def _time_words(words: list[str]) -> list[str]:
     """Words that may be times; "3:05 pm" is one."""
     return [f"{word}{after}" if after in {"am", "pm"} else word for word, after in zip(words, [*words[1:], ""])]  # noqa: B905
 
 
-def _clock(word: str) -> tuple[int, int] | None:
+def _hour_and_minute(word: str) -> tuple[int, int] | None:
     half = word[-2:] if word.endswith(("am", "pm")) else ""
     hour, _, minute = word.removesuffix(half).partition(":")
     if not hour.isdigit() or (minute and not minute.isdigit()) or not (half or minute):
@@ -50,18 +50,20 @@ def _clock(word: str) -> tuple[int, int] | None:
     return clock, int(minute or 0)
 
 
-def _next(now: int, today: struct_time, day: tuple[int, int] | None, clock: tuple[int, int], *, utc: bool) -> int:
+def _next_moment(
+    now: int, today: struct_time, day: tuple[int, int] | None, clock: tuple[int, int], *, utc: bool
+) -> int:
     """The next such moment."""
     month, date = day or (today.tm_mon, today.tm_mday)
     year = today.tm_year + (1 if day and month < today.tm_mon else 0)
     if utc:
-        at = _days(year, month, date) * DAY + (clock[0] * 60 + clock[1]) * MINUTE
+        at = _days_since_1970(year, month, date) * DAY + (clock[0] * 60 + clock[1]) * MINUTE
     else:
         at = int(mktime((year, month, date, clock[0], clock[1], 0, 0, 0, -1))) * SECOND
     return at + DAY if day is None and at <= now else at
 
 
-def _days(year: int, month: int, date: int) -> int:
+def _days_since_1970(year: int, month: int, date: int) -> int:
     """Days since 1970, counting years from March; the calendar module costs half an interpreter start."""
     years, months = (year, month - 3) if month > 2 else (year - 1, month + 9)  # noqa: PLR2004
     return years * 365 + years // 4 - years // 100 + years // 400 + (153 * months + 2) // 5 + date - 1 - 719_468

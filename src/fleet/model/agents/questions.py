@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ALLOW, DENY = "allow", "deny"
 _YES = frozenset({"allow", "yes", "y", "1", "approve", "ok"})
 _NO = frozenset({"deny", "no", "n", "2"})
-_ABOUT = ("command", "file_path", "url", "path", "plan", "description")
+_DESCRIBING_FIELDS = ("command", "file_path", "url", "path", "plan", "description")
 _LONGEST = 20_000
 
 
@@ -54,7 +54,7 @@ def question(tool: str, given: object, asking: str) -> Asked:
     if parts:
         text = " / ".join(clean(str(part.get("question", "")), 500) for part in parts)
         return Asked(kind="question", text=text, command=None, choices=[_choice(part) for part in parts])
-    about = next((call[name] for name in _ABOUT if isinstance(call.get(name), str)), "")
+    about = next((call[name] for name in _DESCRIBING_FIELDS if isinstance(call.get(name), str)), "")
     first = clean(about.strip().partition("\n")[0], 300)
     command = clean(call["command"] if isinstance(call.get("command"), str) else jsontext.dumps(call), _LONGEST)
     choices = [Choice(question="", options=[ALLOW, DENY], many=False)]
@@ -80,16 +80,16 @@ def answer_of(kept: str) -> Answer:
 def answer(kind: QuestionKind, choices: list[Choice], words: list[str], reason: str = "") -> Answer:
     """What a person said as it is kept; BadInput when it does not fit the question."""
     if kind == "permission":
-        return _verdict(" ".join(words).strip(), reason)
+        return _permission_answer(" ".join(words).strip(), reason)
     if len(words) != len(choices):
         wanted = "; ".join(f"{each.question} ({', '.join(each.options)})" for each in choices)
         raise errors.BadInput(
             what=f"{len(choices)} answers are wanted, one for each question, not {len(words)}: {wanted}"
         )
-    return Answer(answers={each.question: _chosen(each, word) for each, word in zip(choices, words)})  # noqa: B905 - compared above
+    return Answer(answers={each.question: _chosen_options(each, word) for each, word in zip(choices, words)})  # noqa: B905 - compared above
 
 
-def _verdict(words: str, reason: str) -> Answer:
+def _permission_answer(words: str, reason: str) -> Answer:
     if words.lower() in _YES:
         return Answer(allow=True)
     if words.lower() in _NO:
@@ -100,12 +100,12 @@ def _verdict(words: str, reason: str) -> Answer:
     return Answer(allow=False, reason=words)
 
 
-def _chosen(choice: Choice, word: str) -> str:
+def _chosen_options(choice: Choice, word: str) -> str:
     """A choice by its number or its words; several with commas where several may be; else the text itself."""
     options = choice.options
     words = [each.strip() for each in word.split(",")] if choice.many else [word.strip()]
-    return ", ".join(options[int(each) - 1] if _is_number(each, options) else each for each in words)
+    return ", ".join(options[int(each) - 1] if _is_option_number(each, options) else each for each in words)
 
 
-def _is_number(word: str, options: list[str]) -> bool:
+def _is_option_number(word: str, options: list[str]) -> bool:
     return word.isascii() and word.isdigit() and 0 < int(word) <= len(options)

@@ -25,42 +25,42 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing
 
 # How long the hook beside an idle agent is given before the text is typed after all.
-_WAKING = 15 * SECOND
+_WAKE_TIME = 15 * SECOND
 INBOX = "its next `fleet inbox` shows it"
 
 
 def deliver(context: Context, dispatch: str, listing: Listing) -> str:
     """Deliver what waits for an agent, if it can be done now. Why not, in words; empty when nothing waits any more."""
     known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=dispatch))
-    waits = _waiting(context, dispatch)
+    waits = _waiting_messages(context, dispatch)
     if known is None or not waits:
         return ""
     now = context.world.clock.now()
     if not is_own(context, known):
         return f"it is of {owner_of(context, known)}"
-    engine = _engine(context, known)
+    engine = _engine_or_none(context, known)
     listens = engine is not None and engine.hooks is not None and known.heartbeat_at is not None
     if listens and known.state not in QUIET:
-        return _busy(known)
-    if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0].sent_at < _WAKING:
+        return _why_busy(known)
+    if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0].sent_at < _WAKE_TIME:
         return "it is woken within a moment"
     if engine is None:
         return f"its engine is not known; {INBOX}"
     return _type_message(context, dispatch, engine, listing, hooked=listens)
 
 
-def _waiting(context: Context, dispatch: str) -> list[WaitingMessage]:
+def _waiting_messages(context: Context, dispatch: str) -> list[WaitingMessage]:
     return context.store.read(lambda rows: messages.waiting(rows, dispatch, context.world.clock.now()))
 
 
-def _engine(context: Context, known: LivingAgent) -> Engine | None:
+def _engine_or_none(context: Context, known: LivingAgent) -> Engine | None:
     try:
         return read_engine(context.world.home, known.engine)
     except errors.FleetError:
         return None
 
 
-def _busy(known: LivingAgent) -> str:
+def _why_busy(known: LivingAgent) -> str:
     if known.state == "asks":
         return "it asks a question: it gets it when that is answered"
     if known.state == "ended":
@@ -83,4 +83,4 @@ def _type_message(context: Context, dispatch: str, engine: Engine, listing: List
         return "tmux did not take it; it is tried again"
     if taken and not hooked:  # else the hook of its prompt acknowledges what really arrived
         context.commit(messages.acknowledge(dispatch, [taken[0].id]))
-    return "more waits; one at a time is typed" if _waiting(context, dispatch) else ""
+    return "more waits; one at a time is typed" if _waiting_messages(context, dispatch) else ""

@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
 
 # How long a limit holds that does not say when it is reset.
-UNSAID = 5 * MINUTE
+DEFAULT_HOLD = 5 * MINUTE
 
 
 def hold(tx: Tx, engine: str, kind: HoldKind, reason: str) -> int | None:
     """Hold an engine back. Returns until when; None when that is not known."""
-    until = _until(tx, engine, reason) if kind == "limit" else None
+    until = _hold_end(tx, engine, reason) if kind == "limit" else None
     q.hold_engine(tx, engine=engine, kind=kind, reason=reason, until=until, at=tx.at)
     tx.note(held=engine, kind=kind, until=until)
     return until
 
 
-def _until(tx: Tx, engine: str, reason: str) -> int:
-    """The reset as the reason says it, else that of a window that is used up, else `UNSAID` from now."""
-    resets = (reset_time(reason, tx.at), _reset_of_window(tx, engine), tx.at + UNSAID)
+def _hold_end(tx: Tx, engine: str, reason: str) -> int:
+    """The reset as the reason says it, else that of a window that is used up, else `DEFAULT_HOLD` from now."""
+    resets = (reset_time(reason, tx.at), _reset_of_window(tx, engine), tx.at + DEFAULT_HOLD)
     return next(each for each in resets if each is not None)
 
 
 def _reset_of_window(tx: Tx, engine: str) -> int | None:
     """When a window that is used up is reset; now, if its reset came while the report of it was under way."""
     full = [row.resets_at for row in q.quotas_of(tx, engine=engine) if row.percent >= 100]  # noqa: PLR2004
-    near = [at for at in full if at is not None and at > tx.at - UNSAID]
+    near = [at for at in full if at is not None and at > tx.at - DEFAULT_HOLD]
     later = [at for at in near if at > tx.at]
     return min(later) if later else tx.at if near else None
 
@@ -73,7 +73,7 @@ def changed_windows(rows: Rows, engine: str, windows: list[Window]) -> list[Wind
     return [each for each in windows if each not in known]
 
 
-def keep(tx: Tx, engine: str, windows: list[Window]) -> None:
+def record_windows(tx: Tx, engine: str, windows: list[Window]) -> None:
     """Write the windows down. A limit that was told before them is reset when they say."""
     for each in windows:
         q.set_quota(tx, engine=engine, span=each.span, percent=each.percent, resets_at=each.resets_at, at=tx.at)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # How long a trial has to be in flight to count as alive when its engine has no hooks.
 TRIAL = MINUTE
 # So long what was said to an agent may be without an answer.
-_ANSWERING = 10 * MINUTE
+_ANSWER_TIME = 10 * MINUTE
 # How long a failed turn rests before it is continued: the n-th for so many seconds.
 REST = (10, 30, 60, 120, 300)
 GO_ON = "The last turn was ended by an error of the API ({why}). Go on where you were."
@@ -37,17 +37,17 @@ def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100)
     """Refuse a dispatch of an engine that is held back; let one through as the trial after a reset."""
     held = q.hold_of(tx, engine=engine)
     if held is None:
-        _refuse_full(tx, engine, quota_percent)
+        _refuse_used_up(tx, engine, quota_percent)
         return
     if held.kind == "login":
         advice = f"log in with the program itself, then say `fleet limits lift {engine}`"
         raise errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
     if held.until is not None and held.until > tx.at:
         raise errors.EngineHeld(engine=engine, reason=held.reason, advice=f"it is tried again at {iso(held.until)}")
-    _try(tx, held, dispatch)
+    _admit_trial(tx, held, dispatch)
 
 
-def _refuse_full(tx: Tx, engine: str, quota_percent: int) -> None:
+def _refuse_used_up(tx: Tx, engine: str, quota_percent: int) -> None:
     for row in q.quotas_of(tx, engine=engine):
         if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > tx.at:
             reason = f"{row.percent} % of its window {row.span} is used"
@@ -56,7 +56,7 @@ def _refuse_full(tx: Tx, engine: str, quota_percent: int) -> None:
             raise errors.EngineHeld(engine=engine, reason=reason, advice=advice)
 
 
-def _try(tx: Tx, held: Hold, dispatch: str) -> None:
+def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
     engine, trial = held.engine, held.trial
     trying = q.dispatch_by_id(tx, id=trial or "")
     if trying is not None and is_unfinished(trying):
@@ -73,14 +73,14 @@ def _try(tx: Tx, held: Hold, dispatch: str) -> None:
 def limits(rows: Rows) -> Limits:
     """Engines that are held back, and how much of their windows is used."""
     return Limits(
-        holds=[_held(row) for row in q.every_hold(rows)],
+        holds=[_held_engine(row) for row in q.every_hold(rows)],
         quotas=[
             QuotaView.made_of(row, resets_at=iso_or_none(row.resets_at), at=iso(row.at)) for row in q.all_quotas(rows)
         ],
     )
 
 
-def _held(row: Hold) -> HeldEngine:
+def _held_engine(row: Hold) -> HeldEngine:
     times = {"since": iso(row.since), "until": iso_or_none(row.until), "tried_at": iso_or_none(row.tried_at)}
     return HeldEngine.made_of(row, **times)
 
@@ -104,7 +104,7 @@ def tend(context: Context, project: str) -> list[str]:
     agents = context.store.read(lambda rows: q.living_agents(rows, project=project))
     for agent in agents:
         words = _reminder(context, agent)
-        if words and not _is_under_way(context, agent, words):
+        if words and not _is_waiting(context, agent, words):
             context.commit(messages.send(agent.dispatch, context.world.ids.dispatch(), words, kind="reminder"))
             reminded.append(f"{agent.dispatch}: {words}")
     if agents:
@@ -114,7 +114,7 @@ def tend(context: Context, project: str) -> list[str]:
     return reminded
 
 
-def _is_under_way(context: Context, agent: LivingAgent, words: str) -> bool:
+def _is_waiting(context: Context, agent: LivingAgent, words: str) -> bool:
     """Whether a message with these very words waits for the agent already; another reminder does not stand for them."""
     rows = context.store.read(lambda snapshot: q.waiting_messages(snapshot, dispatch=agent.dispatch))
     return any(row.text == words for row in rows)
@@ -130,7 +130,7 @@ def _reminder(context: Context, agent: LivingAgent) -> str:
         why = (agent.detail or "").partition(":")[0]
         due = now - (agent.state_at or 0) >= rest and not _is_answering(context, agent, now)
         return GO_ON.format(why=why) if due else ""
-    if agent.state == "limit" and _may_go_on(context, agent, now):
+    if agent.state == "limit" and _may_continue(context, agent, now):
         return RESET
     return ""
 
@@ -138,10 +138,10 @@ def _reminder(context: Context, agent: LivingAgent) -> str:
 def _is_answering(context: Context, agent: LivingAgent, now: int) -> bool:
     """Whether something was just said to it, and nobody has heard yet what came of that."""
     last = context.store.read(lambda rows: q.last_said(rows, dispatch=agent.dispatch)).at
-    return last is not None and last > (agent.state_at or 0) and now - last < _ANSWERING
+    return last is not None and last > (agent.state_at or 0) and now - last < _ANSWER_TIME
 
 
-def _may_go_on(context: Context, agent: LivingAgent, now: int) -> bool:
+def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
     """After the reset: all, when the trial is over; else the one that becomes it."""
     held = context.store.read(lambda rows: q.hold_of(rows, engine=agent.engine))
     if held is None or held.trial == agent.dispatch:
@@ -149,13 +149,13 @@ def _may_go_on(context: Context, agent: LivingAgent, now: int) -> bool:
     if held.kind != "limit" or (held.until or 0) > now:
         return False
     try:
-        context.commit(_try_with(agent))
+        context.commit(_become_trial(agent))
     except errors.EngineHeld:
         return False
     return True
 
 
-def _try_with(agent: LivingAgent) -> Change[None]:
+def _become_trial(agent: LivingAgent) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.dispatch = agent.dispatch
         refuse_held(tx, agent.engine, agent.dispatch)

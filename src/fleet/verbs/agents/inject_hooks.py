@@ -20,8 +20,8 @@ def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tupl
     """The words and the variables that give the engine its hooks; none for an engine without."""
     if engine.hooks is None or (engine.hooks.at and autonomy not in engine.hooks.at):
         return (), {}
-    keep_dialect(context, engine)
-    path = _keep(
+    write_dialect(context, engine)
+    path = _write_if_changed(
         context,
         paths.hook_settings(engine.name, autonomy),
         hooks.settings(engine, autonomy, context.world.fleet_program),
@@ -32,12 +32,12 @@ def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tupl
     return words, {**env, "FLEET_HOOKS": engine.name}
 
 
-def keep_dialect(context: Context, engine: Engine) -> None:
+def write_dialect(context: Context, engine: Engine) -> None:
     """Write down what `fleet hook` has to know of the engine."""
-    _keep(context, paths.hook_dialect(engine.name), hooks.dialect(engine))
+    _write_if_changed(context, paths.hook_dialect(engine.name), hooks.dialect(engine))
 
 
-def _keep(context: Context, name: str, text: str) -> str:
+def _write_if_changed(context: Context, name: str, text: str) -> str:
     files = context.world.files
     try:
         if files.read(name) == text.encode():

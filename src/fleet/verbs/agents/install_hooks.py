@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fleet import errors
 from fleet.engines import hooks
 from fleet.model.results.engines import HooksInstalled, HooksOf
-from fleet.verbs.agents.inject_hooks import keep_dialect
+from fleet.verbs.agents.inject_hooks import write_dialect
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -25,24 +25,24 @@ Settings = dict[str, Any]
 
 def install(context: Context, engine: Engine) -> HooksInstalled:
     """Write the hooks, in place of those that were installed before."""
-    path, before = _read(engine)
-    keep_dialect(context, engine)
-    after = _without(before)
+    path, before = _read_settings(engine)
+    write_dialect(context, engine)
+    after = _without_fleet_hooks(before)
     groups, table = after.setdefault("hooks", {}), hooks.hooks_of(engine)
     for event in table.events:
-        entry = {"type": "command", "command": hooks.installed(engine, event, context.world.fleet_program)}
+        entry = {"type": "command", "command": hooks.installed_command(engine, event, context.world.fleet_program)}
         limit = hooks.limit(table, event)
         later = {"async": True} if event in table.later else {}
         groups.setdefault(event, []).append({"hooks": [{**entry, "timeout": limit, **later}]})
-    _write(context, path, before, after)
+    _write_settings(context, path, before, after)
     return HooksInstalled(engine=engine.name, file=path, installed=True, changed=after != before)
 
 
 def uninstall(context: Context, engine: Engine) -> HooksInstalled:
     """Take out what bears the mark, and nothing else."""
-    path, before = _read(engine)
-    after = _without(before)
-    _write(context, path, before, after)
+    path, before = _read_settings(engine)
+    after = _without_fleet_hooks(before)
+    _write_settings(context, path, before, after)
     return HooksInstalled(engine=engine.name, file=path, installed=False, changed=after != before)
 
 
@@ -51,14 +51,14 @@ def status(context: Context, engine: Engine) -> HooksOf:
     table = hooks.hooks_of(engine)
     if not table.install:
         return HooksOf(engine=engine.name, injected=True, file=None, installed=False, current=False)
-    path, before = _read(engine)
-    mine = [entry["command"] for entry in _entries(before) if _is_ours(entry)]
-    wanted = [hooks.installed(engine, event, context.world.fleet_program) for event in table.events]
+    path, before = _read_settings(engine)
+    mine = [entry["command"] for entry in _hook_entries(before) if _is_fleet_hook(entry)]
+    wanted = [hooks.installed_command(engine, event, context.world.fleet_program) for event in table.events]
     current = sorted(mine) == sorted(wanted)
     return HooksOf(engine=engine.name, injected=True, file=path, installed=bool(mine), current=current)
 
 
-def _read(engine: Engine) -> tuple[str, Settings]:
+def _read_settings(engine: Engine) -> tuple[str, Settings]:
     if engine.hooks is None or not engine.hooks.install:
         raise errors.Refused(what=f"engine {engine.name!r} has no settings file that hooks can be installed in")
     path = os.path.realpath(os.path.expanduser(engine.hooks.install))
@@ -74,17 +74,18 @@ def _read(engine: Engine) -> tuple[str, Settings]:
     return path, settings
 
 
-def _entries(settings: Settings) -> list[Settings]:
+def _hook_entries(settings: Settings) -> list[Settings]:
     groups = [group for each in settings.get("hooks", {}).values() for group in each]
     return [entry for group in groups for entry in group.get("hooks", [])]
 
 
-def _without(settings: Settings) -> Settings:
+def _without_fleet_hooks(settings: Settings) -> Settings:
     """The same without what bears the mark; groups and events that held nothing else go with it."""
     kept: Settings = {}
     for event, groups in settings.get("hooks", {}).items():
         left = [
-            {**group, "hooks": [entry for entry in group.get("hooks", []) if not _is_ours(entry)]} for group in groups
+            {**group, "hooks": [entry for entry in group.get("hooks", []) if not _is_fleet_hook(entry)]}
+            for group in groups
         ]
         filled = [after for after, before in zip(left, groups, strict=True) if after["hooks"] or after == before]
         if filled or not groups:
@@ -93,11 +94,11 @@ def _without(settings: Settings) -> Settings:
     return after | ({"hooks": kept} if kept or settings.get("hooks") == {} else {})
 
 
-def _is_ours(entry: Settings) -> bool:
+def _is_fleet_hook(entry: Settings) -> bool:
     return hooks.MARK in str(entry.get("command", ""))
 
 
-def _write(context: Context, path: str, before: Settings, after: Settings) -> None:
+def _write_settings(context: Context, path: str, before: Settings, after: Settings) -> None:
     if after != before:
         text = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
         context.world.machine.replace_file(path, text)

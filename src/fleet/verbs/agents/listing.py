@@ -49,10 +49,12 @@ def agents(context: Context, project: str | None = None, *, screens: bool = True
     heard = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
     known = {row.dispatch: row for row in heard}
     listing = context.world.tmux.listing()
-    return [_agent(context, row, known.get(row.id), listing, screens=screens) for row in rows]
+    return [_agent_view(context, row, known.get(row.id), listing, screens=screens) for row in rows]
 
 
-def _agent(context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool) -> AgentView:
+def _agent_view(
+    context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool
+) -> AgentView:
     state = _state(context, row, known, listing, screens=screens)
     cost = known.cost if known else None
     return AgentView.made_of(
@@ -76,7 +78,7 @@ def _agent(context: Context, row: Dispatch, known: LivingAgent | None, listing: 
 def _state(context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool) -> State:
     """The first layer that knows."""
     if is_pending(row):
-        return _starting(context, row, listing)
+        return _state_before_launch(context, row, listing)
     who = Identity.parse(row.process or "")
     life = context.world.processes.life(who)
     if life == "dead":
@@ -89,10 +91,10 @@ def _state(context: Context, row: Dispatch, known: LivingAgent | None, listing: 
         return State(name="unknown", source="process", detail=elsewhere)
     if row.report:
         return State(name=f"reported {row.report}", source="report", at=row.reported_at, detail=row.report_reason or "")
-    return _alive(context, row, known, who, listing, screens=screens)
+    return _state_of_living(context, row, known, who, listing, screens=screens)
 
 
-def _starting(context: Context, row: Dispatch, listing: Listing) -> State:
+def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> State:
     """One that was not launched yet: it may still be, or whoever was to start it is proven dead."""
     if why_alive(context, row, listing):
         return State(name="starting", source="store", at=row.created_at)
@@ -100,19 +102,19 @@ def _starting(context: Context, row: Dispatch, listing: Listing) -> State:
     return State(name="exited", source="process", detail=f"dead before it started: {next_step}")
 
 
-def _alive(
+def _state_of_living(
     context: Context, row: Dispatch, known: LivingAgent | None, who: Identity, listing: Listing, *, screens: bool
 ) -> State:
-    hook, now = _by_hook(known), context.world.clock.now()
+    hook, now = _state_by_hook(known), context.world.clock.now()
     heard_at = max(known.state_at or 0, known.heartbeat_at or 0) if known else 0
-    engine = _engine(context, row)
+    engine = _engine_or_none(context, row)
     if hook is not None and not is_silent(hook.name, heard_at, now):
-        return (_without_hook(context, row, engine, listing) if engine and screens else None) or hook
+        return (_screen_state_without_hook(context, row, engine, listing) if engine and screens else None) or hook
     if engine is not None and screens:
-        written = _by_file(engine, who)
+        written = _state_by_file(engine, who)
         # A session that is not at work may wait for something, or have failed: that only its screen tells.
         busy = written is not None and written.name == "working"
-        seen = written if busy else _by_screen(context, row, engine, listing) or written
+        seen = written if busy else _state_by_screen(context, row, engine, listing) or written
         if seen is not None:
             return seen
     if hook is not None:
@@ -121,14 +123,14 @@ def _alive(
     return State(name="running", source="process", at=row.launched_at)
 
 
-def _without_hook(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
+def _screen_state_without_hook(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
     """What the screen shows and the engine has no hook for."""
     states = states_without_hook(engine)
-    seen = _by_screen(context, row, engine, listing) if states else None
+    seen = _state_by_screen(context, row, engine, listing) if states else None
     return seen if seen is not None and seen.name in states else None
 
 
-def _by_hook(known: LivingAgent | None) -> State | None:
+def _state_by_hook(known: LivingAgent | None) -> State | None:
     if (
         known is None or not known.state or known.heartbeat_at is None
     ):  # without a heartbeat it was read from its screen
@@ -137,7 +139,7 @@ def _by_hook(known: LivingAgent | None) -> State | None:
     return State(name=name, source="hook", at=known.state_at, detail=known.detail or "")
 
 
-def _engine(context: Context, row: Dispatch) -> Engine | None:
+def _engine_or_none(context: Context, row: Dispatch) -> Engine | None:
     if row.engine is None:  # a finisher's process is fleet's own
         return None
     try:
@@ -146,14 +148,14 @@ def _engine(context: Context, row: Dispatch) -> Engine | None:
         return None
 
 
-def _by_file(engine: Engine, who: Identity) -> State | None:
+def _state_by_file(engine: Engine, who: Identity) -> State | None:
     if engine.status_file is None:
         return None
     state, detail, at = status_file.state_of(engine.status_file, who)
     return None if state == "unknown" else State(name=state, source="session file", at=at, detail=detail)
 
 
-def _by_screen(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
+def _state_by_screen(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
     pane = listing.pane_of(row.id)
     text = context.world.tmux.capture(pane, history=False) if pane else None
     state, question = state_of(engine, text or "")

@@ -51,23 +51,23 @@ class WantedPrompt:
 def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
     """Publish a prompt for a dispatch, which is made pending if there is none."""
     names.DispatchId(ident)
-    _refuse_elsewhere(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
+    _refuse_other_home(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
     project, slug = _parse_owner(wanted.owner)
     _refuse_another_owner(context, ident, wanted.owner)
-    held = _claim_of(context, ident)
+    held = _inbox_of(context, ident)
     if held is not None and held.state == "live":
-        return _answer("already_acquired", ident, context, held)
+        return _prompt_outcome("already_acquired", ident, context, held)
     kind = _parse_kind(wanted.kind, slug)
     order = Order(dispatch=ident, kind=kind, project=project, slug=slug,
                   repository=context.project(project).path, prompt=content)  # fmt: skip
     claim = intent(context, KINDS[KIND], order)
     claim.data["preserve"] = wanted.preserve
     if held is not None and held.state == "allocating" and is_free(context, held):
-        claim = _retaken(context, held, claim)  # whoever began with it was killed
+        claim = _retake_claim(context, held, claim)  # whoever began with it was killed
     else:
-        context.commit(_intend(context, kind, order, claim))
+        context.commit(_record_intent(context, kind, order, claim))
     acquire(context, [claim], order)
-    return _answer("acquired", ident, context, claim)
+    return _prompt_outcome("acquired", ident, context, claim)
 
 
 def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
@@ -76,7 +76,7 @@ def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
         raise errors.NotOwned(what=f"dispatch {ident}", owner=row.owner)
 
 
-def _intend(context: Context, kind: DispatchKind, order: Order, claim: Claim) -> Change[None]:
+def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Claim) -> Change[None]:
     # Whoever called this program goes on to start the agent: its death, not ours, means that nobody will.
     caller = context.world.processes.identify(os.getppid())
 
@@ -85,7 +85,7 @@ def _intend(context: Context, kind: DispatchKind, order: Order, claim: Claim) ->
         tx.dispatch = order.dispatch
         row = q.dispatch_by_id(tx, id=order.dispatch)
         if row is None:
-            _add_pending(tx, context, kind, order, str(caller or context.world.processes.me()))
+            _add_pending_dispatch(tx, context, kind, order, str(caller or context.world.processes.me()))
         elif not is_unfinished(row):
             raise errors.Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                              now=f"it is {row.exec_state}")  # fmt: skip
@@ -94,7 +94,7 @@ def _intend(context: Context, kind: DispatchKind, order: Order, claim: Claim) ->
     return Change(f"intend the prompt of {order.dispatch}", work, order.prompt)
 
 
-def _retaken(context: Context, held: Claim, wanted: Claim) -> Claim:
+def _retake_claim(context: Context, held: Claim, wanted: Claim) -> Claim:
     """The claim that was left unmade, in our hands."""
 
     def work(tx: Tx) -> None:
@@ -108,7 +108,7 @@ def _retaken(context: Context, held: Claim, wanted: Claim) -> Claim:
     return replace(held, actor=wanted.actor, data=wanted.data)
 
 
-def _add_pending(tx: Tx, context: Context, kind: DispatchKind, order: Order, spawner: str) -> None:
+def _add_pending_dispatch(tx: Tx, context: Context, kind: DispatchKind, order: Order, spawner: str) -> None:
     if order.slug is not None and q.task_exists(tx, project=order.project, slug=order.slug) is None:
         raise errors.Absent(what=f"task {order.project}/{order.slug}")
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
@@ -142,7 +142,7 @@ def _add_pending(tx: Tx, context: Context, kind: DispatchKind, order: Order, spa
 def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     """Let go of one thing of a dispatch. What was given to another owner meanwhile is not touched."""
     names.DispatchId(ident)
-    _refuse_elsewhere(context, ident)
+    _refuse_other_home(context, ident)
     if kind not in KINDS:
         raise errors.BadInput(what=f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
     if class_of(kind) == "adoptable":
@@ -150,7 +150,7 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     known = context.store.read(lambda rows: q.id_given(rows, id=ident))
     if known is None:
         raise errors.Absent(what=f"dispatch {ident}")
-    claims = [claim for claim in _claims(context, ident) if claim.kind == kind]
+    claims = [claim for claim in _claims_of_dispatch(context, ident) if claim.kind == kind]
     held = [claim for claim in claims if claim.state != "released"]
     if not held:
         return PromptOutcome(outcome="already_released", dispatch_id=ident, kind=kind, path=None)
@@ -160,7 +160,7 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     left = release(context, held[-1])
     if left:
         raise errors.NotOwned(what=left, owner="someone else")
-    return _answer("released", ident, context, held[-1])
+    return _prompt_outcome("released", ident, context, held[-1])
 
 
 def rewrite_prompt(context: Context, new: str, old: str, content: str) -> PromptOutcome:
@@ -170,21 +170,21 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
     successor = context.store.read(lambda rows: q.dispatch_by_id(rows, id=new))
     if successor is None:
         raise errors.Absent(what=f"dispatch {new}")
-    _refuse_elsewhere(context, new)
-    _refuse_elsewhere(context, old)
-    mine = [each for each in _claims(context, new) if each.data.get("rewritten_from") == old]
+    _refuse_other_home(context, new)
+    _refuse_other_home(context, old)
+    mine = [each for each in _claims_of_dispatch(context, new) if each.data.get("rewritten_from") == old]
     if mine:
-        return _answer("already_rewritten", new, context, mine[0])
-    claim = _claim_of(context, old)
+        return _prompt_outcome("already_rewritten", new, context, mine[0])
+    claim = _inbox_of(context, old)
     if claim is None or claim.state != "live":
         raise errors.Absent(what=f"prompt of {old}")
-    context.commit(_hand_over(claim, new, content))
-    moved = next(each for each in _claims(context, new) if each.id == claim.id)
+    context.commit(_hand_over_inbox(claim, new, content))
+    moved = next(each for each in _claims_of_dispatch(context, new) if each.id == claim.id)
     finish_rewrite(context, moved)
-    return _answer("rewritten", new, context, moved)
+    return _prompt_outcome("rewritten", new, context, moved)
 
 
-def _hand_over(claim: Claim, new: str, content: str) -> Change[None]:
+def _hand_over_inbox(claim: Claim, new: str, content: str) -> Change[None]:
     old = claim.dispatch
 
     def work(tx: Tx) -> None:
@@ -209,7 +209,7 @@ def _refuse_ended(tx: Tx, ident: str) -> None:
 
 def left_inbox(context: Context, ident: str | None) -> Claim | None:
     """The inbox that a dispatch of this home left for its successor."""
-    claim = _claim_of(context, ident or "")
+    claim = _inbox_of(context, ident or "")
     return claim if claim is not None and claim.state == "live" and is_own(context, claim) else None
 
 
@@ -224,20 +224,20 @@ def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
 def finish_rewrite(context: Context, claim: Claim) -> None:
     """Put the content of a rewrite's intent into the file, and write down that it is there."""
     content = claim.data.get("rewrite")
-    if content is None or not context.store.read(lambda rows: _is_to_rewrite(rows, claim)):
+    if content is None or not context.store.read(lambda rows: _is_rewrite_pending(rows, claim)):
         return
     context.world.files.publish(claim.name, content.encode())
     data = {name: value for name, value in claim.data.items() if name != "rewrite"}
 
     def work(tx: Tx) -> None:
         tx.dispatch = claim.dispatch
-        if _is_to_rewrite(tx, claim):
+        if _is_rewrite_pending(tx, claim):
             q.set_claim_data(tx, id=claim.id, data=jsontext.dumps(data), at=tx.at)
 
     context.commit(Change(f"the inbox of {claim.dispatch} is rewritten", work))
 
 
-def _is_to_rewrite(rows: Rows, claim: Claim) -> bool:
+def _is_rewrite_pending(rows: Rows, claim: Claim) -> bool:
     """Whether the inbox is still to be rewritten so: it was neither handed on nor finished by somebody else."""
     row = q.claim_by_id(rows, id=claim.id)
     now = Claim.of(row) if row is not None else None
@@ -252,7 +252,7 @@ def inspect(context: Context, ident: str) -> Inspected:
         raise errors.Absent(what=f"dispatch {ident}")
     seen = {
         claim.kind: KINDS[claim.kind].look(claim, context.world)
-        for claim in _claims(context, ident)
+        for claim in _claims_of_dispatch(context, ident)
         if claim.kind in KINDS
     }
     claims = [each.replaced(look=seen.get(each.kind)) for each in kept.claims]
@@ -261,7 +261,11 @@ def inspect(context: Context, ident: str) -> Inspected:
 
 def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
     """Give up a claim that another home or host made: the operator's word, recorded. The thing itself is not touched."""
-    held = [*_claims(context, names.DispatchId(ident)), *_bundle_of(context, ident), *_of_job(context, ident)]
+    held = [
+        *_claims_of_dispatch(context, names.DispatchId(ident)),
+        *_claims_of_bundle(context, ident),
+        *_claims_of_job(context, ident),
+    ]
     claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
     if not claims:
         raise errors.Absent(what=f"{kind} of {ident}")
@@ -281,7 +285,7 @@ def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
     return context.commit(Change(f"disown {kind} of {ident}: {reason}", work, returns=Disowned))
 
 
-def _bundle_of(context: Context, ident: str) -> list[Claim]:
+def _claims_of_bundle(context: Context, ident: str) -> list[Claim]:
     """What the task of a dispatch holds."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
     if row is None:
@@ -290,7 +294,7 @@ def _bundle_of(context: Context, ident: str) -> list[Claim]:
     return [Claim.of(each) for each in held]
 
 
-def _of_job(context: Context, ident: str) -> list[Claim]:
+def _claims_of_job(context: Context, ident: str) -> list[Claim]:
     """What runners of a job hold."""
     return [Claim.of(each) for each in context.store.read(lambda rows: q.open_claims_of_job(rows, job=ident))]
 
@@ -312,20 +316,23 @@ def _parse_owner(given: str) -> tuple[str, str | None]:
     raise errors.BadInput(what=f"--owner {given!r} is neither project/P/slug/S nor coord/P")
 
 
-def _claims(context: Context, ident: str) -> list[Claim]:
+def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
     return [Claim.of(row) for row in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=ident))]
 
 
-def _claim_of(context: Context, ident: str) -> Claim | None:
-    return next((claim for claim in _claims(context, ident) if claim.kind == KIND and claim.state != "released"), None)
+def _inbox_of(context: Context, ident: str) -> Claim | None:
+    return next(
+        (claim for claim in _claims_of_dispatch(context, ident) if claim.kind == KIND and claim.state != "released"),
+        None,
+    )
 
 
-def _answer(outcome: str, ident: str, context: Context, claim: Claim) -> PromptOutcome:
+def _prompt_outcome(outcome: str, ident: str, context: Context, claim: Claim) -> PromptOutcome:
     path = f"{context.world.home}/{claim.name}"
     return PromptOutcome(outcome=outcome, dispatch_id=ident, kind=claim.kind, path=path)
 
 
-def _refuse_elsewhere(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
+def _refuse_other_home(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
     """Only the home that made a thing touches it; nor does any when the caller means another host or socket."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None:

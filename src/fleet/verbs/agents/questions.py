@@ -28,10 +28,10 @@ def add(tx: Tx, ident: str, dispatch: str, asked: questions.Asked, *, at: int) -
 
 def unanswered(rows: Rows) -> list[Question]:
     """What is asked and waits for an answer, oldest first."""
-    return [_question(row) for row in q.open_questions(rows, dispatch=None)]
+    return [_question_view(row) for row in q.open_questions(rows, dispatch=None)]
 
 
-def _question(row: OpenQuestion) -> Question:
+def _question_view(row: OpenQuestion) -> Question:
     choices = questions.choices_of(row.choices)
     return Question.made_of(
         row, agent=row.dispatch, task=row.slug, choices=choices, asked_at=iso(row.asked_at), answerable=True
@@ -46,7 +46,7 @@ def answer(ident: str, words: list[str], reason: str = "") -> Change[Answered]:
         if row is None:
             raise errors.NoSuchQuestion(question=ident)
         if row.project is None or row.answer is not None or row.closed_at is not None or not is_unfinished(row):
-            raise errors.AnsweredBefore(question=ident, how=_how(row))
+            raise errors.AnsweredBefore(question=ident, how=_how_answered(row))
         tx.about(row.project, row.slug)
         tx.dispatch = row.dispatch
         given = questions.answer(row.kind, questions.choices_of(row.choices), words, reason)
@@ -57,7 +57,7 @@ def answer(ident: str, words: list[str], reason: str = "") -> Change[Answered]:
     return Change(f"answer question {ident}", work, *words, reason)
 
 
-def _how(row: AskedQuestion) -> str:
+def _how_answered(row: AskedQuestion) -> str:
     if not is_unfinished(row):
         return "its agent has ended"
     if row.answer is None:
