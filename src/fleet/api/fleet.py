@@ -1,6 +1,7 @@
-"""class Fleet: the one interface of all surfaces. A command, a key and a tool for the same act call the same method of a part.
+"""class Fleet: the one interface of all surfaces.
 
-A part is imported when it is first asked for, so that a command pays only for what it uses.
+A command, a key and a tool for the same act call the same method of a part. A part is imported when it is first used,
+so that a command loads only what it needs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from fleet.api.tasks.reviews import Reviews
     from fleet.api.tasks.tasks import Tasks
 
-# Each part: the folder that it is in, and what it is about.
+# Each part: its folder, and its topic.
 PARTS = {
     "tasks": ("tasks", "One task: plan it, claim it, report on it, look at it."),
     "graph": ("tasks", "The tasks of a project together: lists, import, export."),
@@ -52,7 +53,7 @@ PARTS = {
 
 
 class Fleet(Actor):
-    """Everything that can be asked of fleet, in parts."""
+    """Everything that fleet can do for an actor, in parts."""
 
     tasks: Tasks
     graph: Graph
@@ -76,7 +77,7 @@ class Fleet(Actor):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Make a part when it is first asked for."""
+            """Create a part when it is first used."""
             if name not in PARTS:
                 raise AttributeError(name)
             part = self.__dict__[name] = part_class(name)(self)
@@ -84,7 +85,7 @@ class Fleet(Actor):
 
 
 def part_class(name: str) -> type[Part]:
-    """Import the class of a part."""
+    """Import and return the class of a part."""
     module = __import__(f"fleet.api.{PARTS[name][0]}.{name}", fromlist=[name])
-    found: type[Part] = getattr(module, name.capitalize())
-    return found
+    part: type[Part] = getattr(module, name.capitalize())
+    return part

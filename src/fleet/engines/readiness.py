@@ -1,4 +1,4 @@
-"""Whether an engine can be started here: its program, its freedom, its dialogs. All looked at before anything is made."""
+"""Check, before anything is created, whether an engine can be started here: its program, autonomy and dialogs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def program_of(engine: Engine, command: tuple[str, ...]) -> str:
-    """The absolute path of the engine's program, or EngineMissing."""
+    """Return the absolute path of the engine's program; EngineMissing when it is not installed."""
     if engine.program == "{python}":
         return python()
     if engine.program == "{fleet}":
@@ -27,15 +27,15 @@ def program_of(engine: Engine, command: tuple[str, ...]) -> str:
     if not name:
         advice = f"say what to run behind --: `fleet dispatch SLUG --engine {engine.name} -- COMMAND`"
         raise errors.EngineMissing(engine=engine.name, program="(none given)", advice=advice)
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         advice = f"install it: {engine.install}" if engine.install else "install it, or put it on the PATH"
         raise errors.EngineMissing(engine=engine.name, program=name, advice=advice)
-    return os.path.abspath(found)
+    return os.path.abspath(path)
 
 
 def check(engine: Engine, *, autonomy: str | None, repository: str) -> None:
-    """Refuse a freedom that was not chosen or cannot be given, and dialogs that nobody would answer."""
+    """Refuse an autonomy that was not chosen or cannot be given, and an engine that would stop at a dialog."""
     if engine.autonomy:
         _check_autonomy(engine, autonomy)
     for before in engine.before:
@@ -47,6 +47,7 @@ def check(engine: Engine, *, autonomy: str | None, repository: str) -> None:
 
 
 def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
+    """Raise AutonomyRefused when the autonomy is not chosen, not known, or full for root without a sandbox."""
     known = ", ".join(engine.autonomy)
     if autonomy is None:
         advice = f"say --autonomy, or set autonomy in fleet.toml: one of {known}"
@@ -67,11 +68,11 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
 
 
 def _is_met(before: Before, repository: str) -> bool:
-    """Whether the file says so, for the repository or for a directory above it: trust is inherited downwards."""
-    given = _read_document(expand_path(before.file))
+    """Whether the file has the wanted value for the repository or a directory above it, whose trust it inherits."""
+    document = _read_document(expand_path(before.file))
     here = repository
     while True:
-        if value_at(given, [_fill(part, {"{repository}": here}) for part in before.path]) == before.equals:
+        if value_at(document, [_fill(part, {"{repository}": here}) for part in before.path]) == before.equals:
             return True
         if here == "/" or "{repository}" not in "".join(before.path):
             return False
@@ -79,6 +80,7 @@ def _is_met(before: Before, repository: str) -> bool:
 
 
 def _read_document(path: str) -> object:
+    """Return the content of a TOML or JSON file; None when the file cannot be read."""
     try:
         with open(path, "rb") as file:
             return tomllib.load(file) if path.endswith(".toml") else json.load(file)

@@ -1,4 +1,4 @@
-"""When a limit is reset, as engines write it: "resets 4:31am (UTC)", "resets Nov 19, 3:53am (UTC)", "try again at 3:05 PM"."""
+"""Read the reset time in an engine's text, as "resets Nov 19, 3:53am (UTC)" or "try again at 3:05 PM"."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NOON = 12
 
 
 def reset_time(text: str, now: int) -> int | None:
-    """The moment in milliseconds, or None when the text names none. What names no zone, or not UTC, is in the machine's."""
+    """Return the reset time in milliseconds, local unless the text says UTC or GMT; None when the text has no time."""
     low = text.lower()
-    mark = next((each for each in _MARKS if each in low), None)
+    mark = next((word for word in _MARKS if word in low), None)
     if mark is None:
         return None
     moment, _, zone = low.partition(mark)[2].partition("(")
@@ -22,14 +22,14 @@ def reset_time(text: str, now: int) -> int | None:
     today = gmtime(now / SECOND) if utc else localtime(now / SECOND)
     words = moment.replace(",", " ").replace(".", " ").split()
     day = _month_and_day(words)
-    clock = next((each for each in map(_hour_and_minute, _time_words(words)) if each), None)
+    clock = next((word for word in map(_hour_and_minute, _time_words(words)) if word), None)
     if clock is None:
         return None
     return _next_moment(now, today, day, clock, utc=utc)
 
 
 def _month_and_day(words: list[str]) -> tuple[int, int] | None:
-    """A month and its day."""
+    """Return the month and the day that the words name; None when they name none."""
     for at, word in enumerate(words[1:]):
         if words[at][:3] in _MONTHS and word.isdigit():
             return _MONTHS.index(words[at][:3]) + 1, int(word)
@@ -37,11 +37,12 @@ def _month_and_day(words: list[str]) -> tuple[int, int] | None:
 
 
 def _time_words(words: list[str]) -> list[str]:
-    """Words that may be times; "3:05 pm" is one."""
+    """Return the words with "3:05 pm" joined into one word."""
     return [f"{word}{after}" if after in {"am", "pm"} else word for word, after in zip(words, [*words[1:], ""])]  # noqa: B905
 
 
 def _hour_and_minute(word: str) -> tuple[int, int] | None:
+    """Return hour and minute of a word like "3:05pm", "4am" or "15:05"; None when the word is no time."""
     half = word[-2:] if word.endswith(("am", "pm")) else ""
     hour, _, minute = word.removesuffix(half).partition(":")
     if not hour.isdigit() or (minute and not minute.isdigit()) or not (half or minute):
@@ -53,7 +54,7 @@ def _hour_and_minute(word: str) -> tuple[int, int] | None:
 def _next_moment(
     now: int, today: struct_time, day: tuple[int, int] | None, clock: tuple[int, int], *, utc: bool
 ) -> int:
-    """The next such moment."""
+    """Return the next moment, in milliseconds, with this time of day, and this month and day if given."""
     month, date = day or (today.tm_mon, today.tm_mday)
     year = today.tm_year + (1 if day and month < today.tm_mon else 0)
     if utc:
@@ -64,6 +65,6 @@ def _next_moment(
 
 
 def _days_since_1970(year: int, month: int, date: int) -> int:
-    """Days since 1970, counting years from March; the calendar module costs half an interpreter start."""
+    """Return the days since 1970, counting years from March; loading the calendar module would take too long."""
     years, months = (year, month - 3) if month > 2 else (year - 1, month + 9)  # noqa: PLR2004
     return years * 365 + years // 4 - years // 100 + years // 400 + (153 * months + 2) // 5 + date - 1 - 719_468

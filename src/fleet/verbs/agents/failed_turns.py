@@ -1,7 +1,7 @@
-"""Limits: engines that are held back, and agents whose turns failed and are continued.
+"""Refuse engines that are held back, and continue agents after a failed turn or a usage limit.
 
-One quota failure must not start a hundred agents: a limit holds its engine back for the whole fleet until its reset; then one
-tries, and when its model has answered, or it has run for a minute, the others follow.
+One limit must not make a hundred agents fail: it holds its engine back for the whole fleet. After the reset one
+dispatch is let through as a trial; the others follow when its model has answered or it has run for a minute.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
-# How long a trial has to be in flight to count as alive when its engine has no hooks.
+# How long a trial has to run to count as successful when its engine has no hooks.
 TRIAL = MINUTE
-# So long what was said to an agent may be without an answer.
+# How long an agent may take to answer a message.
 _ANSWER_TIME = 10 * MINUTE
-# How long a failed turn rests before it is continued: the n-th for so many seconds.
+# Seconds to wait before a failed turn is continued: after the first failure, the second, …
 REST = (10, 30, 60, 120, 300)
 GO_ON = "The last turn was ended by an error of the API ({why}). Go on where you were."
 RESET = "The usage limit has been reset. Go on where you were."
 
 
 def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
-    """Refuse a dispatch of an engine that is held back; let one through as the trial after a reset."""
+    """Raise EngineHeld when an engine is held back; after a limit's reset let one dispatch through as the trial."""
     held = q.hold_of(tx, engine=engine)
     if held is None:
         _refuse_used_up(tx, engine, quota_percent)
@@ -48,6 +48,7 @@ def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100)
 
 
 def _refuse_used_up(tx: Tx, engine: str, quota_percent: int) -> None:
+    """Raise EngineHeld when a quota window of the engine is used up to `quota_percent` and not reset yet."""
     for row in q.quotas_of(tx, engine=engine):
         if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > tx.at:
             reason = f"{row.percent} % of its window {row.span} is used"
@@ -57,6 +58,10 @@ def _refuse_used_up(tx: Tx, engine: str, quota_percent: int) -> None:
 
 
 def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
+    """Make the dispatch the trial of a held engine, or lift the hold when an earlier trial works.
+
+    Raises EngineHeld while an earlier trial has not run long enough.
+    """
     engine, trial = held.engine, held.trial
     trying = q.dispatch_by_id(tx, id=trial or "")
     if trying is not None and is_unfinished(trying):
@@ -71,7 +76,7 @@ def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
 
 
 def limits(rows: Rows) -> Limits:
-    """Engines that are held back, and how much of their windows is used."""
+    """Return the engines that are held back, and how much of each quota window is used."""
     return Limits(
         holds=[_held_engine(row) for row in q.every_hold(rows)],
         quotas=[
@@ -81,12 +86,13 @@ def limits(rows: Rows) -> Limits:
 
 
 def _held_engine(row: Hold) -> HeldEngine:
+    """Return a hold as people and programs read it."""
     times = {"since": iso(row.since), "until": iso_or_none(row.until), "tried_at": iso_or_none(row.tried_at)}
     return HeldEngine.made_of(row, **times)
 
 
 def lift(engine: str) -> Change[Lifted]:
-    """A person says that it works again."""
+    """Lift the hold of an engine because a person says that the engine works again."""
 
     def work(tx: Tx) -> Lifted:
         tx.note(lifted=engine)
@@ -95,9 +101,12 @@ def lift(engine: str) -> Change[Lifted]:
     return Change(f"lift the hold of {engine}", work)
 
 
-# what the coordinator does each tick ----------------------------------------------------------------------------------
+# what the coordinator does at each tick ----------------------------------------------------------------------------------
 def tend(context: Context, project: str) -> list[str]:
-    """Continue turns that failed and agents whose limit was reset, deliver what waits, close what nobody asks any more."""
+    """Remind agents to continue after a failed turn or a limit, deliver messages, close questions of ended agents.
+
+    Returns a line for each reminder that was sent.
+    """
     reminded = []
     if context.store.read(q.orphaned_questions).n:
         context.commit(questions.close_orphans())
@@ -115,13 +124,13 @@ def tend(context: Context, project: str) -> list[str]:
 
 
 def _is_waiting(context: Context, agent: LivingAgent, words: str) -> bool:
-    """Whether a message with these very words waits for the agent already; another reminder does not stand for them."""
+    """Whether a message with exactly this text already waits for the agent."""
     rows = context.store.read(lambda snapshot: q.waiting_messages(snapshot, dispatch=agent.dispatch))
     return any(row.text == words for row in rows)
 
 
 def _reminder(context: Context, agent: LivingAgent) -> str:
-    """What makes an agent go on whose turn failed or whose limit was reset; empty when nothing is to be said now."""
+    """Return the message that makes an agent continue after a failed turn or a limit; empty when none is due now."""
     now = context.world.clock.now()
     if agent.report or agent.asked_for:
         return ""
@@ -136,13 +145,13 @@ def _reminder(context: Context, agent: LivingAgent) -> str:
 
 
 def _is_answering(context: Context, agent: LivingAgent, now: int) -> bool:
-    """Whether something was just said to it, and nobody has heard yet what came of that."""
+    """Whether the agent got a message since its last state, less than ten minutes ago, and may still answer it."""
     last = context.store.read(lambda rows: q.last_said(rows, dispatch=agent.dispatch)).at
     return last is not None and last > (agent.state_at or 0) and now - last < _ANSWER_TIME
 
 
 def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
-    """After the reset: all, when the trial is over; else the one that becomes it."""
+    """Whether an agent may continue after a limit: the hold is lifted, or this agent is or becomes the trial."""
     held = context.store.read(lambda rows: q.hold_of(rows, engine=agent.engine))
     if held is None or held.trial == agent.dispatch:
         return True
@@ -156,6 +165,8 @@ def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
 
 
 def _become_trial(agent: LivingAgent) -> Change[None]:
+    """Make a running agent the trial of its engine; EngineHeld when another dispatch is the trial."""
+
     def work(tx: Tx) -> None:
         tx.dispatch = agent.dispatch
         refuse_held(tx, agent.engine, agent.dispatch)

@@ -1,7 +1,8 @@
-"""Hook: what an engine tells of its agent while it works, and what fleet answers there and then.
+"""Handle an event that an engine's hook reports about its agent, and return what the engine reads as the reply.
 
-Each event has a meaning, by the engine's dialect, and each meaning one function here. It decides inside one transaction, on what
-is known by then. A report that says nothing new is not written down, so that the log is not flooded.
+The engine's dialect gives each event a meaning; each meaning has one function here. The function decides inside one
+transaction, on the state that the store has then. An event that brings no news is not recorded, so that the log stays
+short.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Committer
 
-    # What an event says of the agent, and the messages that the reply carries.
+    # Returns the report about the agent, and the messages that the reply carries.
     Decide = Callable[[Tx, LivingAgent], tuple[HookReport, list[Received]]]
 
 REPORT = (
@@ -34,28 +35,28 @@ REPORT = (
 )
 _MILLIONTHS = 1_000_000
 _SEPARATORS = str.maketrans("", "", "_.-")
-# States that say more than "it is at its prompt".
+# States that say more than `idle`.
 _INFORMATIVE = frozenset({"stopped", "failed_turn", "limit", "asks"})
 _ENDED_TASKS = frozenset({"completed", "failed", "stopped", "killed", "done"})
 
 
 class Reply(Value):
-    """What is answered to an event."""
+    """The reply to a hook event."""
 
-    payload: Payload | None = None  # what the engine reads
-    messages: tuple[str, ...] = ()  # the ids of the messages in it
-    question: str | None = None  # the id of the question whose answer is to be waited for
+    payload: Payload | None = None  # the JSON that the engine reads
+    messages: tuple[str, ...] = ()  # ids of the messages in the payload
+    question: str | None = None  # id of the question whose answer the hook has to wait for
 
 
 class Outcome(Value):
-    """What was written down of an event: what became of the turn, and the messages that were handed out."""
+    """What was recorded for a hook event: the result of the turn, and the messages that were handed out."""
 
     turn: Turn
     messages: list[Received]
 
 
 class Known(Value):
-    """An agent that has not ended: its record, its engine's hold, and how many messages and questions wait."""
+    """What the store knows of a running agent, with counts of its waiting messages and open questions."""
 
     agent: LivingAgent
     hold: Hold | None
@@ -64,22 +65,22 @@ class Known(Value):
 
 
 class HookEvent(Value):
-    """One event of one agent, and what is needed to answer it."""
+    """One hook event of one agent, with everything that is needed to handle it."""
 
     by: Committer
     dialect: Dialect
     dispatch: str
     name: str
-    payload: Payload  # what the engine tells with it
+    payload: Payload  # the JSON that the engine sent with the event
     at: int
-    fresh: str  # an id that nobody has yet
+    fresh: str  # an unused id, for a question
 
     def text(self, name: str) -> str:
-        """One fact of the event."""
+        """Return one fact of the event as text; empty when the engine did not send it."""
         return self.dialect.text(self.payload, name)
 
     def known(self) -> Known | None:
-        """What is known of the agent; None when it has ended."""
+        """Return what the store knows of the agent; None when the agent has ended."""
 
         def look(rows: Rows) -> Known | None:
             agent = q.heard_agent(rows, dispatch=self.dispatch)
@@ -94,7 +95,7 @@ class HookEvent(Value):
 
 
 def handle_event(event: HookEvent) -> Reply:
-    """Take in one event."""
+    """Handle one hook event. The reply is empty when the event has no meaning here or the agent has ended."""
     act = _HANDLERS.get(event.dialect.events.get(event.name, ""))
     known = event.known() if act is not None else None
     return act(event, known) if act is not None and known is not None else Reply()
@@ -102,12 +103,13 @@ def handle_event(event: HookEvent) -> Reply:
 
 # what each event means ------------------------------------------------------------------------------------------------
 def _on_started(event: HookEvent, known: Known) -> Reply:
+    """Record that the session started, and hand out the waiting messages."""
     report = HookReport(event.at, state="working", facts=_facts(event))
     return _record_and_hand_out(event, known, report, "session start")
 
 
 def _on_prompted(event: HookEvent, _known: Known) -> Reply:
-    """Somebody spoke to it: a person, or a message of ours that was typed."""
+    """Record that a person or a typed message prompted the agent; acknowledge the messages in the prompt."""
     carried = messages.ids_in(event.text("prompt"))
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
@@ -121,7 +123,7 @@ def _on_prompted(event: HookEvent, _known: Known) -> Reply:
 
 
 def _on_worked(event: HookEvent, known: Known) -> Reply:
-    """A tool has run: the model answers, and reads what it is told with the result."""
+    """Record that a tool has run, close the question that it answered, and hand out messages with the tool's result."""
     if not known.asked or known.agent.state != "asks":
         report = HookReport(event.at, state="working", turn="good", facts=_facts(event))
         return _record_and_hand_out(event, known, report, "tool result")
@@ -138,7 +140,7 @@ def _on_worked(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_notified(event: HookEvent, known: Known) -> Reply:
-    """It tells its person something, late: a question that no other hook told, or that it has waited for a while."""
+    """Record a notice of the engine. It comes late, so an idle notice does not replace a more informative state."""
     state = event.dialect.notices.get(event.text("notice"))
     before = known.agent.state
     if (state == "idle" and (before in _INFORMATIVE or before in QUIET)) or (state == before == "asks"):
@@ -149,7 +151,7 @@ def _on_notified(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_stopped(event: HookEvent, _known: Known) -> Reply:
-    """The turn is over. One without a report is sent back once; what waits is said now."""
+    """Record that the turn ended; make the agent continue with waiting messages or, once, to report."""
     busy = _count_background_tasks(event)
 
     def decide(tx: Tx, agent: LivingAgent) -> tuple[HookReport, list[Received]]:
@@ -176,7 +178,7 @@ def _on_stopped(event: HookEvent, _known: Known) -> Reply:
 
 
 def _on_failed(event: HookEvent, _known: Known) -> Reply:
-    """An error of the model's interface ended the turn. That is never idle."""
+    """Record that an API error ended the turn, and hold the engine back when the error is a limit or a login."""
     error = event.text("error") or "unknown error"
     reason = clean(event.text("words"), 500) or error
     remedy = event.dialect.errors.get(error)
@@ -195,6 +197,8 @@ def _on_failed(event: HookEvent, _known: Known) -> Reply:
 
 
 def _on_ended(event: HookEvent, _known: Known) -> Reply:
+    """Record that the session ended, and close the agent's questions."""
+
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         return HookReport(event.at, state="ended", detail=event.text("reason"), facts=_facts(event)), []
@@ -204,12 +208,13 @@ def _on_ended(event: HookEvent, _known: Known) -> Reply:
 
 
 def _on_compacting(event: HookEvent, known: Known) -> Reply:
+    """Record that the agent compacts its context."""
     _record_if_news(event, known, HookReport(event.at, state="compacting", facts=_facts(event), yields=True))
     return Reply()
 
 
 def _on_status(event: HookEvent, known: Known) -> Reply:
-    """Its status line: how full its context is, what it cost, how much of its account's windows is used."""
+    """Record what the status line reports: how full the context is, the cost, and the quota windows of the account."""
     windows = engine_holds.windows(event.dialect.field(event.payload, "windows"))
     engine = event.dialect.engine
     if not event.by.store.read(lambda rows: engine_holds.changed_windows(rows, engine, windows)):
@@ -225,7 +230,7 @@ def _on_status(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_asks(event: HookEvent, _known: Known) -> Reply:
-    """It asks a person. What is answered here is only that; whoever called waits with `awaited`."""
+    """Record the agent's question. The reply carries the question's id; the caller then waits for the answer."""
     asked = _question(event)
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
@@ -251,7 +256,7 @@ _HANDLERS = {
 
 # writing --------------------------------------------------------------------------------------------------------------
 def _record(event: HookEvent, decide: Decide) -> Outcome | None:
-    """Decide and write in one transaction, on what is known by then; None when the agent has ended."""
+    """Decide and record in one transaction. Returns None when the agent has ended."""
 
     def work(tx: Tx) -> Outcome | None:
         agent = q.heard_agent(tx, dispatch=event.dispatch)
@@ -270,7 +275,7 @@ def _record(event: HookEvent, decide: Decide) -> Outcome | None:
 
 
 def record_agent(tx: Tx, after: LivingAgent) -> None:
-    """Write down what is known of an agent now."""
+    """Write the new state of an agent to the store."""
     q.learn_agent(
         tx,
         dispatch=after.dispatch,
@@ -289,7 +294,7 @@ def record_agent(tx: Tx, after: LivingAgent) -> None:
 
 
 def _lift_hold(tx: Tx, event: HookEvent, report: HookReport) -> None:
-    """The model answered: whatever held the engine back is over."""
+    """Lift the hold of the engine when a good turn proves that the engine works again."""
     if report.turn != "good" or report.state in {"failed_turn", "limit"}:
         return
     if engine_holds.is_over(q.hold_of(tx, engine=event.dialect.engine), report.at):
@@ -298,13 +303,13 @@ def _lift_hold(tx: Tx, event: HookEvent, report: HookReport) -> None:
 
 
 def _record_if_news(event: HookEvent, known: Known, report: HookReport) -> None:
-    """Write it down only if it is news."""
+    """Record a hook report only if it changes what is known of the agent."""
     if agent_after_report(known.agent, report) is not None:
         _record(event, lambda _tx, _agent: (report, []))
 
 
 def _record_and_hand_out(event: HookEvent, known: Known, report: HookReport, how: str) -> Reply:
-    """The same, with what waits for the agent."""
+    """Record a hook report and reply with the waiting messages; do nothing when there is neither news nor a message."""
     lifts = report.turn == "good" and engine_holds.is_over(known.hold, report.at)
     if not known.waiting and not lifts and agent_after_report(known.agent, report) is None:
         return Reply()
@@ -314,6 +319,7 @@ def _record_and_hand_out(event: HookEvent, known: Known, report: HookReport, how
 
 
 def _context_reply(event: HookEvent, outcome: Outcome | None) -> Reply:
+    """Return the reply that adds the handed-out messages to the model's context; empty without messages."""
     if outcome is None or not outcome.messages:
         return Reply()
     context = {"hookEventName": event.name, "additionalContext": messages.lines(outcome.messages)}
@@ -321,15 +327,18 @@ def _context_reply(event: HookEvent, outcome: Outcome | None) -> Reply:
 
 
 def _reply_with(outcome: Outcome, payload: Payload) -> Reply:
-    return Reply(payload=payload, messages=tuple(each.id for each in outcome.messages))
+    """Return a reply with this payload that carries the ids of the handed-out messages."""
+    return Reply(payload=payload, messages=tuple(message.id for message in outcome.messages))
 
 
 # reading --------------------------------------------------------------------------------------------------------------
 def _question(event: HookEvent) -> asking.Asked:
+    """Return the question that the tool call of this event raises."""
     return asking.question(event.text("tool"), event.dialect.field(event.payload, "input"), event.dialect.asking)
 
 
 def _facts(event: HookEvent) -> Facts:
+    """Return conversation, context, tokens and cost from the event; None for each that is missing or malformed."""
     context, tokens, cost = (event.dialect.field(event.payload, name) for name in ("context", "tokens", "cost"))
     named = event.text("conversation")
     return {
@@ -341,12 +350,12 @@ def _facts(event: HookEvent) -> Facts:
 
 
 def _is_conversation_name(text: str) -> bool:
-    """Whether a conversation can be called so on a command line: it is no flag and no path."""
+    """Whether a text is safe as a conversation's name on a command line: neither a flag nor a path."""
     return text[:1].isalnum() and text.isascii() and text.translate(_SEPARATORS).isalnum()
 
 
 def _count_background_tasks(event: HookEvent) -> int:
-    """How many of its tasks go on without it."""
+    """Return how many background tasks of the agent are still running."""
     given = event.dialect.field(event.payload, "background")
     tasks = given if isinstance(given, list) else []
-    return sum(not (isinstance(each, dict) and each.get("status") in _ENDED_TASKS) for each in tasks)
+    return sum(not (isinstance(task, dict) and task.get("status") in _ENDED_TASKS) for task in tasks)

@@ -1,6 +1,6 @@
-"""What a hook waits for: the answer to its agent's question, or something to tell an agent that sits at its prompt.
+"""Wait in a hook: for the answer to an agent's question, or for messages to wake an idle agent with.
 
-The waiting is bounded by the engine's own limit, and ends when the agent goes on or is gone: nothing outlives it for long.
+The wait is bounded by the engine's own time limit, and ends soon after the agent continues or is gone.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 
 LOOK_AGAIN = 0.25
 _LOOKS = 4
-# The stop that made the agent idle is told by a hook beside this one; so long it may take.
+# How long the hook that reports the stop, which runs beside this one, may take to record that the agent is idle.
 SETTLING = 20.0
 _SAID_NO = "A person has said no to this"
 
 
 def wait_for_answer(event: HookEvent, ident: str, clock: Clock, is_agent_gone: Callable[[], bool]) -> Payload | None:
-    """Wait for the answer to a question, and say it as the engine reads it; None when there is nothing to say."""
+    """Wait for the answer to a question.
+
+    Returns the answer as the engine reads it; None when nobody answered in time, or the question was closed elsewhere.
+    """
     until = clock.ticks() + event.dialect.wait
     while clock.ticks() < until and not is_agent_gone():
         row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))
@@ -41,14 +44,14 @@ def wait_for_answer(event: HookEvent, ident: str, clock: Clock, is_agent_gone: C
         clock.wait(LOOK_AGAIN)
     if event.by.commit(_give_up_question(event, ident)):
         return None
-    row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))  # it came with the last tick
+    row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))  # the answer came in the last moment
     if row is None or row.closed_at is not None or row.answer is None:
         return None
     return _take_answer(event, ident, row.answer, clock.now())
 
 
 def _give_up_question(event: HookEvent, ident: str) -> Change[bool]:
-    """Nobody waits for the answer any more. Returns False when one has been given."""
+    """Close a question that nobody waits for any more; the work returns False when an answer was given."""
 
     def work(tx: Tx) -> bool:
         tx.note(question=ident, taken=False)
@@ -58,7 +61,7 @@ def _give_up_question(event: HookEvent, ident: str) -> Change[bool]:
 
 
 def _take_answer(event: HookEvent, ident: str, answer: str, at: int) -> Payload | None:
-    """Close the question: the agent has its answer and goes on. None when it was closed before."""
+    """Close an answered question and return the answer for the engine; None when the question was closed before."""
 
     def work(tx: Tx) -> bool:
         closed = q.close_question(tx, id=ident, at=tx.at) == 1
@@ -74,6 +77,7 @@ def _take_answer(event: HookEvent, ident: str, answer: str, at: int) -> Payload 
 
 
 def _answer_payload(event: HookEvent, answer: questions.Answer) -> Payload:
+    """Return a person's answer as the JSON that the engine reads."""
     if answer.answers is not None:
         whole = event.dialect.field(event.payload, "input") or {}
         decision = {"behavior": "allow", "updatedInput": {**whole, "answers": answer.answers}}
@@ -86,7 +90,7 @@ def _answer_payload(event: HookEvent, answer: questions.Answer) -> Payload:
 
 
 def wait_for_messages(event: HookEvent, clock: Clock, is_agent_gone: Callable[[], bool]) -> list[Received]:
-    """Wait beside an idle agent for messages; none when it goes on by itself, or ends."""
+    """Wait beside an idle agent for messages; empty when the agent continues by itself, ends, or time is up."""
     begun, until = clock.ticks(), clock.ticks() + event.dialect.wait
     while clock.ticks() < until:
         known = event.known()
@@ -95,14 +99,14 @@ def wait_for_messages(event: HookEvent, clock: Clock, is_agent_gone: Callable[[]
         quiet = known.agent.state in QUIET
         if not quiet and clock.ticks() > begun + SETTLING:
             return []
-        taken = event.by.commit(messages.take(event.dispatch, "woken")) if quiet and known.waiting else []
-        if taken or _is_gone_within_second(clock, is_agent_gone):
-            return taken
+        received = event.by.commit(messages.take(event.dispatch, "woken")) if quiet and known.waiting else []
+        if received or _is_gone_within_second(clock, is_agent_gone):
+            return received
     return []
 
 
 def _is_gone_within_second(clock: Clock, is_agent_gone: Callable[[], bool]) -> bool:
-    """Let a second pass; whether the agent went meanwhile."""
+    """Whether the agent is gone; looks for one second."""
     for _ in range(_LOOKS):
         if is_agent_gone():
             return True

@@ -1,7 +1,7 @@
-"""Install: hooks in a person's own settings of an engine, for sessions that fleet does not start.
+"""Install hooks in a person's own settings of an engine, for sessions that fleet does not start.
 
-Each is marked, and only what is marked is ever taken out; everything else in the file stays as it is. A file that cannot be read
-as JSON is left alone. Outside an agent's session they start nothing.
+Each installed hook is marked. Only marked hooks are ever removed; everything else in the file stays as it is. A file
+that cannot be read as JSON is not changed. Outside an agent's session the hooks start nothing.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.verbs.context import Context
 
-# The JSON of an engine's settings, whose shape is the engine's own.
+# The JSON of an engine's settings; the engine defines its shape.
 Settings = dict[str, Any]
 
 
 def install(context: Context, engine: Engine) -> HooksInstalled:
-    """Write the hooks, in place of those that were installed before."""
+    """Write fleet's hooks into the person's settings, in place of those that an earlier install wrote."""
     path, before = _read_settings(engine)
     write_dialect(context, engine)
     after = _without_fleet_hooks(before)
@@ -39,7 +39,7 @@ def install(context: Context, engine: Engine) -> HooksInstalled:
 
 
 def uninstall(context: Context, engine: Engine) -> HooksInstalled:
-    """Take out what bears the mark, and nothing else."""
+    """Remove fleet's marked hooks from the person's settings, and nothing else."""
     path, before = _read_settings(engine)
     after = _without_fleet_hooks(before)
     _write_settings(context, path, before, after)
@@ -47,7 +47,7 @@ def uninstall(context: Context, engine: Engine) -> HooksInstalled:
 
 
 def status(context: Context, engine: Engine) -> HooksOf:
-    """Whether they are installed, and by this fleet."""
+    """Return whether hooks are installed in the person's settings, and whether they are those of this fleet program."""
     table = hooks.hooks_of(engine)
     if not table.install:
         return HooksOf(engine=engine.name, injected=True, file=None, installed=False, current=False)
@@ -59,6 +59,7 @@ def status(context: Context, engine: Engine) -> HooksOf:
 
 
 def _read_settings(engine: Engine) -> tuple[str, Settings]:
+    """Return the path and content of the person's settings file; Refused when it is not JSON of the expected shape."""
     if engine.hooks is None or not engine.hooks.install:
         raise errors.Refused(what=f"engine {engine.name!r} has no settings file that hooks can be installed in")
     path = os.path.realpath(os.path.expanduser(engine.hooks.install))
@@ -75,12 +76,13 @@ def _read_settings(engine: Engine) -> tuple[str, Settings]:
 
 
 def _hook_entries(settings: Settings) -> list[Settings]:
-    groups = [group for each in settings.get("hooks", {}).values() for group in each]
+    """Return every hook entry of the settings, of all events."""
+    groups = [group for event_groups in settings.get("hooks", {}).values() for group in event_groups]
     return [entry for group in groups for entry in group.get("hooks", [])]
 
 
 def _without_fleet_hooks(settings: Settings) -> Settings:
-    """The same without what bears the mark; groups and events that held nothing else go with it."""
+    """Return the settings without fleet's marked hooks, and without groups and events that become empty."""
     kept: Settings = {}
     for event, groups in settings.get("hooks", {}).items():
         left = [
@@ -95,10 +97,12 @@ def _without_fleet_hooks(settings: Settings) -> Settings:
 
 
 def _is_fleet_hook(entry: Settings) -> bool:
+    """Whether a hook entry bears fleet's mark."""
     return hooks.MARK in str(entry.get("command", ""))
 
 
 def _write_settings(context: Context, path: str, before: Settings, after: Settings) -> None:
+    """Write the settings file if its content changed."""
     if after != before:
         text = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
         context.world.machine.replace_file(path, text)

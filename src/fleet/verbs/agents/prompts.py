@@ -1,7 +1,8 @@
-"""Prompts for programs: acquire, release, rewrite and inspect the inbox of a dispatch. Each answers with one outcome.
+"""Acquire, release, rewrite and inspect the prompt file (inbox) of a dispatch, for programs.
 
-A rewrite moves the inbox to a new owner: the intent (owner and content) is committed, the file replaced, the fact committed. From
-the intent on the old owner's release is a no-op; killed anywhere, it is finished from the store.
+Each returns one outcome. A rewrite moves the inbox to a new owner in three steps: commit the intent (owner and
+content), replace the file, commit the fact. After the intent, a release by the old owner does nothing. A rewrite that
+is killed at any point is finished from the store.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ KIND = "coord_prompt_inbox"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedPrompt:
-    """Whose prompt is published. It is refused on another host or tmux socket, if one is named."""
+    """Whose prompt to publish. Publishing is refused when another host or tmux socket is named."""
 
     owner: str
     kind: str | None = None
@@ -49,7 +50,7 @@ class WantedPrompt:
 
 
 def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
-    """Publish a prompt for a dispatch, which is made pending if there is none."""
+    """Publish a prompt for a dispatch. Adds a pending dispatch when there is none with this id."""
     names.DispatchId(ident)
     _refuse_other_home(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
     project, slug = _parse_owner(wanted.owner)
@@ -63,7 +64,7 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
     claim = intent(context, KINDS[KIND], order)
     claim.data["preserve"] = wanted.preserve
     if held is not None and held.state == "allocating" and is_free(context, held):
-        claim = _retake_claim(context, held, claim)  # whoever began with it was killed
+        claim = _retake_claim(context, held, claim)  # its maker was killed
     else:
         context.commit(_record_intent(context, kind, order, claim))
     acquire(context, [claim], order)
@@ -71,13 +72,15 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
 
 
 def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
+    """Raise NotOwned when the dispatch belongs to another owner than the wanted one."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and row.owner != wanted:
         raise errors.NotOwned(what=f"dispatch {ident}", owner=row.owner)
 
 
 def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Claim) -> Change[None]:
-    # Whoever called this program goes on to start the agent: its death, not ours, means that nobody will.
+    # The calling program will start the agent: its death, not ours, proves that the agent will never start.
+    """Record the claim of a prompt before the file is written, and its pending dispatch if that is new."""
     caller = context.world.processes.identify(os.getppid())
 
     def work(tx: Tx) -> None:
@@ -95,7 +98,7 @@ def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Cl
 
 
 def _retake_claim(context: Context, held: Claim, wanted: Claim) -> Claim:
-    """The claim that was left unmade, in our hands."""
+    """Take over a claim whose maker was killed before it wrote the file; Contested when another process was faster."""
 
     def work(tx: Tx) -> None:
         tx.dispatch = held.dispatch
@@ -109,6 +112,7 @@ def _retake_claim(context: Context, held: Claim, wanted: Claim) -> Claim:
 
 
 def _add_pending_dispatch(tx: Tx, context: Context, kind: DispatchKind, order: Order, spawner: str) -> None:
+    """Add a pending dispatch; refuse a missing task, a used id, and a task that another dispatch holds."""
     if order.slug is not None and q.task_exists(tx, project=order.project, slug=order.slug) is None:
         raise errors.Absent(what=f"task {order.project}/{order.slug}")
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
@@ -140,7 +144,7 @@ def _add_pending_dispatch(tx: Tx, context: Context, kind: DispatchKind, order: O
 
 
 def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
-    """Let go of one thing of a dispatch. What was given to another owner meanwhile is not touched."""
+    """Release one claim of a dispatch by its kind. A claim that has another owner by now is not touched."""
     names.DispatchId(ident)
     _refuse_other_home(context, ident)
     if kind not in KINDS:
@@ -164,7 +168,7 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
 
 
 def rewrite_prompt(context: Context, new: str, old: str, content: str) -> PromptOutcome:
-    """Hand an inbox over to a new owner, with new content."""
+    """Hand the inbox of the dispatch `old` over to the dispatch `new`, with new content."""
     names.DispatchId(new)
     names.DispatchId(old)
     successor = context.store.read(lambda rows: q.dispatch_by_id(rows, id=new))
@@ -185,6 +189,7 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
 
 
 def _hand_over_inbox(claim: Claim, new: str, content: str) -> Change[None]:
+    """Record the intent to hand an inbox to another dispatch; NotOwned when the inbox has another owner by now."""
     old = claim.dispatch
 
     def work(tx: Tx) -> None:
@@ -197,7 +202,7 @@ def _hand_over_inbox(claim: Claim, new: str, content: str) -> Change[None]:
 
 
 def _refuse_ended(tx: Tx, ident: str) -> None:
-    """Refuse to hand an inbox to a dispatch that has ended: it would be released with it."""
+    """Raise Superseded when the new owner of an inbox has ended: the inbox would be released with that dispatch."""
     row = q.dispatch_by_id(tx, id=ident)
     if row is None:
         raise errors.Superseded(who=f"dispatch {ident}", project="", slug="", now="it is archived")
@@ -208,13 +213,13 @@ def _refuse_ended(tx: Tx, ident: str) -> None:
 
 
 def left_inbox(context: Context, ident: str | None) -> Claim | None:
-    """The inbox that a dispatch of this home left for its successor."""
+    """Return the live inbox that a dispatch of this home left for its successor; None when there is none."""
     claim = _inbox_of(context, ident or "")
     return claim if claim is not None and claim.state == "live" and is_own(context, claim) else None
 
 
 def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
-    """The intent of a rewrite: the inbox with its new owner and content. None when somebody else has it by now."""
+    """Record a rewrite's new owner and content. Returns the claim; None when the inbox has another owner by now."""
     data = {**claim.data, "rewritten_from": claim.dispatch, "rewrite": content}
     kept, was = jsontext.dumps(data), claim.dispatch or ""
     moved = q.give_claim(tx, id=claim.id, was=was, dispatch=new, data=kept, at=tx.at)
@@ -222,7 +227,7 @@ def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
 
 
 def finish_rewrite(context: Context, claim: Claim) -> None:
-    """Put the content of a rewrite's intent into the file, and write down that it is there."""
+    """Write the content of a recorded rewrite into the file, and record that it is written."""
     content = claim.data.get("rewrite")
     if content is None or not context.store.read(lambda rows: _is_rewrite_pending(rows, claim)):
         return
@@ -238,29 +243,29 @@ def finish_rewrite(context: Context, claim: Claim) -> None:
 
 
 def _is_rewrite_pending(rows: Rows, claim: Claim) -> bool:
-    """Whether the inbox is still to be rewritten so: it was neither handed on nor finished by somebody else."""
+    """Whether the rewrite is still to be done: no other process has finished it or handed the inbox on."""
     row = q.claim_by_id(rows, id=claim.id)
     now = Claim.of(row) if row is not None else None
     return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, claim.state, claim.data)
 
 
 def inspect(context: Context, ident: str) -> Inspected:
-    """What a dispatch holds, each thing looked at anew."""
+    """Return the claims of a dispatch, each checked against the world now."""
     names.DispatchId(ident)
     kept = context.store.read(lambda rows: journal(rows, ident))
     if kept is None:
         raise errors.Absent(what=f"dispatch {ident}")
-    seen = {
+    looks = {
         claim.kind: KINDS[claim.kind].look(claim, context.world)
         for claim in _claims_of_dispatch(context, ident)
         if claim.kind in KINDS
     }
-    claims = [each.replaced(look=seen.get(each.kind)) for each in kept.claims]
+    claims = [view.replaced(look=looks.get(view.kind)) for view in kept.claims]
     return Inspected(outcome="inspected", dispatch_id=ident, kind=None, path=None, claims=claims)
 
 
 def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
-    """Give up a claim that another home or host made: the operator's word, recorded. The thing itself is not touched."""
+    """Give up a claim of another home or host because a person says so; what was claimed is not touched."""
     held = [
         *_claims_of_dispatch(context, names.DispatchId(ident)),
         *_claims_of_bundle(context, ident),
@@ -286,28 +291,30 @@ def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
 
 
 def _claims_of_bundle(context: Context, ident: str) -> list[Claim]:
-    """What the task of a dispatch holds."""
+    """Return the claims of the bundle of a dispatch's task."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
     if row is None:
         return []
     held = context.store.read(lambda rows: q.claims_of_bundle(rows, project=row.project, slug=row.slug or ""))
-    return [Claim.of(each) for each in held]
+    return [Claim.of(claim) for claim in held]
 
 
 def _claims_of_job(context: Context, ident: str) -> list[Claim]:
-    """What runners of a job hold."""
-    return [Claim.of(each) for each in context.store.read(lambda rows: q.open_claims_of_job(rows, job=ident))]
+    """Return the open claims that the runners of a job hold."""
+    return [Claim.of(claim) for claim in context.store.read(lambda rows: q.open_claims_of_job(rows, job=ident))]
 
 
 def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
+    """Return the kind of dispatch; BadInput when the kind does not fit: only a coordinator has no task."""
     word = given or ("worker" if slug else "coord")
-    kind = next((each for each in DISPATCH_KINDS if each == word), None)
+    kind = next((known for known in DISPATCH_KINDS if known == word), None)
     if kind is None or (kind == "coord") != (slug is None):
         raise errors.BadInput(what=f"kind {word!r} does not fit: a coordinator has no task, everything else has one")
     return kind
 
 
 def _parse_owner(given: str) -> tuple[str, str | None]:
+    """Return project and task of `project/P/slug/S`, or project and None of `coord/P`."""
     parts = given.split("/")
     if len(parts) == 2 and parts[0] == "coord":  # noqa: PLR2004
         return names.project(parts[1]), None
@@ -321,6 +328,7 @@ def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
 
 
 def _inbox_of(context: Context, ident: str) -> Claim | None:
+    """Return the unreleased inbox claim of a dispatch; None when there is none."""
     return next(
         (claim for claim in _claims_of_dispatch(context, ident) if claim.kind == KIND and claim.state != "released"),
         None,
@@ -333,7 +341,7 @@ def _prompt_outcome(outcome: str, ident: str, context: Context, claim: Claim) ->
 
 
 def _refuse_other_home(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
-    """Only the home that made a thing touches it; nor does any when the caller means another host or socket."""
+    """Raise OtherHost when another home made the dispatch, or the caller means another host or tmux socket."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None:
         refuse_foreign(context, f"dispatch {ident}", row)

@@ -1,7 +1,7 @@
-"""Watching: trouble that an agent's screen shows and its engine has no hook for, written down as a hook would have told it.
+"""Watch screens: record a limit or failed turn that a screen shows and the engine has no hook for.
 
-So a limit holds its engine back, and a turn that failed is continued, also where nobody tells. What is on a screen stays there: it
-counts once, and again only if something was said to the agent since.
+The effect is that of a hook: a limit holds the engine back, a failed turn is continued. Trouble stays on the screen, so
+it counts once, and again only after something was said to the agent.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 TROUBLES = frozenset({"limit", "failed_turn"})
 _TURN_ENDED = frozenset({"finished", "idle"})
-# How long a screen may take to show what became of the last thing that was said.
+# How long a screen may take to show the reaction to the last message.
 _SETTLED = 10 * SECOND
 
 
 def watch(context: Context, project: str) -> list[str]:
-    """Look at the agents of a project whose engines do not tell of trouble. What was seen, a line each."""
+    """Check the screens of agents whose engines have no hook for trouble. Returns a line for each new trouble."""
     rows = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
     watched = [(row, engine) for row in rows if (engine := _engine_to_watch(context, row)) is not None]
     if not watched:
@@ -43,6 +43,7 @@ def watch(context: Context, project: str) -> list[str]:
 
 
 def _engine_to_watch(context: Context, row: LivingAgent) -> Engine | None:
+    """Return the agent's engine if its screen has to be watched; else None."""
     if row.report or row.asked_for or not is_own(context, row):
         return None
     try:
@@ -54,6 +55,7 @@ def _engine_to_watch(context: Context, row: LivingAgent) -> Engine | None:
 
 
 def _check_screen(context: Context, row: LivingAgent, engine: Engine, listing: Listing) -> str:
+    """Record or clear trouble that the agent's screen shows. Returns a line about new trouble; else empty."""
     pane = listing.pane_of(row.dispatch)
     text = context.world.tmux.capture(pane, history=False) if pane else None
     state, words = state_of(engine, text or "")
@@ -67,6 +69,7 @@ def _check_screen(context: Context, row: LivingAgent, engine: Engine, listing: L
 
 
 def _is_new_trouble(context: Context, row: LivingAgent, state: str, detail: str) -> bool:
+    """Whether trouble on the screen is not recorded yet, or came again after something was said to the agent."""
     if (row.state, row.detail) != (state, detail):
         return True
     last = context.store.read(lambda rows: q.last_said(rows, dispatch=row.dispatch)).at or 0
@@ -74,6 +77,8 @@ def _is_new_trouble(context: Context, row: LivingAgent, state: str, detail: str)
 
 
 def _record_trouble(row: LivingAgent, state: str, detail: str) -> Change[None]:
+    """Record that an agent's screen shows a limit or a failed turn; a limit holds the engine back."""
+
     def work(tx: Tx) -> None:
         known = _living_agent(tx, row)
         if known is None:
@@ -88,7 +93,7 @@ def _record_trouble(row: LivingAgent, state: str, detail: str) -> Change[None]:
 
 
 def _clear_trouble(row: LivingAgent, *, over: bool) -> Change[None]:
-    """It works again; when its turn went well, so does its engine."""
+    """Record that an agent works again; when its turn is over, also lift the hold of its engine if that has passed."""
 
     def work(tx: Tx) -> None:
         known = _living_agent(tx, row)
@@ -104,6 +109,7 @@ def _clear_trouble(row: LivingAgent, *, over: bool) -> Change[None]:
 
 
 def _living_agent(tx: Tx, row: LivingAgent) -> LivingAgent | None:
+    """Return the agent as the store has it now; None when it has ended."""
     known = q.heard_agent(tx, dispatch=row.dispatch)
     if known is not None:
         tx.about(known.project, known.slug)
