@@ -46,7 +46,7 @@ class Speaker:
     def display_name(self, said: str | None) -> str:
         """Return the speaker's name for people. `said` is the dispatch that the environment names, or None."""
         name = f"the steps of {self.id}" if self.id.startswith("job ") else f"{self.role} {self.id}"
-        return name if said else f"{name} (it started this process, whose environment says nothing of it)"
+        return name if said else f"{name} (it started this process, although the environment does not name it)"
 
 
 class Permits:
@@ -88,14 +88,14 @@ class Permits:
             return
         agent = Speaker.of(others[0], self._journal(others[0]))
         disguise = f"as {self._dispatch}" if self._dispatch else "as a person"
-        rule = f"it speaks {disguise}, and nobody speaks as another"
+        rule = f"it speaks {disguise}, and an agent speaks only as itself"
         raise _refusal(act, agent, rule)
 
     def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
         """Refuse an act outside the speaker's own project, or for another agent when only a coordinator may do that."""
         is_coordinator = speaker.role == roles.COORDINATOR
         if speaker.project is None or speaker.project != project or (not is_coordinator and act == "coord.hand_off"):
-            rule = f"a {speaker.role} does that for itself only"
+            rule = f"a {speaker.role} does that only for itself"
             if is_coordinator:
                 rule = f"a coordinator does that in its own project only, {speaker.project or 'none'}"
             raise roles.refusal(act, speaker.role, who=speaker.display_name(self._dispatch), rule=rule)

@@ -25,7 +25,7 @@ def program_of(engine: Engine, command: tuple[str, ...]) -> str:
         return fleet_program()
     name = engine.program or (command[0] if command else "")
     if not name:
-        advice = f"say what to run behind --: `fleet dispatch SLUG --engine {engine.name} -- COMMAND`"
+        advice = f"name the command after --: `fleet dispatch SLUG --engine {engine.name} -- COMMAND`"
         raise errors.EngineMissing(engine=engine.name, program="(none given)", advice=advice)
     path = shutil.which(name)
     if path is None:
@@ -56,7 +56,7 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
         )
     if autonomy not in engine.autonomy:
         raise errors.AutonomyRefused(
-            engine=engine.name, autonomy=autonomy, why="it does not know it", advice=f"choose one of {known}"
+            engine=engine.name, autonomy=autonomy, why="the engine does not have it", advice=f"choose one of {known}"
         )
     sandboxed = bool(engine.root_sandbox) and os.environ.get(engine.root_sandbox) == "1"
     if autonomy == "full" and os.geteuid() == 0 and not sandboxed:

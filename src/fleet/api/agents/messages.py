@@ -59,7 +59,7 @@ class Messages(Part):
         until = self._by.clock.ticks() + (ARRIVAL if "moment" in why else 0)
         while (delivered := self._delivered_message(ident)) is None and self._by.clock.ticks() < until:
             self._by.clock.wait(_BETWEEN_LOOKS)
-        how = why or "it waits" if delivered is None else delivered.how or "acknowledged"
+        how = why or "the message waits" if delivered is None else delivered.how or "acknowledged"
         is_delivered = delivered is not None
         return Sent(id=ident, agent=to.dispatch, project=to.project, task=to.slug, delivered=is_delivered, how=how)
 
@@ -101,7 +101,7 @@ class Messages(Part):
             choices = "; ".join(
                 f"{choice.question} {', '.join(choice.options)}" for choice in choices_of(asked.choices)
             )
-            raise errors.BadInput(what=f"{asked.text!r} is no permission: answer it with `fleet answer` ({choices})")
+            raise errors.BadInput(what=f"{asked.text!r} is not a permission: answer it with `fleet answer` ({choices})")
         answered = self._by.commit(questions.answer(asked.id, words, reason))
         return answered.replaced(taken=self._wait_until_taken(asked.id))
 

@@ -25,11 +25,11 @@ RUNS_SOMETHING = ("verify", "engine")
 _DECIDES = "only a person decides that"
 _SETS_UP = "only a person sets up projects, settings, engines and limits"
 _CLEANS = "only a person cleans up"
-_JOBS = "only a person runs jobs and says what becomes of their items"
-_PLANS = "an agent plans no work but the coordinator of the project"
-_STARTS = "an agent starts and ends nobody but the coordinator of the project"
-_OWN = "an agent speaks for its own task only"
-_REVIEWS = "work is judged by a person, or by the reviewer of that task"
+_JOBS = "only a person runs jobs and decides about their items"
+_PLANS = "only a person and the coordinator of the project plan work"
+_STARTS = "only a person and the coordinator of the project start and end agents"
+_OWN = "an agent speaks only for its own task"
+_REVIEWS = "only a person or the reviewer of the task judges its work"
 
 
 class Act:
@@ -58,7 +58,7 @@ ACTS = {
     "tasks.abandon": Act("abandon a task", _OWN, *AGENTS, own=True),
     "messages.inbox": Act("read messages", _OWN, *AGENTS, own=True),
     "messages.acknowledge": Act("acknowledge messages", _OWN, *AGENTS, own=True),
-    "coord.hand_off": Act("hand an agent off", "an agent hands off nobody but itself", *AGENTS),
+    "coord.hand_off": Act("hand an agent off", "an agent hands off only itself", *AGENTS),
     "coord.drain": Act("carry on handoffs", _STARTS, *AGENTS),
     "coord.finish_handoff": Act("carry on a handoff", _STARTS, *AGENTS),
     "jobs.step": Act("do the steps of an item", _JOBS, JOB_STEP),
@@ -79,10 +79,10 @@ ACTS = {
     "dispatches.stop": Act("stop agents", _STARTS, COORDINATOR),
     "dispatches.kill": Act("kill agents", _STARTS, COORDINATOR),
     "messages.send": Act(
-        "send messages to agents", "an agent is told something by its coordinator or a person", COORDINATOR
+        "send messages to agents", "only a person and the coordinator of the project send messages", COORDINATOR
     ),
     "agents.tend": Act("continue failed turns", _STARTS, COORDINATOR),
-    "merge.task": Act("merge work", "work is merged by the coordinator of the project or a person", COORDINATOR),
+    "merge.task": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
     "merge.check_pull": Act("look after pull requests", _DECIDES, COORDINATOR),
     "merge.tend_pulls": Act("look after pull requests", _DECIDES, COORDINATOR),
     # what only a person does
@@ -94,7 +94,7 @@ ACTS = {
     "agents.attach_words": Act("join an agent's terminal", _DECIDES),
     "coord.start": Act("start a coordinator", _STARTS),
     "coord.replace": Act("replace a coordinator", _STARTS, COORDINATOR),
-    "coord.stop": Act("stop a coordinator", "a coordinator that wants to be replaced says `fleet handoff`"),
+    "coord.stop": Act("stop a coordinator", "a coordinator that wants to be replaced runs `fleet handoff`"),
     "dispatches.resume_all": Act("resume everything", _STARTS),
     "graph.ingest": Act("import a graph", _PLANS),
     "projects.register": Act("register a project", _SETS_UP),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # How long the hook beside an idle agent has to wake it before the text is typed.
 _WAKE_TIME = 15 * SECOND
-INBOX = "its next `fleet inbox` shows it"
+INBOX = "the agent's next `fleet inbox` shows the message"
 
 
 def deliver(context: Context, dispatch: str, listing: Listing) -> str:
@@ -37,15 +37,15 @@ def deliver(context: Context, dispatch: str, listing: Listing) -> str:
         return ""
     now = context.world.clock.now()
     if not is_own(context, known):
-        return f"it is of {owner_of(context, known)}"
+        return f"the agent belongs to {owner_of(context, known)}"
     engine = _engine_or_none(context, known)
     listens = engine is not None and engine.hooks is not None and known.heartbeat_at is not None
     if listens and known.state not in QUIET:
         return _why_busy(known)
     if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0].sent_at < _WAKE_TIME:
-        return "it is woken within a moment"
+        return "the agent is woken in a moment"
     if engine is None:
-        return f"its engine is not known; {INBOX}"
+        return f"the agent's engine is not known; {INBOX}"
     return _type_message(context, dispatch, engine, listing, hooked=listens)
 
 
@@ -65,25 +65,25 @@ def _engine_or_none(context: Context, known: LivingAgent) -> Engine | None:
 def _why_busy(known: LivingAgent) -> str:
     """Return the sentence that says when a busy agent will get its message."""
     if known.state == "asks":
-        return "it asks a question: it gets it when that is answered"
+        return "the agent waits for an answer to its question and gets the message after that"
     if known.state == "ended":
-        return "its session is ending"
-    return "it is busy: it gets it with its next tool result, or when its turn ends"
+        return "the agent's session is ending"
+    return "the agent is busy and gets the message with its next tool result, or when its turn ends"
 
 
 def _type_message(context: Context, dispatch: str, engine: Engine, listing: Listing, *, hooked: bool) -> str:
     """Type the oldest waiting message into an empty box. Returns why a message still waits; empty when none waits."""
     pane = listing.pane_of(dispatch)
     if pane is None or pane.dead:
-        return f"tmux does not show its session; {INBOX}"
+        return f"tmux does not show the agent's session; {INBOX}"
     screen = context.world.tmux.capture(pane, history=False) or ""
     if not has_box(engine, screen):
         state, _question = state_of(engine, screen)
         shown = "is not recognised" if state == "unknown" else f"says {state.replace('_', ' ')}"
-        return f"nothing is typed while its screen {shown}; {INBOX}"
+        return f"nothing is typed while the agent's screen {shown}; {INBOX}"
     handed_out = context.commit(messages.take(dispatch, "typed", most=1))
     if handed_out and not context.world.tmux.paste(pane, messages.line(handed_out[0])):
-        return "tmux did not take it; it is tried again"
+        return "tmux did not take the message; fleet tries again"
     if handed_out and not hooked:  # otherwise the hook of the prompt event acknowledges what arrived
         context.commit(messages.acknowledge(dispatch, [handed_out[0].id]))
-    return "more waits; one at a time is typed" if _waiting_messages(context, dispatch) else ""
+    return "more messages wait; fleet types one at a time" if _waiting_messages(context, dispatch) else ""

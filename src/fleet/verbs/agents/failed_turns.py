@@ -40,10 +40,12 @@ def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100)
         _refuse_used_up(tx, engine, quota_percent)
         return
     if held.kind == "login":
-        advice = f"log in with the program itself, then say `fleet limits lift {engine}`"
+        advice = f"log in with the program itself, then run `fleet limits lift {engine}`"
         raise errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
     if held.until is not None and held.until > tx.at:
-        raise errors.EngineHeld(engine=engine, reason=held.reason, advice=f"it is tried again at {iso(held.until)}")
+        raise errors.EngineHeld(
+            engine=engine, reason=held.reason, advice=f"fleet tries the engine again at {iso(held.until)}"
+        )
     _admit_trial(tx, held, dispatch)
 
 
@@ -52,7 +54,7 @@ def _refuse_used_up(tx: Tx, engine: str, quota_percent: int) -> None:
     for row in q.quotas_of(tx, engine=engine):
         if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > tx.at:
             reason = f"{row.percent} % of its window {row.span} is used"
-            reset = f"it is reset at {iso(row.resets_at)}"
+            reset = f"the window is reset at {iso(row.resets_at)}"
             advice = f"{reset}; limits.quota_percent in config.toml says how much may be used"
             raise errors.EngineHeld(engine=engine, reason=reason, advice=advice)
 

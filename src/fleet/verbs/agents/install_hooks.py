@@ -69,9 +69,9 @@ def _read_settings(engine: Engine) -> tuple[str, Settings]:
     except FileNotFoundError:
         return path, {}
     except (OSError, ValueError) as error:
-        raise errors.Refused(what=f"{path} was left alone: it cannot be read as JSON ({error})") from None
+        raise errors.Refused(what=f"{path} was not changed: it cannot be read as JSON ({error})") from None
     if not isinstance(settings, dict) or not isinstance(settings.get("hooks", {}), dict):
-        raise errors.Refused(what=f"{path} was left alone: it is not what {engine.name} writes")
+        raise errors.Refused(what=f"{path} was not changed: it does not have the shape that {engine.name} writes")
     return path, settings
 
 

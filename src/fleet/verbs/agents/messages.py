@@ -36,11 +36,11 @@ def send(dispatch: str, ident: str, text: str, *, kind: MessageKind = "message")
     def work(tx: Tx) -> LivingAgent:
         agent = q.heard_agent(tx, dispatch=dispatch)
         if agent is None:
-            raise errors.Refused(what=f"{dispatch} has ended, and takes no messages any more")
+            raise errors.Refused(what=f"{dispatch} has ended and takes no messages")
         tx.about(agent.project, agent.slug)
         tx.dispatch = dispatch
         if not q.add_message(tx, id=ident, dispatch=dispatch, kind=kind, sender=tx.caller.actor, text=kept, at=tx.at):
-            raise errors.Contested(what=f"the id {ident} was given out before; try again")
+            raise errors.Contested(what=f"the id {ident} was used before; try again")
         tx.note(message=ident, text=kept)
         return agent
 

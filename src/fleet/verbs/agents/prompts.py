@@ -105,7 +105,7 @@ def _retake_claim(context: Context, held: Claim, wanted: Claim) -> Claim:
         data = jsontext.dumps(wanted.data)
         stepped = change(life.STEPS, held.state, "retaken")
         if not q.retake_claim(tx, id=held.id, actor=wanted.actor, was=held.actor, data=data, at=tx.at, **stepped):
-            raise errors.Contested(what=f"{held}: somebody else is at it; try again")
+            raise errors.Contested(what=f"{held}: another process works on it; try again")
 
     context.commit(Change(f"take up the prompt of {held.dispatch}", work))
     return replace(held, actor=wanted.actor, data=wanted.data)
@@ -150,7 +150,9 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     if kind not in KINDS:
         raise errors.BadInput(what=f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
     if class_of(kind) == "adoptable":
-        raise errors.BadInput(what=f"a {kind} belongs to its task, not to {ident}; it goes when the task is archived")
+        raise errors.BadInput(
+            what=f"a {kind} belongs to its task, not to {ident}; it is released when the task is archived"
+        )
     known = context.store.read(lambda rows: q.id_given(rows, id=ident))
     if known is None:
         raise errors.Absent(what=f"dispatch {ident}")
@@ -277,7 +279,7 @@ def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
     here = [claim for claim in claims if is_own(context, claim)]
     if here:
         word = "job cancel" if here[0].job else "kill"
-        raise errors.Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` let it go")
+        raise errors.Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` release it")
 
     def work(tx: Tx) -> Disowned:
         tx.dispatch = None if claims[0].job else ident
