@@ -1,1 +1,1 @@
-"""The one interface of all surfaces: `Fleet`, one actor at one home, whose parts are named by what they are about."""
+"""The one interface of all surfaces: class `Fleet`. It acts for one actor at one home and has a part for each topic."""

@@ -1,4 +1,4 @@
-"""One actor at one fleet home: what every part of `Fleet` is made of, with as few imports as can be."""
+"""One actor at one fleet home, on which every part of `Fleet` is built. It imports as little as possible."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pwd
 
 from fleet import errors
 from fleet.model import names
-from fleet.model.agents.actors import acting
+from fleet.model.agents.actors import identify_actor
 from fleet.store import queries as q
 from fleet.store.registry import open_store
 from fleet.verbs.context import Committer, Context, Request
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from fleet.world.world import World
 
     Document = dict[str, Any]
-    # For the parts that have a method named `list`.
+    # Aliases for the parts that have a method named `list`.
     Documents = list[Document]
     Words = list[str]
     T = TypeVar("T")
 
 
-# Every role may, for its own task, which the fence of the task checks: not even the table is loaded for them.
-_ALL_DAY = frozenset(("tasks.log", "tasks.artifact"))
+# Every role may do these for its own task, which the task's fence checks; so the table of roles is not loaded.
+_ALLOWED_TO_ALL = frozenset(("tasks.log", "tasks.artifact"))
 
 
 class Actor:
-    """One actor at one fleet home."""
+    """One actor at one fleet home, with the home's store, clock and world."""
 
     def __init__(
         self, *, home: str, store: Store, actor: str, dispatch: names.DispatchId | None, funnel: Funnel
@@ -59,8 +59,10 @@ class Actor:
 
     @classmethod
     def open(cls, home: str | None = None, *, actor: str | None = None, make: bool = True) -> Self:
-        """Open a fleet home, made if it is missing, but by no agent; the actor is told by the environment if not named."""
-        name, dispatch = acting(dispatch=os.environ.get("FLEET_DISPATCH_ID"), named=actor, person=_person())
+        """Open a home for the named actor, else the one in the environment. An agent never creates a missing home."""
+        name, dispatch = identify_actor(
+            dispatch=os.environ.get("FLEET_DISPATCH_ID"), named=actor, person=_person_name()
+        )
         funnel, path = Funnel(), os.path.abspath(home) if home else home_path()
         where = ready_home(path, funnel, make=make and dispatch is None)
         known = home_record.read(where)
@@ -68,30 +70,29 @@ class Actor:
         store = open_store(where, funnel, had=known.database if known else "")
         opened = cls(home=where, store=store, actor=name, dispatch=dispatch, funnel=funnel)
         if known is None or known.database != store.kind:
-            known = _remembered(where, funnel, store.kind, is_old=old)
+            known = _remember(where, funnel, store.kind, is_old=old)
         opened.record = known
         if known.path != where:
             opened.moved = _why_elsewhere(known, where)
         if opened.moved is None and (known.is_copy or not os.path.exists(f"{where}/{paths.RECORD_COPY}")):
-            _save(known, where, funnel)
+            _save_record(known, where, funnel)
         return opened
 
     def close(self) -> None:
-        """Let go of the store, and of the home."""
+        """Close the store and the world."""
         self.store.close()
         if self._world is not None:
             self._world.close()
 
     def __enter__(self) -> Self:
-        """Be closed at the end."""
+        """Return this actor, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
         self.close()
 
     def project_here(self, named: str | None = None) -> str:
-        """The project that is meant: named, told by the environment, or that of the current directory."""
+        """Return the named project, else that of FLEET_PROJECT or of the current directory; NoProject when none."""
         name = os.environ.get("FLEET_PROJECT") or None if named is None else named
         if name is not None:
             return names.project(name)
@@ -102,6 +103,7 @@ class Actor:
         return ours[0] if ours else self._project_at(path)
 
     def _project_at(self, where: str) -> str:
+        """Return the project whose repository or worktree contains this directory; NoProject when there is none."""
         path = where
         known = {row.path: row.name for row in self.store.read(q.all_projects)}
         while path not in known:
@@ -111,7 +113,7 @@ class Actor:
         return known[path]
 
     def task_here(self, usage: str) -> str:
-        """The task of the agent that is speaking; whoever is none is told how to name one."""
+        """Return the task of the agent that speaks; NoTask with the usage when the speaker has no task."""
         if self.speaker is None and worktree_at(here() or ""):
             raise errors.NotInThisWorktree
         slug = os.environ.get("FLEET_TASK")
@@ -120,33 +122,33 @@ class Actor:
         return names.slug(slug)
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change as this actor."""
+        """Commit a change in the name of this actor."""
         return self.committer.commit(change, key)
 
     def caller(self, key: str | None = None) -> Caller:
-        """A request by this actor, now."""
+        """Return a new request by this actor with the current time."""
         return self.committer.caller(key)
 
     @property
     def request(self) -> Request:
-        """A new request: it reads projects and settings anew, and knows nothing outside."""
+        """A new request without the world: it reads projects and settings anew."""
         return Request(home=self.home, by=self.committer)
 
     @property
     def context(self) -> Context:
-        """A new request with the world. Refused while the home is not where it remembers to be."""
+        """A new request with the world. Raises the refusal in `moved` while the home is not where its record says."""
         if self.moved is not None:
             raise self.moved
         return self.view
 
     @property
     def view(self) -> Context:
-        """The same for verbs that only look."""
+        """A new request with the world, for verbs that only read; allowed in a home that was moved too."""
         return Context(home=self.home, by=self.committer, world=self.world)
 
     @property
     def world(self) -> World:
-        """Everything outside."""
+        """The world of this home: processes, files, git, tmux, clock."""
         if self._world is None:
             from fleet.world.world import World
 
@@ -155,7 +157,7 @@ class Actor:
 
     @world.setter
     def world(self, world: World) -> None:
-        """Use another outside, with its clock and its ids: a simulated one."""
+        """Use another world, for example a simulated one, with its clock and ids."""
         self._world = world
         self.clock = self.committer.clock = world.clock
         self.ids = self.committer.ids = world.ids
@@ -166,16 +168,16 @@ class Actor:
         return self.world.files
 
     def files_of_home(self, name: str) -> str:
-        """The text of a file of the home."""
+        """Return the text of a file of the home."""
         return self.files.read(name).decode("utf-8", "replace")
 
     def gate(self, name: str) -> Gate:
-        """A named exclusive lock of this home."""
+        """Return a named exclusive lock of this home."""
         return self.world.gate(names.slug(name))
 
     @property
     def moved(self) -> errors.FleetError | None:
-        """Why this home changes nothing: it was moved or copied."""
+        """The reason why this home may not be changed: it was moved or copied. None when it may be changed."""
         return self.committer.refusal
 
     @moved.setter
@@ -183,21 +185,24 @@ class Actor:
         self.committer.refusal = why
 
     def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
-        """Refuse what the speaker's role may not do (NotAllowed). Returns the agent that speaks, None for a person."""
-        if act in _ALL_DAY:
+        """Raise NotAllowed when the speaker's role may not do the act.
+
+        Returns the speaking agent; None for a person.
+        """
+        if act in _ALLOWED_TO_ALL:
             return None
         from fleet.api.permits import Permits
 
         return Permits(store=self.store, home=self.home, dispatch=self.speaker).check(act, project=project, agent=agent)
 
     def refuse_override(self, *, override: bool) -> None:
-        """Refuse an agent that overrides: that is a person's word."""
+        """Raise OverrideIsForPeople when an agent uses --override."""
         if override and self.speaker is not None:
             raise errors.OverrideIsForPeople(dispatch=self.speaker)
 
 
 class Part:
-    """Some of what an actor can ask of fleet."""
+    """One part of `Fleet`: the methods about one topic."""
 
     __slots__ = ("_by",)
 
@@ -211,14 +216,14 @@ def _is_in_use(home: str) -> bool:
     return is_in_use(home)
 
 
-def _remembered(home: str, funnel: Funnel, database: str, *, is_old: bool) -> HomeRecord:
+def _remember(home: str, funnel: Funnel, database: str, *, is_old: bool) -> HomeRecord:
     from fleet.world.home.home_change import remember
 
     return remember(home, funnel, database=database, is_old=is_old)
 
 
-def _save(record: HomeRecord, home: str, funnel: Funnel) -> None:
-    """See to it that the home has both its record and the copy."""
+def _save_record(record: HomeRecord, home: str, funnel: Funnel) -> None:
+    """Write the home's record from its copy when the record is lost, else write the missing copy."""
     from fleet.world.home import home_change
 
     if record.is_copy:
@@ -233,15 +238,16 @@ def _why_elsewhere(record: HomeRecord, home: str) -> errors.FleetError | None:
     return why_elsewhere(record, home)
 
 
-def _person() -> str:
-    """user@host, in characters a name may have."""
-    name = f"{_user()}@{os.uname().nodename}"
+def _person_name() -> str:
+    """Return user@host, with only the characters that an actor's name may have."""
+    name = f"{_user_name()}@{os.uname().nodename}"
     return "".join(char if char.isascii() and (char.isalnum() or char in "-_.@+") else "_" for char in name)[:90].strip(
         ".-@"
     )
 
 
-def _user() -> str:
+def _user_name() -> str:
+    """Return the user's name, or `uidN` when the system has no name for the user."""
     name = os.environ.get("USER") or os.environ.get("LOGNAME")
     if name:
         return name

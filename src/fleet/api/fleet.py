@@ -1,6 +1,7 @@
-"""class Fleet: the one interface of all surfaces. A command, a key and a tool for the same act call the same method of a part.
+"""class Fleet: the one interface of all surfaces.
 
-A part is imported when it is first asked for, so that a command pays only for what it uses.
+A command, a key and a tool for the same act call the same method of a part. A part is imported when it is first used,
+so that a command loads only what it needs.
 """
 
 from __future__ import annotations
@@ -28,31 +29,31 @@ if TYPE_CHECKING:
     from fleet.api.tasks.reviews import Reviews
     from fleet.api.tasks.tasks import Tasks
 
-# Each part: the folder that it is in, and what it is about.
+# Each part: its folder, and its topic.
 PARTS = {
     "tasks": ("tasks", "One task: plan it, claim it, report on it, look at it."),
     "graph": ("tasks", "The tasks of a project together: lists, import, export."),
     "projects": ("homes", "The repositories that fleet works in."),
-    "settings": ("homes", "Settings as they count, and trust in those of a repository."),
-    "dispatches": ("agents", "Start, resume and end agents; their journals."),
-    "sessions": ("agents", "Launch an agent, and settle it when it has exited."),
-    "agents": ("agents", "Who works on what, and what they show."),
-    "messages": ("agents", "What is said to agents, and what they ask."),
+    "settings": ("homes", "The effective settings, and trust in the settings of a repository."),
+    "dispatches": ("agents", "Start, resume and end agents; show their journals."),
+    "sessions": ("agents", "Launch an agent in its session, and settle its dispatch after the exit."),
+    "agents": ("agents", "The running agents, their screens and their output."),
+    "messages": ("agents", "Messages to agents, and questions of agents."),
     "engines": ("agents", "The programs that agents run in, their limits and hooks."),
     "reviews": ("tasks", "Accept a task's work, or send it back."),
     "merge": ("tasks", "Merge work, land it, open pull requests."),
     "coord": ("agents", "The coordinator of a project."),
     "jobs": ("agents", "Jobs over many items."),
-    "claims": ("agents", "What dispatches hold."),
+    "claims": ("agents", "Claims: what dispatches hold."),
     "sweep": ("homes", "Find and release what was left behind."),
-    "homes": ("homes", "The home itself."),
+    "homes": ("homes", "The home itself: show it, repair it, give up what gone homes held."),
     "operations": ("homes", "The log of everything that was committed."),
     "views": ("homes", "Status, recap and doctor."),
 }
 
 
 class Fleet(Actor):
-    """Everything that can be asked of fleet, in parts."""
+    """Everything that fleet can do for an actor, in parts."""
 
     tasks: Tasks
     graph: Graph
@@ -76,7 +77,7 @@ class Fleet(Actor):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Make a part when it is first asked for."""
+            """Create a part when it is first used."""
             if name not in PARTS:
                 raise AttributeError(name)
             part = self.__dict__[name] = part_class(name)(self)
@@ -84,7 +85,7 @@ class Fleet(Actor):
 
 
 def part_class(name: str) -> type[Part]:
-    """Import the class of a part."""
+    """Import and return the class of a part."""
     module = __import__(f"fleet.api.{PARTS[name][0]}.{name}", fromlist=[name])
-    found: type[Part] = getattr(module, name.capitalize())
-    return found
+    part: type[Part] = getattr(module, name.capitalize())
+    return part

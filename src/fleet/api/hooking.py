@@ -1,4 +1,4 @@
-"""What an engine's hooks call, with as few imports as can be."""
+"""The interface for `fleet hook`, which engines call at every event. It imports as little as possible."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from fleet.verbs.agents.hook import Reply
     from fleet.world.funnel import Funnel
 
-# How long a hook that its agent waits for may wait for the turn to write; the engine's own limits are longer.
+# How many seconds a hook waits for its turn to write to the store; the engine's own limits are longer.
 PATIENCE = 5.0
 
 
 class Hooking:
-    """One agent's hooks. Not an Actor: what agents call themselves would have to be loaded for it."""
+    """The hooks of one agent. It is not an Actor, because an Actor loads what only agents' own commands need."""
 
     def __init__(self, home: str, ident: DispatchId, store: Store) -> None:
         self.home = home
@@ -44,53 +44,56 @@ class Hooking:
 
     @classmethod
     def here(cls, funnel: Funnel) -> Self:
-        """The home and the agent that the environment names."""
+        """Open the home and the agent that the environment names."""
         ident = DispatchId(os.environ["FLEET_DISPATCH_ID"], source="FLEET_DISPATCH_ID")
         home = ready_home(home_path(), funnel, make=False)
         known = home_record.read(home)
         return cls(home, ident, open_store(home, funnel, wait=PATIENCE, had=known.database if known else ""))
 
     def __enter__(self) -> Self:
-        """Be closed at the end."""
+        """Return this object, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self.store.close()
 
     def prove(self) -> None:
-        """A new coordinator presents its proof, if it was given one."""
+        """Prove a new coordinator with the nonce in its environment, so that it gets the seat; no nonce, no effect."""
         nonce, project = os.environ.get(VARIABLE), os.environ.get("FLEET_PROJECT")
         if nonce and project:
             prove(self.store, self.home, project=project, ident=self.ident, nonce=nonce, clock=self.clock, ids=self.ids)
 
-    def hear(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Reply:
-        """Take in an event."""
-        return hook.hear(self._desk(dialect, event, payload, at))
+    def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Reply:
+        """Handle one hook event, and return the reply to the engine."""
+        return hook.handle_event(self._hook_event(dialect, event, payload, at))
 
-    def awaited(
-        self, dialect: Dialect, event: str, payload: Payload, question: str, is_alone: Callable[[], bool]
+    def wait_for_answer(
+        self, dialect: Dialect, event: str, payload: Payload, question: str, is_agent_gone: Callable[[], bool]
     ) -> Payload | None:
-        """The answer to a question, as the engine reads it."""
-        desk = self._desk(dialect, event, payload, self.clock.now())
-        return hook_answer.answered(desk, question, self.clock, is_alone)
+        """Wait for the answer to a question. Returns the answer as the engine reads it; None when there is none."""
+        asked = self._hook_event(dialect, event, payload, self.clock.now())
+        return hook_answer.wait_for_answer(asked, question, self.clock, is_agent_gone)
 
-    def wait_for_messages(self, dialect: Dialect, at: int, is_alone: Callable[[], bool]) -> tuple[str, list[str]]:
-        """What to wake an idle agent with, and the ids of the messages in it."""
-        taken = hook_answer.wait_for_messages(self._desk(dialect, "", {}, at), self.clock, is_alone)
-        return messages.lines(taken) if taken else "", [each.id for each in taken]
+    def wait_for_messages(self, dialect: Dialect, at: int, is_agent_gone: Callable[[], bool]) -> tuple[str, list[str]]:
+        """Wait beside an idle agent.
+
+        Returns the text that wakes the agent and the messages' ids; both empty for none.
+        """
+        received = hook_answer.wait_for_messages(self._hook_event(dialect, "", {}, at), self.clock, is_agent_gone)
+        return messages.lines(received) if received else "", [message.id for message in received]
 
     def acknowledge(self, idents: Sequence[str]) -> None:
-        """The agent has these messages."""
+        """Record that the agent has these messages."""
         if idents:
             self._committer.commit(messages.acknowledge(self.ident, idents))
 
-    def _desk(self, dialect: Dialect, event: str, payload: Payload, at: int) -> hook.Desk:
-        return hook.Desk(
+    def _hook_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> hook.HookEvent:
+        return hook.HookEvent(
             by=self._committer,
             dialect=dialect,
             dispatch=self.ident,
-            event=event,
+            name=event,
             payload=payload,
             at=at,
             fresh=self.ids.dispatch(),
@@ -98,7 +101,7 @@ class Hooking:
 
 
 def dialect_of(engine: str) -> Dialect:
-    """The dialect that the launch of an agent wrote down for its hooks."""
+    """Return the dialect of an engine, from the file that the launch of an agent wrote."""
     with open(f"{home_path()}/{paths.hook_dialect(engine)}", encoding="utf-8") as file:
         table: Any = jsontext.loads(file.read().strip())
     return Dialect(table)

@@ -1,4 +1,4 @@
-"""fleet's own coordinator: ticks on change and on time, holds nothing between ticks, survives a broken one."""
+"""fleet's own coordinator: it ticks on changes and at intervals, holds nothing between ticks, survives failed ticks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AFTER_TROUBLE = 5.0
 
 
 class Loop:
-    """One coordinator's loop."""
+    """The loop of one coordinator."""
 
     def __init__(self, project: str, say: Callable[[str], None]) -> None:
         self._project = project
@@ -27,15 +27,15 @@ class Loop:
         self._clock = Clock()
         self._seen = -1
         self._next = 0.0
-        self._said: list[str] = []
+        self._printed: list[str] = []
 
     def run(self) -> None:
-        """Tick until somebody else is in the seat."""
-        while self._round():
+        """Tick until another coordinator has the seat, or the home or its store is gone."""
+        while self._tick_if_due():
             self._clock.wait(_POLL)
 
-    def _round(self) -> bool:
-        """Look, and tick if something changed or the time has come. False when it is over."""
+    def _tick_if_due(self) -> bool:
+        """Tick if something changed or the interval has passed. Returns False when this coordinator has to end."""
         try:
             with Fleet.open() as fleet:
                 newest = fleet.operations.newest()
@@ -43,24 +43,27 @@ class Loop:
                     return True
                 self._next = self._clock.ticks() + duration(fleet.settings.read()["tick_every"].value) / SECOND
                 self._seen = newest
-                self._tell(fleet, fleet.coord.tick(self._project))
+                self._print_tick(fleet, fleet.coord.tick(self._project))
         except (errors.NotSeated, errors.StoreReplaced, errors.StoreGone, errors.HomeMoved, errors.HomeCopied) as error:
             self._say(f"{error}; this coordinator ends")
             return False
         except errors.TickInProgress:
             self._seen = -1
-        except Exception as error:  # noqa: BLE001 - whatever it was, the next tick may go well
+        except Exception as error:  # noqa: BLE001 - the next tick may succeed
             self._say(f"this tick failed, the next one tries again: {type(error).__name__}: {error}")
             self._next = self._clock.ticks() + _AFTER_TROUBLE
         return True
 
-    def _tell(self, fleet: Fleet, ticked: Ticked) -> None:
-        """Say what was done and what is in the way, but no line that the tick before said too."""
+    def _print_tick(self, fleet: Fleet, ticked: Ticked) -> None:
+        """Print what a tick did and its troubles, without lines that the tick before printed.
+
+        Messages are printed and acknowledged.
+        """
         now = [*ticked.done, *(f"trouble: {line}" for line in ticked.troubles)]
         for line in now:
-            if line not in self._said:
+            if line not in self._printed:
                 self._say(line)
-        self._said = now
+        self._printed = now
         for message in ticked.messages:
             self._say(f"message {message.id} from {message.sender}: {message.text}")
         if ticked.messages:

@@ -1,7 +1,7 @@
-"""The one place that checks who may do what: the table of roles, applied to whoever speaks.
+"""Check who may do what: apply the table of roles to the speaker.
 
-Whoever speaks is the dispatch that FLEET_DISPATCH_ID names. Where that is missing, but a process of an agent has started this
-one, it is that agent all the same: an agent does not become a person by losing a variable.
+The speaker is the dispatch that FLEET_DISPATCH_ID names. Without that variable, the speaker is the agent whose process
+started this one: an agent does not become a person by losing a variable.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
     from fleet.store.transaction import Store
 
-# Each has a fence of its own, in the transaction that makes the change: whose the task is, or who is in the seat.
+# Acts that are checked in their own transaction: who has the task, or who has the seat.
 _FENCED = frozenset({"tasks.done", "tasks.fail", "tasks.block", "tasks.claim", "coord.tick"})
 
 
 class Speaker:
-    """The agent that speaks. `project` is None when the store does not know it; then it has the least role."""
+    """The agent that speaks. `project` is None when the store does not know the agent; then it has the least role."""
 
     __slots__ = ("autonomy", "id", "project", "role")
 
@@ -35,18 +35,18 @@ class Speaker:
 
     @classmethod
     def of(cls, ident: str, journal: Dispatch | None) -> Speaker:
-        """The agent of a dispatch, or the steps of a job."""
+        """Return the speaker for a dispatch, or for the steps of a job (`job ID`)."""
         if journal is None:
             role = roles.JOB_STEP if ident.startswith("job ") else roles.WORKER
             return cls(id=ident, role=role, project=None, autonomy=None)
-        # An engine without autonomy is held back by nothing itself.
+        # Nothing limits an engine without autonomies.
         own = journal.autonomy or ("full" if journal.engine else None)
         return cls(id=ident, role=roles.role_of(journal.kind, journal.engine), project=journal.project, autonomy=own)
 
-    def called(self, said: str | None) -> str:
-        """Its name for people; `said` is the id that its environment says."""
+    def display_name(self, said: str | None) -> str:
+        """Return the speaker's name for people. `said` is the dispatch that the environment names, or None."""
         name = f"the steps of {self.id}" if self.id.startswith("job ") else f"{self.role} {self.id}"
-        return name if said else f"{name} (it started this process, whose environment says nothing of it)"
+        return name if said else f"{name} (it started this process, although the environment does not name it)"
 
 
 class Permits:
@@ -60,20 +60,20 @@ class Permits:
         self._dispatch = dispatch
 
     def check(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
-        """Refuse what the speaker's role may not do, or not in that project or to that agent.
+        """Raise NotAllowed when the speaker's role may not do the act, or not in this project or to this agent.
 
-        Returns None when a person speaks.
+        Returns the agent that speaks; None when a person speaks, or when the act is checked in its own transaction.
         """
         above = marks_above(self._home)
         self._refuse_disguise(act, above)
-        ident = self._dispatch or next(iter(above), None) or self._runner()
+        ident = self._dispatch or next(iter(above), None) or self._job_of_runner()
         if ident is None or act in _FENCED:
             return None
         journal = self._journal(ident)
-        if journal is None and ident == self._dispatch and self._was_given(ident):
+        if journal is None and ident == self._dispatch and self._is_used_id(ident):
             raise errors.SpeakerEnded(dispatch=ident)
         speaker = Speaker.of(ident, journal)
-        roles.check(act, speaker.role, who=speaker.called(self._dispatch))
+        roles.check(act, speaker.role, who=speaker.display_name(self._dispatch))
         if agent is not None and agent != ident:
             other = self._journal(agent)
             self._check_project(act, speaker, other.project if other else None)
@@ -82,37 +82,40 @@ class Permits:
         return speaker
 
     def _refuse_disguise(self, act: str, above: list[str]) -> None:
-        """An agent speaks neither as another dispatch nor, about its task, as a person."""
+        """Refuse an agent that speaks as another dispatch, or as a person about its own task."""
         others = [ident for ident in above if ident != self._dispatch]
         if not others or not (self._dispatch or roles.ACTS[act].own):
             return
         agent = Speaker.of(others[0], self._journal(others[0]))
         disguise = f"as {self._dispatch}" if self._dispatch else "as a person"
-        rule = f"it speaks {disguise}, and nobody speaks as another"
+        rule = f"it speaks {disguise}, and an agent speaks only as itself"
         raise _refusal(act, agent, rule)
 
     def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
+        """Refuse an act outside the speaker's own project, or for another agent when only a coordinator may do that."""
         is_coordinator = speaker.role == roles.COORDINATOR
         if speaker.project is None or speaker.project != project or (not is_coordinator and act == "coord.hand_off"):
-            rule = f"a {speaker.role} does that for itself only"
+            rule = f"a {speaker.role} does that only for itself"
             if is_coordinator:
                 rule = f"a coordinator does that in its own project only, {speaker.project or 'none'}"
-            raise roles.refusal(act, speaker.role, who=speaker.called(self._dispatch), rule=rule)
+            raise roles.refusal(act, speaker.role, who=speaker.display_name(self._dispatch), rule=rule)
 
     def _journal(self, ident: str) -> Dispatch | None:
+        """Return the row of a dispatch; None when the store has none."""
         return self._store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
 
-    def _was_given(self, ident: str) -> bool:
-        """Whether a dispatch had this id: then its journal is in the archive, and it was proven dead."""
+    def _is_used_id(self, ident: str) -> bool:
+        """Whether a dispatch had this id. Without a row, that dispatch has ended and is in the archive."""
         return self._store.read(lambda rows: q.id_given(rows, id=ident)) is not None
 
-    def _runner(self) -> str | None:
+    def _job_of_runner(self) -> str | None:
+        """Return `job ID` when a job's runner started this process; else None."""
         job = os.environ.get("FLEET_RUNNER_OF")
         return f"job {job}" if job else None
 
 
 def refuse_freer(speaker: Speaker | None, act: str, *, autonomy: str | None, unguarded: str) -> None:
-    """Refuse an agent that would start something freer than itself; `unguarded` says what nothing would hold back."""
+    """Refuse an agent that would start something freer than itself; `unguarded` names what no autonomy limits."""
     if speaker is None:
         return
     own = speaker.autonomy
@@ -123,13 +126,13 @@ def refuse_freer(speaker: Speaker | None, act: str, *, autonomy: str | None, ung
 
 
 def refuse_forced(speaker: Speaker, act: str, *, force: bool) -> None:
-    """Refuse an agent that would end what somebody else is just doing."""
+    """Refuse an agent that uses --force, which ends what another process is doing."""
     if force:
         raise _refusal(act, speaker, "--force is for people")
 
 
 def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) -> None:
-    """Refuse an agent that writes into a task what would be run."""
+    """Refuse an agent that sets a task's verify command or engine."""
     fields = [name for name in roles.RUNS_SOMETHING if given.get(name) is not None]
     if speaker is None or not fields:
         return
@@ -137,4 +140,5 @@ def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) 
 
 
 def _refusal(act: str, speaker: Speaker, rule: str) -> errors.NotAllowed:
-    return roles.refusal(act, speaker.role, who=speaker.called(speaker.id), rule=rule)
+    """Return the error for an act that this rule forbids to the speaker."""
+    return roles.refusal(act, speaker.role, who=speaker.display_name(speaker.id), rule=rule)

@@ -1,1 +1,1 @@
-"""Who works: one data file an engine, one reader of them and of their screens."""
+"""Engines, the programs that agents run in: a TOML file for each, and the code that reads the files and the screens."""

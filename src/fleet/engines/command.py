@@ -1,4 +1,4 @@
-"""The words that start an engine. Nothing here passes through a shell."""
+"""Build the command line and the environment of an engine. Nothing here passes through a shell."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from fleet.engines.reader import Engine
 
-# The kernel takes 128 KiB in one argument; what is longer is read from its file.
+# The kernel allows 128 KiB for one argument; an agent reads a longer prompt from its file.
 LONGEST_ARGUMENT = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filling:
-    """What the placeholders of an engine's file stand for."""
+    """The values for the placeholders in an engine's file."""
 
     program: str
     prompt: str
@@ -34,51 +34,58 @@ class Filling:
 
 
 def words(engine: Engine, filling: Filling, *, resume: bool = False) -> list[str]:
-    """The command line of the agent."""
-    made: list[str] = []
+    """Return the command line that starts the agent, or resumes its conversation."""
+    command: list[str] = []
     for word in engine.resume if resume else engine.start:
-        made.extend(_expanded(engine, word, filling))
-    return made
+        command.extend(_expand_word(engine, word, filling))
+    return command
 
 
 def headless(engine: Engine, filling: Filling) -> list[str]:
-    """The command line that does one thing without a terminal and exits; none when the engine cannot."""
-    given = engine.headless or (() if engine.interactive or "{command}" in engine.start else engine.start)
-    return [made for word in given for made in _expanded(engine, word, filling)]
+    """Return the command line that does one task without a terminal and exits; empty when the engine cannot do that."""
+    template = engine.headless or (() if engine.interactive or "{command}" in engine.start else engine.start)
+    return [filled for word in template for filled in _expand_word(engine, word, filling)]
 
 
-def _expanded(engine: Engine, word: str, filling: Filling) -> list[str]:
-    """Some words stand for several, or for none; the others are filled in."""
+def _expand_word(engine: Engine, word: str, filling: Filling) -> list[str]:
+    """Return the words that one word of an engine's file stands for: several, none, or the filled-in word."""
     freedom = engine.autonomy.get(filling.autonomy or "", ())
     model, name = filling.model or "", filling.conversation
     several: dict[str, Iterable[str]] = {
         "{command}": filling.command,
         "{hooks}": filling.hooks,
-        "{autonomy}": [made for part in freedom for made in _allowed(part, filling)],
+        "{autonomy}": [filled for part in freedom for filled in _fill_autonomy_word(part, filling)],
         "{remote}": engine.remote if filling.remote else (),
         "{session}": [part.replace("{conversation}", name) for part in engine.session if name],
         "{model}": [part.replace("{model}", model) for part in engine.model if model],
     }
-    return list(several[word]) if word in several else [_filled(engine, word, filling)]
+    return list(several[word]) if word in several else [_fill_word(engine, word, filling)]
 
 
 def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
-    """Whether the engine has a sandbox at this freedom that must be told where git writes."""
+    """Whether the engine has a sandbox at this autonomy that needs the directories that git writes to."""
     return any("{git_dir}" in word for word in engine.autonomy.get(autonomy or "", ()))
 
 
-def _allowed(word: str, filling: Filling) -> list[str]:
-    """A word of an autonomy; one about git's directories is said once for each."""
-    each = filling.git_dirs if "{git_dir}" in word else ("",)
-    return [_once(word, {"{{": "{", "}}": "}", "{fleet_home}": filling.fleet_home, "{git_dir}": one}) for one in each]
+def _fill_autonomy_word(word: str, filling: Filling) -> list[str]:
+    """Return an autonomy word with its placeholders filled in; a word with {git_dir} once for each git directory."""
+    directories = filling.git_dirs if "{git_dir}" in word else ("",)
+    return [
+        _fill_once(word, {"{{": "{", "}}": "}", "{fleet_home}": filling.fleet_home, "{git_dir}": directory})
+        for directory in directories
+    ]
 
 
-def _once(word: str, facts: dict[str, str]) -> str:
-    """All at one go: what was filled in is not looked at again."""
+def _fill_once(word: str, facts: dict[str, str]) -> str:
+    """Replace all placeholders in one pass, so that placeholders inside the filled-in values stay as they are."""
     return re.sub("|".join(re.escape(name) for name in facts), lambda found: facts[found[0]], word)
 
 
-def _filled(engine: Engine, word: str, filling: Filling) -> str:
+def _fill_word(engine: Engine, word: str, filling: Filling) -> str:
+    """Return a word with its placeholders filled in.
+
+    A prompt that is too long for a command line is replaced by a sentence that names its file.
+    """
     prompt = filling.prompt
     if len(prompt.encode()) > LONGEST_ARGUMENT and engine.long_prompt:
         prompt = engine.long_prompt.replace("{prompt_file}", filling.prompt_file)
@@ -93,6 +100,6 @@ def _filled(engine: Engine, word: str, filling: Filling) -> str:
 
 
 def environment(engine: Engine, given: Mapping[str, str], mine: Mapping[str, str]) -> dict[str, str]:
-    """The agent's environment: without what a parent agent left there, with what fleet tells it."""
+    """Return the agent's environment: without the variables of a parent agent, with the engine's and fleet's own."""
     kept = {name: value for name, value in given.items() if not any(fnmatch.fnmatchcase(name, p) for p in engine.unset)}
     return kept | engine.env | dict(mine)

@@ -1,7 +1,7 @@
-"""Where a program keeps its conversations: for one that cannot be told a name at the start.
+"""Find the conversation of an engine that cannot be given a conversation name at the start.
 
-An engine's file has a table [kept]: `files` (a pattern; the first line of each file is JSON), and the way in that line to the `id` of
-the conversation, the `directory` and the time (ISO 8601) in which it was `begun`.
+An engine's file has a table [kept]: `files` (a pattern; the first line of each file is JSON), and the keys in that line
+that lead to the `id` of the conversation, its `directory`, and the time (ISO 8601) when it was `begun`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from fleet.engines.program_files import place, value_at
+from fleet.engines.program_files import expand_path, value_at
 from fleet.model.text.documents.kinds import SOME_WORDS, Key, Kind
 from fleet.model.text.documents.tables import Table
 
@@ -23,7 +23,7 @@ _NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """The table [kept] of an engine."""
+    """The table [kept] of an engine's file."""
 
     files: str
     id: tuple[str, ...]
@@ -40,11 +40,14 @@ TABLE = Table(
 )
 
 
-def the_one(kept: Kept, directory: str, *, since: int, until: int) -> str | None:
-    """The conversation that was begun in a directory within that time. Of several nobody can tell which, so it is none."""
+def only_conversation(kept: Kept, directory: str, *, since: int, until: int) -> str | None:
+    """Return the id of the only conversation that was begun in a directory within a time.
+
+    None when there is none, or when there are several: nobody can tell which one is meant.
+    """
     here = os.path.realpath(directory)
     names: set[object] = set()
-    for path in glob.iglob(place(kept.files)):
+    for path in glob.iglob(expand_path(kept.files)):
         head = _first_line(path, since)
         where, begun = value_at(head, kept.directory), _milliseconds(value_at(head, kept.begun))
         if isinstance(where, str) and os.path.realpath(where) == here and begun is not None and since <= begun <= until:
@@ -54,7 +57,7 @@ def the_one(kept: Kept, directory: str, *, since: int, until: int) -> str | None
 
 
 def _first_line(path: str, since: int) -> object:
-    """Of a file that was written since then, which spares the reading of all others."""
+    """Return the JSON in a file's first line; None when the file was last written before `since`, or cannot be read."""
     try:
         if os.stat(path).st_mtime * 1000 < since:
             return None
@@ -65,6 +68,7 @@ def _first_line(path: str, since: int) -> object:
 
 
 def _milliseconds(time: object) -> int | None:
+    """Return an ISO 8601 time in milliseconds; None when the value is no such time."""
     try:
         return int(datetime.fromisoformat(time).timestamp() * 1000) if isinstance(time, str) else None
     except ValueError:

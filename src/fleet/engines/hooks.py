@@ -1,23 +1,23 @@
-"""How an engine is made to tell fleet what its agent does: the settings file it is given, and its dialect for `fleet hook`.
+"""Make an engine report its agent's events to fleet: the settings file with hooks, and the dialect for `fleet hook`.
 
 An engine's file has a table [hooks]:
 
-    words       how the program is given the file, where its start says {hooks}; {settings} is the file
-    each        words that are said once for each event instead, with {event}, {command} (quoted) and {limit}
-    env         variables that do the same
-    at          the freedoms at which they are given; all when it is missing
-    events      each event of the program and what it means
-    later       those that need no answer: the program does not wait for them
-    wakes       the events after which a hook may wait beside the idle agent and wake it
-    status      the program takes a status line: ours tells fleet how full the context is, and shows the person's own
-    own_status  the person's own files that may have a status line, by whole paths; the last that has one counts
+    words       command-line words that name the settings file; they replace {hooks}, and {settings} is the file's path
+    each        command-line words for each event instead of a file, with {event}, {command} (quoted) and {limit}
+    env         variables that name the settings file instead
+    at          the autonomies at which hooks are given; all when it is missing
+    events      each event of the engine and what it means
+    later       events that need no answer: the engine does not wait for their hooks
+    wakes       events after which a hook waits beside the idle agent and can wake it
+    status      whether the engine has a status line: fleet's reads how full the context is, and shows the person's own
+    own_status  absolute paths of the person's files that may have a status line; the last that has one counts
     wait        how many seconds a question may wait for its answer
-    unit        how many of the program's units of time are a second
-    matcher     what it wants beside each event
-    asking      its tool for questions to the person
+    unit        how many of the engine's time units are a second
+    matcher     the value of the key "matcher" beside each event
+    asking      the engine's tool for questions to the person
     install     the person's own settings file, for sessions that fleet does not start
-    also        what else stands in the file, at any freedom (always) or at one
-    fields, errors, notices   where its JSON has each fact; what its errors and notices mean
+    also        other content of the settings file, for every autonomy (always) or for one
+    fields, errors, notices   where the engine's JSON has each fact; what its errors and notices mean
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from fleet.model.text.documents.tables import ListOf, Table, TableOf
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
 
-# The mark of what `fleet hooks install` wrote: a comment that the shell leaves out.
+# Marks the hooks that `fleet hooks install` wrote: a comment for the shell.
 MARK = "# by fleet hooks install"
 IDLES = "fleet-idles"
 _STATUS = "fleet-status"
-_PROMPTLY, _BEHIND = 30, 120
-# What a screen may show, by the meaning of the event that would tell it; no engine has one for a retry.
+_SYNC_TIMEOUT, _ASYNC_TIMEOUT = 30, 120
+# Screen states by the meaning of the hook event that reports them; no engine has an event for a retry.
 _SEEN_ONLY = {"failed": ("failed_turn", "limit"), "asks": ("asks", "dialog"), "": ("retrying",)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """The table [hooks] of an engine."""
+    """The table [hooks] of an engine's file."""
 
     words: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
@@ -87,13 +87,13 @@ TABLE = Table(
 
 
 def hooks_of(engine: Engine) -> Hooks:
-    """The hooks of an engine that has some."""
+    """Return the hooks of an engine that has hooks."""
     assert engine.hooks is not None, engine.name  # noqa: S101
     return engine.hooks
 
 
 def words_of_events(engine: Engine, fleet: str) -> list[str]:
-    """The words that an engine wants for each of its events."""
+    """Return the command-line words that the engine needs for each of its hook events."""
     hooks = hooks_of(engine)
     facts = [(event, json.dumps(command(engine, event, fleet)), str(limit(hooks, event))) for event in hooks.events]
     return [
@@ -104,56 +104,64 @@ def words_of_events(engine: Engine, fleet: str) -> list[str]:
 
 
 def states_without_hook(engine: Engine) -> frozenset[str]:
-    """The states of a screen that the engine's hooks could not tell of: they have no such event."""
+    """Return the screen states that no hook event of the engine reports."""
     meanings = set(engine.hooks.events.values()) if engine.hooks else set()
     return frozenset(state for meaning, states in _SEEN_ONLY.items() if meaning not in meanings for state in states)
 
 
 def settings(engine: Engine, autonomy: str | None, fleet: str) -> str:
-    """The file that the program is given at a freedom."""
+    """Return the text of the settings file with hooks that the engine is started with at this autonomy."""
     hooks = hooks_of(engine)
     also = {**hooks.also.get("always", {}), **hooks.also.get(autonomy or "", {})}
-    made: dict[str, Any] = {**also, "hooks": {event: _entries(engine, event, fleet) for event in hooks.events}}
+    content: dict[str, Any] = {
+        **also,
+        "hooks": {event: _settings_entries(engine, event, fleet) for event in hooks.events},
+    }
     if hooks.status:
-        made["statusLine"] = {"type": "command", "command": command(engine, _STATUS, fleet)}
-    return json.dumps(made, indent=2) + "\n"
+        content["statusLine"] = {"type": "command", "command": command(engine, _STATUS, fleet)}
+    return json.dumps(content, indent=2) + "\n"
 
 
-def _entries(engine: Engine, event: str, fleet: str) -> list[dict[str, Any]]:
+def _settings_entries(engine: Engine, event: str, fleet: str) -> list[dict[str, Any]]:
+    """Return the settings entries of one event, with the waiting hook for events after which an agent is idle."""
     hooks = hooks_of(engine)
-    entries = [_entry(engine, event, fleet)]
+    entries = [_command_entry(engine, event, fleet)]
     if event in hooks.wakes:
         waits = {"type": "command", "command": command(engine, IDLES, fleet), "timeout": hooks.wait * hooks.unit}
         entries.append({**waits, "asyncRewake": True})
     return [{**({"matcher": hooks.matcher} if hooks.matcher else {}), "hooks": entries}]
 
 
-def _entry(engine: Engine, event: str, fleet: str) -> dict[str, Any]:
+def _command_entry(engine: Engine, event: str, fleet: str) -> dict[str, Any]:
+    """Return the settings entry that runs `fleet hook` at an event."""
     hooks = hooks_of(engine)
-    made = {"type": "command", "command": command(engine, event, fleet), "timeout": limit(hooks, event)}
-    return {**made, "async": True} if event in hooks.later else made
+    entry = {"type": "command", "command": command(engine, event, fleet), "timeout": limit(hooks, event)}
+    return {**entry, "async": True} if event in hooks.later else entry
 
 
 def limit(hooks: Hooks, event: str) -> int:
-    """How long the program may wait for a hook; a little longer than ours, so that one which gives up can still say so."""
+    """Return how long the engine waits for a hook, in its own time unit.
+
+    It is longer than the hook's own limit, so that a hook that gives up can still say so.
+    """
     if hooks.events[event] == "asks":
-        return (hooks.wait + _PROMPTLY) * hooks.unit
-    return (_BEHIND if event in hooks.later else _PROMPTLY) * hooks.unit
+        return (hooks.wait + _SYNC_TIMEOUT) * hooks.unit
+    return (_ASYNC_TIMEOUT if event in hooks.later else _SYNC_TIMEOUT) * hooks.unit
 
 
 def command(engine: Engine, event: str, fleet: str) -> str:
-    """What the program's shell runs at an event; exec, so that the hook is the program's own child."""
+    """Return the shell command for an event. It uses exec, so that the hook is a direct child of the engine."""
     return f"exec {shlex.quote(fleet)} hook {event} --engine {engine.name}"
 
 
-def installed(engine: Engine, event: str, fleet: str) -> str:
-    """The same for the person's own settings: nothing is started outside fleet, nor where the hooks are given already."""
+def installed_command(engine: Engine, event: str, fleet: str) -> str:
+    """Return the shell command for the person's own settings; it runs only in agents without injected hooks."""
     inside = '[ -z "$FLEET_DISPATCH_ID" ] || [ -n "$FLEET_HOOKS" ]'
     return f"{inside} || {command(engine, event, fleet)} {MARK}"
 
 
 def dialect(engine: Engine) -> str:
-    """What `fleet hook` has to know of the engine."""
+    """Return the JSON from which `fleet hook` learns the events and fields of the engine."""
     hooks = hooks_of(engine)
     facts = {
         "engine": engine.name,

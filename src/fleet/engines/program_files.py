@@ -1,4 +1,4 @@
-"""Where programs keep what they know, and the way to one value in it."""
+"""Find the files in which programs keep their data, and read one value of such a file."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def place(path: str) -> str:
-    """A path with ~ and variables filled in, and ${NAME:-~/place}: where a variable moves it, else the place."""
+def expand_path(path: str) -> str:
+    """Return a path with ~ and variables filled in; `${NAME:-~/x}` is the variable NAME, or ~/x when it is not set."""
     moved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda match: os.environ.get(match[1]) or match[2], path)
     return os.path.expanduser(os.path.expandvars(moved))
 
 
 def value_at(given: object, way: Sequence[str]) -> object:
-    """What is found that way into tables within tables; nothing where one is missing."""
+    """Return the value that a list of keys leads to in nested tables; None when a key is missing."""
     for part in way:
         if not isinstance(given, dict):
             return None

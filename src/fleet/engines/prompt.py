@@ -1,4 +1,4 @@
-"""What an agent is told: a file of the package, filled in. A file of the same name in $FLEET_HOME/prompts wins."""
+"""Build an agent's prompt from a template; a file of the same name in $FLEET_HOME/prompts replaces the built-in one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ BUILT_IN = Path(__file__).parent / "prompts"
 
 
 def prompt(home: str, kind: str, facts: dict[str, str]) -> str:
-    """The prompt for a kind of dispatch."""
+    """Return the prompt for a kind of dispatch. Placeholders that `facts` does not have stay as they are."""
     return re.sub(r"\{(\w+)\}", lambda found: facts.get(found[1], found[0]), _template(home, kind))
 
 
 def _template(home: str, kind: str) -> str:
+    """Return the template for a kind: the user's own, else the built-in one, else the built-in one for workers."""
     for folder in (Path(home, paths.PROMPTS), BUILT_IN):
         for name in (kind, "worker"):
             path = folder / f"{name}.md"

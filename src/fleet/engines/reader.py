@@ -1,4 +1,4 @@
-"""Reads engines: the built-in files and the user's own beside them. A broken file is named with its line."""
+"""Read engine files, built-in and the user's own, and recognise an agent's state on its screen."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
     from fleet.model.text.documents.nodes import Fault, Node
 
 BUILT_IN = Path(__file__).parent / "data"
-# What an agent is told when its prompt is too long for a command line, unless its file says it otherwise.
+# The prompt of an agent whose own prompt is too long for a command line, unless the engine's file has another text.
 LONG_PROMPT = "Your instructions are in the file {prompt_file}. Read that file in full, then do what it says."
 STATES = ("working", "asks", "idle", "retrying", "limit", "dialog", "failed_turn", "finished")
 _EMPTY_BOX = frozenset({"idle", "finished", "failed_turn"})
-# What stands in for the model when an engine is checked: a stub of one maker's interface, or the task itself is what it does.
+# What replaces the model when an engine is checked: a stub of one vendor's API, or the task itself as a script or command.
 DIALECTS = ("messages", "responses", "contents", "script", "command")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What a screen looks like in a state."""
+    """A pattern that recognises one state on a screen."""
 
     state: str
     match: re.Pattern[str]
-    # Whether it has an empty box, into which something can be typed.
+    # Whether the screen has an empty input box, into which text can be typed.
     box: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """Something that has to hold before the engine is started, or a dialog would stop it."""
+    """A value that a file must have before the engine is started; otherwise the engine would stop at a dialog."""
 
     file: str
     path: tuple[str, ...]
@@ -71,7 +71,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """How the engine is proven without an account: what stands in for its model, its variables, and files of a throw-away HOME."""
+    """How to check an engine without an account: the stub for its model, variables, and files of a temporary HOME."""
 
     dialect: str
     env: dict[str, str] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """How one agent program is started, resumed, read and stopped."""
+    """How one agent program is started, resumed, watched and stopped."""
 
     name: str
     source: str
@@ -88,20 +88,20 @@ class Engine:
     program: str
     start: tuple[str, ...]
     resume: tuple[str, ...] = ()
-    # To do one thing without a terminal and exit; an engine that is not interactive does that anyway.
+    # The command line that does one task without a terminal and exits; an engine that is not interactive needs none.
     headless: tuple[str, ...] = ()
-    # The words that give a new conversation its name, the files (patterns) in which an engine keeps it, and where to find its name
-    # when none could be given.
+    # The words that give a new conversation its name, the files (patterns) in which the engine keeps conversations, and where
+    # to find the name of a conversation that could not be given one.
     session: tuple[str, ...] = ()
     transcript: tuple[str, ...] = ()
     kept: Kept | None = None
     model: tuple[str, ...] = ()
     install: str = ""
     long_prompt: str = LONG_PROMPT
-    # How it says, in what it prints, that a usage limit is reached.
+    # Matches printed text that says that a usage limit is reached.
     limit: re.Pattern[str] | None = None
     interactive: bool = False
-    # Whether it hides the person's git configuration from its tools, so that who commits has to be told by variables.
+    # Whether it hides the person's git configuration from its tools, so that variables have to name the committer.
     committer: bool = False
     unset: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
@@ -114,16 +114,16 @@ class Engine:
     hooks: Hooks | None = None
     status_file: StatusFile | None = None
     check: Check | None = None
-    # How long a coordinator on it may take to prove itself, in seconds; and what turns its remote control on.
+    # How many seconds a coordinator may take to prove itself; and the words that turn remote control on.
     proof_timeout: float = 30.0
     remote: tuple[str, ...] = ()
 
 
 class _Pattern(Kind):
-    """A regular expression."""
+    """The kind of value that is a regular expression."""
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
-        """Why it is none."""
+        """Yield a fault when the value is not a regular expression."""
         try:
             re.compile(node.value)
         except (re.error, TypeError) as error:
@@ -170,16 +170,16 @@ TABLE = Table(
 
 
 def all_engines(home: str) -> dict[str, Engine]:
-    """Every engine by name; the user's own file wins over a built-in one of the same name."""
-    found: dict[str, Engine] = {}
+    """Return every engine by its name. The user's own file replaces a built-in one of the same name."""
+    engines: dict[str, Engine] = {}
     for folder in (BUILT_IN, Path(home, paths.ENGINES)):
         for path in sorted(folder.glob("*.toml")):
-            found[path.stem] = read(path)
-    return found
+            engines[path.stem] = read(path)
+    return engines
 
 
 def engine(home: str, name: str) -> Engine:
-    """One engine. Only its own file is read, so another broken one does not matter."""
+    """Return one engine by its name. Only its own file is read, so a broken file of another engine does not matter."""
     names.engine(name)
     for folder in (Path(home, paths.ENGINES), BUILT_IN):
         path = folder / f"{name}.toml"
@@ -192,48 +192,53 @@ def engine(home: str, name: str) -> Engine:
 
 
 def read(path: Path) -> Engine:
-    """An engine from its file. A text that was read before is not parsed again."""
+    """Return the engine in a file, parsed once for each text; BadSetting when the file is broken."""
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise _broken(path, 1, f"it cannot be read: {error.strerror}") from None
-    return _parsed(path, raw)
+        raise _broken_file(path, 1, f"it cannot be read: {error.strerror}") from None
+    return _parse(path, raw)
 
 
 @lru_cache(maxsize=16)
-def _parsed(path: Path, raw: bytes) -> Engine:
+def _parse(path: Path, raw: bytes) -> Engine:
+    """Return the engine in the bytes of a file; BadSetting with the line when they are broken."""
     try:
         root = parse(raw.decode())
     except UnicodeDecodeError as error:
-        raise _broken(path, raw.count(b"\n", 0, error.start) + 1, "it is not UTF-8") from None
+        raise _broken_file(path, raw.count(b"\n", 0, error.start) + 1, "it is not UTF-8") from None
     except Unreadable as error:
-        raise _broken(path, error.fault.line, error.fault.why, error.fault.advice) from None
+        raise _broken_file(path, error.fault.line, error.fault.why, error.fault.advice) from None
     fault = next(TABLE.faults(root, "the file"), None)
     if fault is not None:
-        raise _broken(path, fault.line, fault.why, fault.advice)
+        raise _broken_file(path, fault.line, fault.why, fault.advice)
     return _engine(path, root.plain)
 
 
-def _broken(path: Path, line: int, why: str, advice: str = "") -> errors.BadSetting:
+def _broken_file(path: Path, line: int, why: str, advice: str = "") -> errors.BadSetting:
+    """Return the error for a broken engine file."""
     example = "`fleet engine show claude` is an example that works"
     return errors.BadSetting(file=str(path), line=line, why=why, advice=f"{advice} ({example})" if advice else example)
 
 
 def _engine(path: Path, given: dict[str, Any]) -> Engine:
-    """An engine from what its file says, which was checked."""
-    made: dict[str, Any] = {key: _MADE[key](value) if key in _MADE else _frozen(value) for key, value in given.items()}
+    """Return the engine that a checked file describes."""
+    fields: dict[str, Any] = {
+        key: _CONVERTERS[key](value) if key in _CONVERTERS else _list_to_tuple(value) for key, value in given.items()
+    }
     autonomy = {name: tuple(words) for name, words in given.get("autonomy", {}).items() if name in AUTONOMIES}
     root = str(given.get("autonomy", {}).get("root_sandbox", ""))
     named = {"name": names.slug(path.stem), "source": str(path), "autonomy": autonomy, "root_sandbox": root}
-    return Engine(**made | named)
+    return Engine(**fields | named)
 
 
-def _frozen(value: Any) -> Any:  # noqa: ANN401 - whatever TOML can say
+def _list_to_tuple(value: Any) -> Any:  # noqa: ANN401 - any TOML value
     return tuple(value) if isinstance(value, list) else value
 
 
-def _part(kind: Callable[..., object], given: dict[str, Any]) -> object:
-    return kind(**{key: _frozen(value) for key, value in given.items()})
+def _table_to_value(kind: Callable[..., object], given: dict[str, Any]) -> object:
+    """Return a value of this class with the table's keys as its fields."""
+    return kind(**{key: _list_to_tuple(value) for key, value in given.items()})
 
 
 def _before(given: dict[str, Any]) -> Before:
@@ -249,48 +254,49 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.MULTILINE)
 
 
-# How a value of the file becomes one of the engine; others are as they are written.
-_MADE: dict[str, Callable[[Any], object]] = {
+# Convert values of the file to fields of Engine; values of other keys are used as written.
+_CONVERTERS: dict[str, Callable[[Any], object]] = {
     "limit": _pattern,
     "proof_timeout": float,
     "env": lambda given: {name: str(value) for name, value in given.items()},
     "before": lambda given: tuple(map(_before, given)),
     "screen": lambda given: tuple(map(_rule, given)),
-    "kept": partial(_part, Kept),
-    "hooks": partial(_part, Hooks),
-    "status_file": partial(_part, StatusFile),
-    "check": partial(_part, Check),
+    "kept": partial(_table_to_value, Kept),
+    "hooks": partial(_table_to_value, Hooks),
+    "status_file": partial(_table_to_value, StatusFile),
+    "check": partial(_table_to_value, Check),
 }
 
 
 def state_of(engine: Engine, screen: str) -> tuple[str, str]:
-    """What the last lines of a screen mean, and the question on it; unknown when nothing is recognised."""
-    rule, question = _recognised(engine, screen)
+    """Return the state that a screen shows and the question on it; `unknown` when no rule matches."""
+    rule, question = _matching_rule(engine, screen)
     return (rule.state, question) if rule else ("unknown", "")
 
 
 def has_box(engine: Engine, screen: str) -> bool:
-    """Whether something can be typed: nothing that Enter would approve or lose is on the screen."""
-    rule, _question = _recognised(engine, screen)
+    """Whether the screen shows an empty input box: typing there approves no dialog and mixes with no other text."""
+    rule, _question = _matching_rule(engine, screen)
     return rule is not None and (rule.box or rule.state in _EMPTY_BOX)
 
 
-def _recognised(engine: Engine, screen: str) -> tuple[Rule | None, str]:
-    tail = _tail(screen)
+def _matching_rule(engine: Engine, screen: str) -> tuple[Rule | None, str]:
+    """Return the first rule that matches the screen, with the question that it found; None when no rule matches."""
+    tail = _last_lines(screen)
     for rule in engine.screen:
-        found = list(rule.match.finditer(tail))
-        if found:
-            return rule, (found[-1].groupdict().get("question") or "").strip()
+        matches = list(rule.match.finditer(tail))
+        if matches:
+            return rule, (matches[-1].groupdict().get("question") or "").strip()
     return None, ""
 
 
-def _tail(screen: str) -> str:
-    """The last lines, bare of trailing blanks; a gap counts as one line, since some engines leave half the pane empty."""
+def _last_lines(screen: str) -> str:
+    """Return a screen's last 40 lines; blank lines in a row count once, as some engines leave half the pane empty."""
     lines = [line.rstrip() for line in screen.rstrip().splitlines()]
     kept = [line for line, above in zip(lines, ["", *lines], strict=False) if line or above]
     return "\n".join(kept[-40:])
 
 
 def python() -> str:
-    """The interpreter that runs fleet."""
+    """Return the path of the Python interpreter that runs fleet."""
     return sys.executable

@@ -1,4 +1,4 @@
-"""Whether an engine can be started here: its program, its freedom, its dialogs. All looked at before anything is made."""
+"""Check, before anything is created, whether an engine can be started here: its program, autonomy and dialogs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.engines.program_files import place, value_at
+from fleet.engines.program_files import expand_path, value_at
 from fleet.engines.reader import python
 from fleet.world.world import fleet_program
 
@@ -18,35 +18,36 @@ if TYPE_CHECKING:
 
 
 def program_of(engine: Engine, command: tuple[str, ...]) -> str:
-    """The absolute path of the engine's program, or EngineMissing."""
+    """Return the absolute path of the engine's program; EngineMissing when it is not installed."""
     if engine.program == "{python}":
         return python()
     if engine.program == "{fleet}":
         return fleet_program()
     name = engine.program or (command[0] if command else "")
     if not name:
-        advice = f"say what to run behind --: `fleet dispatch SLUG --engine {engine.name} -- COMMAND`"
+        advice = f"name the command after --: `fleet dispatch SLUG --engine {engine.name} -- COMMAND`"
         raise errors.EngineMissing(engine=engine.name, program="(none given)", advice=advice)
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         advice = f"install it: {engine.install}" if engine.install else "install it, or put it on the PATH"
         raise errors.EngineMissing(engine=engine.name, program=name, advice=advice)
-    return os.path.abspath(found)
+    return os.path.abspath(path)
 
 
 def check(engine: Engine, *, autonomy: str | None, repository: str) -> None:
-    """Refuse a freedom that was not chosen or cannot be given, and dialogs that nobody would answer."""
+    """Refuse an autonomy that was not chosen or cannot be given, and an engine that would stop at a dialog."""
     if engine.autonomy:
         _check_autonomy(engine, autonomy)
     for before in engine.before:
-        if before.unless != autonomy and not _holds(before, repository):
+        if before.unless != autonomy and not _is_met(before, repository):
             facts = {"{repository}": repository}
             raise errors.EngineNotReady(
-                engine=engine.name, why=_filled(before.why, facts), advice=_filled(before.advice, facts)
+                engine=engine.name, why=_fill(before.why, facts), advice=_fill(before.advice, facts)
             )
 
 
 def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
+    """Raise AutonomyRefused when the autonomy is not chosen, not known, or full for root without a sandbox."""
     known = ", ".join(engine.autonomy)
     if autonomy is None:
         advice = f"say --autonomy, or set autonomy in fleet.toml: one of {known}"
@@ -55,7 +56,7 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
         )
     if autonomy not in engine.autonomy:
         raise errors.AutonomyRefused(
-            engine=engine.name, autonomy=autonomy, why="it does not know it", advice=f"choose one of {known}"
+            engine=engine.name, autonomy=autonomy, why="the engine does not have it", advice=f"choose one of {known}"
         )
     sandboxed = bool(engine.root_sandbox) and os.environ.get(engine.root_sandbox) == "1"
     if autonomy == "full" and os.geteuid() == 0 and not sandboxed:
@@ -66,19 +67,20 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
         )
 
 
-def _holds(before: Before, repository: str) -> bool:
-    """Whether the file says so, for the repository or for a directory above it: trust is inherited downwards."""
-    given = _content(place(before.file))
+def _is_met(before: Before, repository: str) -> bool:
+    """Whether the file has the wanted value for the repository or a directory above it, whose trust it inherits."""
+    document = _read_document(expand_path(before.file))
     here = repository
     while True:
-        if value_at(given, [_filled(part, {"{repository}": here}) for part in before.path]) == before.equals:
+        if value_at(document, [_fill(part, {"{repository}": here}) for part in before.path]) == before.equals:
             return True
         if here == "/" or "{repository}" not in "".join(before.path):
             return False
         here = os.path.dirname(here)
 
 
-def _content(path: str) -> object:
+def _read_document(path: str) -> object:
+    """Return the content of a TOML or JSON file; None when the file cannot be read."""
     try:
         with open(path, "rb") as file:
             return tomllib.load(file) if path.endswith(".toml") else json.load(file)
@@ -86,7 +88,7 @@ def _content(path: str) -> object:
         return None
 
 
-def _filled(text: str, facts: dict[str, str]) -> str:
+def _fill(text: str, facts: dict[str, str]) -> str:
     for name, value in facts.items():
         text = text.replace(name, value)
     return text

@@ -1,7 +1,8 @@
-"""What a program itself writes down of a running session: a file that names its process, and says what it does.
+"""Read the status file that an engine writes about its running session.
 
-An engine's file has a table [status_file]: `file` ({pid} is the agent's), `pid` and `start` (the keys that must name this very
-process), `state` (the key of its state) with `states` (what each means), `detail` and `at` (milliseconds).
+An engine's file has a table [status_file]: `file` ({pid} is the agent's), `pid` and `start` (the keys that must name
+exactly this process), `state` (the key of its state) with `states` (what each value means), `detail` and `at`
+(milliseconds).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusFile:
-    """The table [status_file] of an engine."""
+    """The table [status_file] of an engine's file."""
 
     file: str
     pid: str
@@ -43,7 +44,7 @@ TABLE = Table(
 
 
 def state_of(table: StatusFile, who: Identity) -> tuple[str, str, int | None]:
-    """State, detail and time as the file has them, if it is of this very process; else unknown."""
+    """Return state, detail and time from a status file; `unknown` when it is missing or names another process."""
     path = os.path.expanduser(table.file.replace("{pid}", str(who.pid)))
     try:
         with open(path, encoding="utf-8") as file:

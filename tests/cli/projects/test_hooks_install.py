@@ -78,7 +78,7 @@ def test_without_settings_they_are_made_and_status_says_so(fleet, person):
 def test_settings_that_are_not_understood_are_left_alone(fleet, person, text):
     settings(person).write_text(text)
     for verb in ("install", "uninstall"):
-        fleet("hooks", verb).refused(14, "left alone")
+        fleet("hooks", verb).refused(14, "was not changed")
     assert settings(person).read_text() == text
 
 

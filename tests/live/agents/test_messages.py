@@ -34,7 +34,7 @@ def test_an_agent_that_stops_is_told_then_and_is_not_asked_for_its_report_yet(ei
         ident = scripted(either, fleet, "hang")
         one = sent(fleet, ident)
         assert one["delivered"] is False
-        assert "it is busy" in one["how"]
+        assert "is busy" in one["how"]
         said = hook(either, ident, "Stop", last_assistant_message="done?")
         assert said["decision"] == "block"
         assert f"[fleet message {one['id']}]" in said["reason"]

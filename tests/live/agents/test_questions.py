@@ -59,7 +59,7 @@ class Waiting(Hooking):
     def said(self):
         told = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
         dialect = Dialect({"engine": "scripted", "events": {}, "wait": 10})
-        return self.awaited(dialect, "PermissionRequest", told, QUESTION, lambda: False)
+        return self.wait_for_answer(dialect, "PermissionRequest", told, QUESTION, lambda: False)
 
 
 def asked(fleet):

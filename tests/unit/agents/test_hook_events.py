@@ -10,7 +10,7 @@ from fleet.errors.families import BadInput
 from fleet.errors.given import BadSetting
 from fleet.model.agents import questions
 from fleet.model.agents.dialect import FIELDS, MEANINGS, Dialect, clean
-from fleet.model.agents.hook_events import BEAT, SILENCE, STATES, Heard, is_silent, weighed
+from fleet.model.agents.hook_events import BEAT, SILENCE, STATES, HookReport, agent_after_report, is_silent
 from fleet.model.agents.limit_resets import reset_time
 from fleet.model.identity import Identity
 from fleet.model.results.reports import Received
@@ -28,12 +28,17 @@ def known(**more):
 @pytest.mark.req("HOOK-2", "AGENT-1")
 @pytest.mark.parametrize("state", STATES)
 def test_a_report_that_is_older_than_what_is_known_changes_nothing(state):
-    assert weighed(known(), Heard(NOW - 1, state=state, detail="late", turn="failed", facts={"context": 9})) is None
+    assert (
+        agent_after_report(
+            known(), HookReport(NOW - 1, state=state, detail="late", turn="failed", facts={"context": 9})
+        )
+        is None
+    )
 
 
 @pytest.mark.req("HOOK-2")
 def test_a_newer_report_is_learnt_with_its_time():
-    after = weighed(known(), Heard(NOW + 5, state="stopped", detail="bye"))
+    after = agent_after_report(known(), HookReport(NOW + 5, state="stopped", detail="bye"))
     assert (after.state, after.detail, after.state_at, after.heartbeat_at) == (
         "stopped",
         "bye",
@@ -45,45 +50,48 @@ def test_a_newer_report_is_learnt_with_its_time():
 @pytest.mark.req("HOOK-2")
 def test_of_two_reports_of_one_moment_the_one_that_nobody_waited_for_yields():
     stopped = known(state="stopped", detail="bye")
-    assert weighed(stopped, Heard(NOW, state="working", yields=True)) is None
-    assert weighed(known(), Heard(NOW, state="stopped", detail="bye")).state == "stopped"
+    assert agent_after_report(stopped, HookReport(NOW, state="working", yields=True)) is None
+    assert agent_after_report(known(), HookReport(NOW, state="stopped", detail="bye")).state == "stopped"
 
 
 @pytest.mark.req("HOOK-2")
 def test_the_same_again_is_written_down_every_fifteen_seconds_only():
-    assert weighed(known(), Heard(NOW + BEAT - 1, state="working")) is None
-    after = weighed(known(), Heard(NOW + BEAT, state="working"))
+    assert agent_after_report(known(), HookReport(NOW + BEAT - 1, state="working")) is None
+    after = agent_after_report(known(), HookReport(NOW + BEAT, state="working"))
     assert (after.heartbeat_at, after.state_at) == (NOW + BEAT, NOW)
 
 
 @pytest.mark.req("HOOK-2", "ENG-2")
 def test_what_a_report_does_not_speak_of_stays_known():
     before = known(context=40, tokens=80_000, conversation="c", detail="")
-    after = weighed(before, Heard(NOW + BEAT, facts={"cost": 5, "context": None}))
+    after = agent_after_report(before, HookReport(NOW + BEAT, facts={"cost": 5, "context": None}))
     assert after == before.replaced(cost=5, heartbeat_at=NOW + BEAT)
 
 
 @pytest.mark.req("AGENT-1")
 def test_more_context_is_news_at_once_and_more_tokens_are_not():
-    assert weighed(known(context=40), Heard(NOW + 1, facts={"context": 41})).context == 41
-    assert weighed(known(tokens=40), Heard(NOW + 1, facts={"tokens": 41})) is None
+    assert agent_after_report(known(context=40), HookReport(NOW + 1, facts={"context": 41})).context == 41
+    assert agent_after_report(known(tokens=40), HookReport(NOW + 1, facts={"tokens": 41})) is None
 
 
 @pytest.mark.req("ENG-7", "AGENT-8")
 def test_failed_turns_are_counted_until_one_goes_well_and_sent_back_ones_until_somebody_speaks():
-    once = weighed(known(), Heard(NOW + 1, state="failed_turn", detail="x", turn="failed"))
-    twice = weighed(once, Heard(NOW + 2, state="failed_turn", detail="y", turn="failed"))
+    once = agent_after_report(known(), HookReport(NOW + 1, state="failed_turn", detail="x", turn="failed"))
+    twice = agent_after_report(once, HookReport(NOW + 2, state="failed_turn", detail="y", turn="failed"))
     assert (once.failed_turns, twice.failed_turns) == (1, 2)
-    assert weighed(twice, Heard(NOW + 3, state="working", turn="new")).failed_turns == 2
-    assert weighed(twice, Heard(NOW + 3, state="working", turn="good")).failed_turns == 0
-    back = weighed(known(), Heard(NOW + 1, state="working", detail="sent back", turn="back"))
-    assert (back.sent_back, weighed(back, Heard(NOW + 2, state="working", turn="new")).sent_back) == (1, 0)
+    assert agent_after_report(twice, HookReport(NOW + 3, state="working", turn="new")).failed_turns == 2
+    assert agent_after_report(twice, HookReport(NOW + 3, state="working", turn="good")).failed_turns == 0
+    back = agent_after_report(known(), HookReport(NOW + 1, state="working", detail="sent back", turn="back"))
+    assert (back.sent_back, agent_after_report(back, HookReport(NOW + 2, state="working", turn="new")).sent_back) == (
+        1,
+        0,
+    )
 
 
 @pytest.mark.req("AGENT-1")
 def test_compacting_is_over_with_the_next_state():
-    after = weighed(known(), Heard(NOW + 1, state="compacting"))
-    assert (after.compacting, weighed(after, Heard(NOW + 2, state="working")).compacting) == (1, 0)
+    after = agent_after_report(known(), HookReport(NOW + 1, state="compacting"))
+    assert (after.compacting, agent_after_report(after, HookReport(NOW + 2, state="working")).compacting) == (1, 0)
 
 
 @pytest.mark.req("AGENT-3")

@@ -42,8 +42,8 @@ class Shelf:
         path.write_text(text, encoding="utf-8")
         os.utime(path, (written / 1000, written / 1000))
 
-    def the_one(self) -> str | None:
-        return conversations.the_one(self.table, self.tree, since=BEGAN, until=ENDED)
+    def only_conversation(self) -> str | None:
+        return conversations.only_conversation(self.table, self.tree, since=BEGAN, until=ENDED)
 
 
 @pytest.fixture
@@ -58,50 +58,50 @@ def test_the_one_that_was_begun_in_the_worktree_in_that_time_is_found(shelf):
     shelf.keeps("of-a-folder-in-it", shelf.tree + "/src")
     shelf.keeps("of-the-agent-before", begun="2026-11-15T09:40:00Z")
     shelf.keeps("of-a-person-later", begun="2026-11-15T10:50:00Z")
-    assert shelf.the_one() == "mine"
+    assert shelf.only_conversation() == "mine"
 
 
 @pytest.mark.req("RES-10")
 def test_of_several_it_is_none(shelf):
     shelf.keeps("one")
     shelf.keeps("two")
-    assert shelf.the_one() is None
+    assert shelf.only_conversation() is None
 
 
 @pytest.mark.req("RES-10")
 def test_sub_agents_that_bear_its_name_are_no_others(shelf):
     shelf.keeps("one")
     shelf.keeps("one")
-    assert shelf.the_one() == "one"
+    assert shelf.only_conversation() == "one"
 
 
 @pytest.mark.req("RES-10")
 @pytest.mark.parametrize("told", [5, None, "", "--last", "../x", "a b", "x\n"])
 def test_what_is_no_name_is_not_given_to_a_program(shelf, told):
     shelf.keeps(told)
-    assert shelf.the_one() is None
+    assert shelf.only_conversation() is None
 
 
 @pytest.mark.req("RES-10")
 @pytest.mark.parametrize("text", ["", "\n", "[]\n", "{\n", '"x"\n', '{"id": "x", "at": []}\n', "\x00\n"])
 def test_a_file_that_says_nothing_is_passed_over(shelf, text):
     shelf.writes(text)
-    assert shelf.the_one() is None
+    assert shelf.only_conversation() is None
     shelf.keeps("mine")
-    assert shelf.the_one() == "mine"
+    assert shelf.only_conversation() == "mine"
 
 
 @pytest.mark.req("RES-10")
 @pytest.mark.parametrize("begun", [None, "yesterday", 5, True])
 def test_a_time_that_cannot_be_read_is_no_time(shelf, begun):
     shelf.keeps("mine", begun=begun)
-    assert shelf.the_one() is None
+    assert shelf.only_conversation() is None
 
 
 @pytest.mark.req("RES-10")
 def test_one_that_was_last_written_before_is_not_read(shelf):
     shelf.keeps("old", written=BEGAN - 1)
-    assert shelf.the_one() is None
+    assert shelf.only_conversation() is None
 
 
 @pytest.mark.req("RES-10")
@@ -110,7 +110,7 @@ def test_a_link_leads_to_the_same_worktree(shelf):
     link = shelf.root / "link"
     link.symlink_to(shelf.tree)
     shelf.keeps("mine", str(link))
-    assert shelf.the_one() == "mine"
+    assert shelf.only_conversation() == "mine"
 
 
 @pytest.mark.req("RES-10")
@@ -125,7 +125,7 @@ def test_codex_keeps_it_where_its_variable_says(tmp_path, monkeypatch):
     os.utime(path, (ENDED / 1000, ENDED / 1000))
     table = engine("", "codex").kept
     assert table is not None
-    assert conversations.the_one(table, "/w", since=BEGAN, until=ENDED) == ident
+    assert conversations.only_conversation(table, "/w", since=BEGAN, until=ENDED) == ident
 
 
 @pytest.mark.req("ENG-1")

@@ -1,1 +1,1 @@
-"""Parts of `Fleet` about agents: those that work on tasks, coordinate a project or run a job."""
+"""Parts of `Fleet` about agents: workers, coordinators, jobs, and what they hold."""

@@ -1,4 +1,4 @@
-"""fleet.agents: who works on what, and what they show. With as few imports as can be, because people call `list` all day."""
+"""fleet.agents: which agents run, and what their screens show. It imports little, because people call `list` often."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 
 
 class Agents(Part):
-    """Agents at work."""
+    """Running agents: their list, their screens and their output."""
 
     __slots__ = ()
 
     def screen(self, ident: str, *, history: bool = False) -> str:
-        """What an agent shows now; an ended one's last output."""
+        """Return what an agent's screen shows now; the kept output when the agent has ended."""
         pane = self._pane(ident)
         if pane is None:
             return self.output(ident)
-        text = self._by.world.tmux.capture(pane, history=history or pane.dead)  # a death scrolls the screen
+        text = self._by.world.tmux.capture(
+            pane, history=history or pane.dead
+        )  # tmux scrolls the screen when the process ends
         if text is None and self._pane(ident) is None:
             return self.output(ident)  # it has just ended
         if text is None:
@@ -31,7 +33,7 @@ class Agents(Part):
         return f"{text.rstrip()}\n" if text.strip() else ""
 
     def output(self, ident: str) -> str:
-        """What was kept of an ended agent's output."""
+        """Return the kept output of an agent that has ended; Absent when nothing was kept."""
         for name in (paths.log(ident), paths.log(ident, "verify")):
             try:
                 return self._by.files_of_home(name)
@@ -40,7 +42,7 @@ class Agents(Part):
         raise errors.Absent(what=f"output of {ident}: its session is gone and nothing was kept")
 
     def attach_words(self, ident: str) -> list[str]:
-        """The command that attaches a terminal to an agent."""
+        """Return the command that attaches a terminal to an agent's session."""
         self._by.may("agents.attach_words")
         pane = self._pane(ident)
         if pane is None:
@@ -48,17 +50,18 @@ class Agents(Part):
         return self._by.world.tmux.attach_words(pane)
 
     def tend(self, project: str) -> list[str]:
-        """Continue what failed, deliver what waits: what a coordinator's tick does too."""
+        """Continue agents after failed turns and limits, deliver messages. Returns a line for each reminder sent."""
         from fleet.verbs.agents import failed_turns
 
         self._by.may("agents.tend", project=project)
         return failed_turns.tend(self._by.context, project)
 
     def _pane(self, ident: str) -> Pane | None:
+        """Return the tmux pane of a dispatch; None when there is none."""
         return self._by.world.tmux.listing().pane_of(ident)
 
     def list(self, project: str | None = None) -> list[AgentView]:
-        """Who works on what."""
+        """Return the agents that have not ended, of one project or of all."""
         view = self._by.view
         if project is not None:
             view.project(project)

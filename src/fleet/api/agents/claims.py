@@ -1,4 +1,4 @@
-"""fleet.claims: what dispatches hold; and, for programs that write prompts by themselves, publishing and releasing them."""
+"""fleet.claims: what dispatches hold; and prompts for programs that write prompts themselves."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class Claims(Part):
-    """What is held."""
+    """Claims: the things that dispatches hold."""
 
     __slots__ = ()
 
     def list(self, klass: str | None = None, kind: str | None = None) -> ClaimViews:
-        """Every claim that is not released, the row kinds included."""
+        """Return every claim that is not released; seats and running agents are listed as claims too."""
         every = [*map(_claim_view, self._by.store.read(q.open_claims)), *self._row_claims()]
-        return [each for each in every if klass in {None, each.class_} and kind in {None, each.kind}]
+        return [claim for claim in every if klass in {None, claim.class_} and kind in {None, claim.kind}]
 
     def _row_claims(self) -> ClaimViews:
-        """The seats that are held and the agents at work, as claims."""
+        """Return the held seats and the running agents as claims."""
         seats = [(row.project, row.holder) for row in self._by.store.read(q.all_seats) if row.holder]
         agents = self._by.store.read(lambda rows: q.listed_dispatches(rows, project=None, ended=0))
         host = self._by.world.host.id
@@ -42,11 +42,11 @@ class Claims(Part):
         ]
 
     def inspect(self, ident: str) -> Inspected:
-        """What a dispatch holds."""
+        """Return the claims of a dispatch, each checked against the world now."""
         return prompts.inspect(self._by.view, ident)
 
     def disown(self, ident: str, kind: str, reason: str) -> Disowned:
-        """Give up a claim of another host or socket."""
+        """Give up a claim that another host or socket made."""
         self._by.may("claims.disown")
         return prompts.disown(self._by.context, ident, kind, reason)
 
@@ -56,12 +56,12 @@ class Claims(Part):
         return prompts.acquire_prompt(self._by.context, ident, content, wanted)
 
     def release_prompt(self, ident: str, kind: str) -> PromptOutcome:
-        """Let go of one thing of a dispatch."""
+        """Release one claim of a dispatch by its kind."""
         self._by.may("claims.release_prompt")
         return prompts.release_prompt(self._by.context, ident, kind)
 
     def rewrite_prompt(self, new: str, old: str, content: str) -> PromptOutcome:
-        """Hand an inbox over to a new owner."""
+        """Hand the inbox of the dispatch `old` over to the dispatch `new`, with new content."""
         self._by.may("claims.rewrite_prompt")
         return prompts.rewrite_prompt(self._by.context, new, old, content)
 

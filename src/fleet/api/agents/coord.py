@@ -1,4 +1,4 @@
-"""fleet.coord: the coordinator of a project: its seat, ticks, Replace, handoffs."""
+"""fleet.coord: the coordinator of a project: its seat, its ticks, its replacement, and handoffs."""
 
 from __future__ import annotations
 
@@ -22,27 +22,30 @@ ENGINE = "fleet"
 
 
 class Coord(Part):
-    """Coordinators."""
+    """Coordinators and handoffs."""
 
     __slots__ = ()
 
     # the seat ---------------------------------------------------------------------------------------------------------
     def show(self, project: str) -> SeatView:
-        """Who coordinates a project."""
+        """Return who has the coordinator's seat of a project."""
         return seat_status(self._by.view, project)
 
     def start(self, wanted: Wanted) -> Seated:
-        """Start a project's coordinator, behind its gate."""
+        """Start a project's coordinator; CoordinatorLives when one is running or cannot be proven dead."""
         self._by.may("coord.start")
         return seat.coord_spawn(self._by.context, wanted)
 
     def stop(self, project: str, reason: str) -> Unseated:
-        """End the coordinator and empty the seat."""
+        """End the coordinator of a project and empty its seat."""
         self._by.may("coord.stop")
         return seat.stop(self._by.context, project, reason)
 
     def replace(self, wanted: Wanted) -> Seated:
-        """Start a new coordinator and wait until it has taken the seat. Raises NotProven when it did not prove itself; the old one stays."""
+        """Start a new coordinator and wait until it has taken the seat.
+
+        Raises NotProven when the new coordinator does not prove itself in time; the old one then stays.
+        """
         speaker = self._by.may("coord.replace", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "coord.replace", wanted)
         context = self._by.context
@@ -56,7 +59,7 @@ class Coord(Part):
 
     # ticks ------------------------------------------------------------------------------------------------------------
     def tick(self, project: str) -> Ticked:
-        """One tick, by the coordinator that is speaking; with what it needs to know next."""
+        """Do one tick for the coordinator that speaks. Returns what was done and what needs its judgement next."""
         if self._by.speaker is None:
             raise errors.Refused(what=f"only the coordinator ticks; `fleet coord start -p {project}` starts one")
         self._by.may("coord.tick")
@@ -64,28 +67,28 @@ class Coord(Part):
 
     # handoffs ---------------------------------------------------------------------------------------------------------
     def hand_off(self, ident: str, *, reason: str, written: str = "") -> HandoffView:
-        """Write the document and the queue entry; nothing is ended by it."""
+        """Write the handoff document of an agent and queue the handoff. The agent is not ended yet."""
         self._by.may("coord.hand_off", agent=ident)
         why = texts.text("reason", reason)
         return handoff.hand_off(self._by.context, ident, reason=why, written=written, by=str(self._by.actor))
 
     def drain(self, project: str | None = None) -> list[HandoffView]:
-        """Carry on every queued handoff as far as it goes now."""
+        """Carry on every queued handoff as far as possible without waiting."""
         self._by.may("coord.drain")
         return handoff.drain(self._by.context, project)
 
     def finish_handoff(self, entry: str, *, limit: float) -> HandoffView:
-        """Carry on one handoff until it is finished, for a bounded time."""
+        """Carry on one handoff until it is finished, for at most `limit` seconds."""
         self._by.may("coord.finish_handoff")
         return handoff.finish(self._by.context, entry, limit=limit)
 
     def handoffs(self, project: str | None = None) -> list[HandoffView]:
-        """Every handoff, oldest first."""
+        """Return every handoff, oldest first, of one project or of all."""
         rows = self._by.store.read(lambda snapshot: q.listed_handoffs(snapshot, project=project))
         return [handoff.view(row) for row in rows]
 
     def handoff(self, ident: str) -> HandoffView:
-        """One handoff with its document, by its own id or that of the agent."""
+        """Return the newest handoff with this id or of this agent, with its document."""
         for entry in reversed(self.handoffs()):
             if ident in {entry.id, entry.dispatch}:
                 return entry.replaced(text=self._by.files_of_home(entry.document))

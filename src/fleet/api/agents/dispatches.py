@@ -1,4 +1,4 @@
-"""fleet.dispatches: agents are started on tasks, resumed and ended; and their journals."""
+"""fleet.dispatches: start, resume and end agents, and show their journals."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 
 class Dispatches(Part):
-    """Attempts at tasks."""
+    """Dispatches: attempts of agents at tasks."""
 
     __slots__ = ()
 
     # starting and ending ----------------------------------------------------------------------------------------------
     def start(self, wanted: Wanted) -> Dispatched:
-        """Start an agent on a task. One before it that ended without anybody noticing is settled first."""
+        """Start an agent on a task. An earlier attempt that ended unnoticed is settled first."""
         speaker = self._by.may("dispatches.start", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "dispatches.start", wanted)
         context = self._by.context
@@ -53,27 +53,27 @@ class Dispatches(Part):
         return dispatch.dispatch(context, wanted)
 
     def check_start(self, wanted: Wanted) -> None:
-        """Refuse what could not start anyway."""
+        """Raise what would refuse this start, without starting anything."""
         plan.check_start(self._by.context, wanted)
 
     def stop(self, ident: str, reason: str = "stopped by a person") -> Ended:
-        """End an agent so that it can be resumed."""
+        """End an agent so that its work can be resumed."""
         self._by.may("dispatches.stop", agent=ident)
         return end.end(self._by.context, ident, asked_for="stop", reason=reason)
 
     def kill(self, ident: str, reason: str) -> Ended:
-        """End the attempt."""
+        """End an agent and its attempt for good."""
         self._by.may("dispatches.kill", agent=ident)
         return end.end(self._by.context, ident, asked_for="kill", reason=f"killed: {reason}")
 
     def excuse(self, ident: str, pids: Sequence[int]) -> Excused:
-        """Record that processes in the worktree of a dispatch are not the dispatch's. Ends nobody."""
+        """Record that processes in the worktree of a dispatch do not belong to the dispatch. No process is ended."""
         self._by.may("dispatches.excuse")
         return excuse.excuse(self._by.context, ident, pids)
 
     # resuming ---------------------------------------------------------------------------------------------------------
     def resume(self, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
-        """Go on with the work of a dispatch, session or task. Force stops a resume that is in progress."""
+        """Resume the work of a dispatch, session or task; with `force`, first stop a resume that is in progress."""
         context = self._by.context
         if (speaker := self._by.may("dispatches.resume")) is not None:
             meant = find.journal(context, resume.named(context, given, project))
@@ -82,21 +82,21 @@ class Dispatches(Part):
         return resume.resume(context, given, project=project, force=force)
 
     def resumable(self, project: str | None = None) -> Resumables:
-        """What could be resumed, and why it ended."""
+        """Return the dispatches that can be resumed, with the reason why each ended."""
         return resume_all.resumable(self._by.context, project)
 
     def resume_all(self, project: str | None = None) -> ResumedMany:
-        """Bring back everything that was interrupted, within the limits."""
+        """Resume every dispatch that was interrupted, within the limits."""
         self._by.may("dispatches.resume_all")
         return resume_all.resume_all(self._by.context, project)
 
     # looking ----------------------------------------------------------------------------------------------------------
     def find(self, given: str, project: str | None = None) -> str:
-        """The dispatch that is meant; when none in the tables fits, an archived one."""
+        """Return the id of the dispatch that a person names; also an archived one when no other fits."""
         return find_dispatch(self._by, given, project)
 
     def list(self, project: str | None = None, *, ended: bool = True) -> DispatchViews:
-        """The journals in the tables."""
+        """Return the dispatches that are not archived. Without `ended`, return only those that have not ended."""
         if project is not None:
             self._by.request.project(project)
 
@@ -110,18 +110,18 @@ class Dispatches(Part):
         return self._by.store.read(look)
 
     def show(self, ident: str) -> Journal:
-        """One dispatch with its claims, live or archived alike; a live one is looked at anew."""
+        """Return one dispatch with its claims, also an archived one; claims that are not archived are checked now."""
         live = self._by.store.read(lambda rows: reclaim.journal(rows, ident))
         if live is not None:
-            return self._looked_at(live)
+            return self._with_observed_claims(live)
         archived = find.archived_journal(self._by.view, ident)
         if archived is None:
             raise errors.NoSuchDispatch(dispatch=ident)
         handed = self._by.store.read(lambda rows: q.handed_to(rows, dispatch=ident))
         return archived.replaced(successor=handed.successor if handed else None, archived=True)
 
-    def _looked_at(self, live: Journal) -> Journal:
-        """The journal with the bundle that it owns among its claims, each claim looked at anew."""
+    def _with_observed_claims(self, live: Journal) -> Journal:
+        """Return the journal with the claims of the bundle that it owns, each claim checked against the world now."""
         place = {"project": live.project, "slug": live.slug or ""}
 
         def look(rows: Rows) -> tuple[ClaimRows, ClaimRows]:
@@ -131,12 +131,12 @@ class Dispatches(Part):
 
         owned, own = self._by.store.read(look)
         world = self._by.view.world
-        seen = {row.kind: KINDS[row.kind].look(Claim.of(row), world) for row in owned + own if row.kind in KINDS}
+        looks = {row.kind: KINDS[row.kind].look(Claim.of(row), world) for row in owned + own if row.kind in KINDS}
         shown = [*live.claims, *(reclaim.claim_view(row) for row in owned)]
-        return live.replaced(claims=[each.replaced(look=seen.get(each.kind)) for each in shown])
+        return live.replaced(claims=[claim.replaced(look=looks.get(claim.kind)) for claim in shown])
 
     def diff(self, *, project: str, slug: str, stat: bool = False) -> str:
-        """What a task's branch changes, against the integration branch."""
+        """Return the diff between a task's branch and the integration branch; with `stat`, only the statistics."""
         self._by.store.read(lambda rows: tasks.state(rows, project, slug))
         context = self._by.context
         repository = context.project(project).path
@@ -145,7 +145,7 @@ class Dispatches(Part):
 
 
 def find_dispatch(by: Actor, given: str, project: str | None = None) -> str:
-    """The dispatch that is meant, by its id, the beginning of it, its session or its task."""
+    """Return the id of the dispatch that a person names by its id, the beginning of its id, its session or its task."""
     here = _project_or_none(by)
     try:
         return by.store.read(lambda rows: find.find(rows, given, project, here=here))
@@ -157,6 +157,7 @@ def find_dispatch(by: Actor, given: str, project: str | None = None) -> str:
 
 
 def _project_or_none(by: Actor) -> str | None:
+    """Return the project of the environment or the current directory; None when there is none."""
     try:
         return by.project_here()
     except errors.FleetError:
@@ -174,7 +175,7 @@ def refuse_freer_agent(by: Actor, speaker: Speaker | None, act: str, wanted: Wan
 
 
 def _count_claims(rows: Rows) -> Counter[str]:
-    """How many things each dispatch holds; those of a bundle are its owner's."""
+    """Return how many claims each dispatch holds. The claims of a bundle count for the bundle's owner."""
     owners = {(row.project, row.slug): row.owner for row in q.all_bundles(rows)}
     claims = q.open_claims(rows)
     return Counter(claim.dispatch or owners.get((claim.project or "", claim.slug or ""), "") for claim in claims)

@@ -20,33 +20,33 @@ class Engines(Part):
     __slots__ = ()
 
     def all(self) -> dict[str, Engine]:
-        """Every engine by its name."""
+        """Return every engine by its name."""
         return reader.all_engines(self._by.home)
 
     def show(self, name: str) -> Engine:
-        """One engine."""
+        """Return one engine by its name."""
         return reader.engine(self._by.home, name)
 
     def limits(self) -> Limits:
-        """Engines that are held back, and how much of their windows is used."""
+        """Return the engines that are held back, and how much of each quota window is used."""
         return self._by.store.read(failed_turns.limits)
 
     def lift(self, engine: str) -> Lifted:
-        """A person says that an engine works again."""
+        """Lift the hold of an engine because a person says that the engine works again."""
         self._by.may("engines.lift")
         return self._by.commit(failed_turns.lift(names.engine(engine)))
 
     def install_hooks(self, engine: str) -> HooksInstalled:
-        """Write hooks into the person's own settings of an engine."""
+        """Install fleet's hooks in the person's own settings of an engine."""
         self._by.may("engines.install_hooks")
         return install_hooks.install(self._by.context, self.show(engine))
 
     def uninstall_hooks(self, engine: str) -> HooksInstalled:
-        """Take them out again."""
+        """Remove fleet's hooks from the person's own settings of an engine."""
         self._by.may("engines.uninstall_hooks")
         return install_hooks.uninstall(self._by.context, self.show(engine))
 
     def hooks(self) -> list[HooksOf]:
-        """Each engine that has hooks, and whether they are in the person's own settings."""
+        """Return each engine that has hooks, and whether they are installed in the person's own settings."""
         view = self._by.view
-        return [install_hooks.status(view, each) for each in self.all().values() if each.hooks]
+        return [install_hooks.status(view, engine) for engine in self.all().values() if engine.hooks]

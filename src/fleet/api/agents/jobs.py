@@ -1,4 +1,4 @@
-"""fleet.jobs: jobs over many items."""
+"""fleet.jobs: jobs that do the same steps for many items."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ if TYPE_CHECKING:
 
 
 class Jobs(Part):
-    """Jobs."""
+    """Jobs and their items."""
 
     __slots__ = ()
 
     def run(self, asked: Asked, tell: Tell, wanted: Wish = lambda: True) -> JobEnded:
-        """Run a job to its end, or for as long as that is wanted."""
+        """Run a job until its end, or until `wanted` returns False."""
         self._by.may("jobs.run")
         return begin.run_job(self._by.context, asked, os.environ, tell, wanted)
 
     def plan(self, asked: Asked) -> JobPlan:
-        """What running it would begin with. Changes nothing."""
+        """Return what a run of the job would begin with. Changes nothing."""
         return begin.plan(self._by.context, asked, os.environ)
 
     def resume(self, ident: str, tell: Tell, wanted: Wish = lambda: True, *, force: bool = False) -> JobEnded:
-        """Take a job up where it was left."""
+        """Resume a job where its last runner left it. With `force`, the process that runs the job is stopped first."""
         self._by.may("jobs.resume")
         return begin.resume_job(self._by.context, ident, tell, wanted, force=force)
 
@@ -62,59 +62,59 @@ class Jobs(Part):
         return cancel.cancel(self._by.context, ident, reason)
 
     def named(self, given: str) -> str | None:
-        """The job of that id, if it is one."""
+        """Return the id of the job with exactly this id; None when there is no such job."""
         row = self._by.store.read(lambda rows: q.job_by_id(rows, id=given))
         return row.id if row else None
 
     def find(self, given: str) -> str:
-        """The job that is meant."""
+        """Return the id of the job that a person names by its id, the beginning of its id, or @last."""
         return listing.find_job(self._by.view, given)
 
     def list(self, project: str | None = None) -> JobViews:
-        """Jobs, newest first."""
+        """Return the jobs, newest first, of one project or of all."""
         return listing.jobs(self._by.view, project)
 
     def show(self, ident: str) -> JobDetails:
-        """How a job stands."""
+        """Return the state and progress of a job."""
         return listing.job(self._by.view, ident)
 
     def items(self, ident: str, state: str | None = None) -> Iterator[ItemView]:
-        """The items of a job."""
+        """Return the items of a job, of one state or of all."""
         return listing.listed(self._by.view, ident, state)
 
     def item(self, ident: str, given: str) -> ItemDetails:
-        """One item, with its failures and steps."""
+        """Return one item of a job, with its failures and steps."""
         return listing.item(self._by.view, ident, given)
 
     def logs(self, ident: str, item: str | None = None) -> Iterator[StepOutput]:
-        """What its steps printed."""
+        """Return what the steps of a job printed, of one item or of all."""
         return listing.logs(self._by.view, ident, item)
 
     def dead_items(self, ident: str) -> ItemViews:
-        """The dead-letter queue."""
+        """Return the items in the dead-letter queue of a job."""
         return dead_letters.queue(self._by.view, ident)
 
     def retry(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> ItemsRevived:
-        """Try items again."""
+        """Put items of the dead-letter queue back into the job."""
         self._by.may("jobs.retry")
         return dead_letters.retry(self._by.context, ident, which, everything=everything)
 
     def drop(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> ItemsDropped:
-        """Give items up."""
+        """Give up items of the dead-letter queue for good."""
         self._by.may("jobs.drop")
         return dead_letters.drop(self._by.context, ident, which, everything=everything)
 
     def step(self, dispatch: str, project: str, slug: str, show: Callable[[str], None]) -> bool:
-        """What the session of an item does."""
+        """Do all steps of a dispatch's item, inside the item's session. Returns whether the item passed."""
         self._by.may("jobs.step")
         return session.perform(self._by.context, dispatch, project, slug, show)
 
 
 def validate_job(file: str) -> Validation:
-    """Everything that is wrong with a document. Needs no home."""
+    """Return everything that is wrong with a job's document. Needs no home."""
     return begin.validate(file)
 
 
 def job_schema() -> Document:
-    """The document as JSON Schema."""
+    """Return the JSON Schema of a job's document."""
     return schema()

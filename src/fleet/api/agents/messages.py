@@ -1,4 +1,4 @@
-"""fleet.messages: what is said to agents, and what they ask."""
+"""fleet.messages: messages to agents, and questions of agents."""
 
 from __future__ import annotations
 
@@ -23,56 +23,60 @@ if TYPE_CHECKING:
     from fleet.store.queries import AskedQuestion, LivingAgent, Message, OpenQuestion
 
 _BETWEEN_LOOKS = 0.1
-# How long a command waits to see that what it said has arrived.
+# How many seconds a command waits for a message or an answer to arrive.
 ARRIVAL = 5.0
-_AT_TERMINAL = frozenset({"asks", "dialog"})
+_ASKING_STATES = frozenset({"asks", "dialog"})
 
 
 class Messages(Part):
-    """Messages to agents, and their questions."""
+    """Messages to agents, and questions of agents."""
 
     __slots__ = ()
 
     # messages ---------------------------------------------------------------------------------------------------------
     def send(self, text: str, *, agent: str | None = None, project: str | None = None) -> list[Sent]:
-        """Say something to one agent, or to all of a project or of the fleet; what became of each."""
-        one = find_dispatch(self._by, agent) if agent else None
-        self._by.may("messages.send", agent=one, project=project or "")
+        """Send a message to one agent, to a project's agents or to all. Returns for each whether it was delivered."""
+        recipient = find_dispatch(self._by, agent) if agent else None
+        self._by.may("messages.send", agent=recipient, project=project or "")
         context = self._by.context
         sent = {}
-        for dispatch in [one] if one else [row.dispatch for row in self._living(project)]:
+        for dispatch in [recipient] if recipient else [row.dispatch for row in self._living_agents(project)]:
             ident = context.world.ids.dispatch()
             sent[ident] = context.commit(messages.send(dispatch, ident, text))
         listing = context.world.tmux.listing()
-        return [self._sent(ident, to, deliver(context, to.dispatch, listing)) for ident, to in sent.items()]
+        return [
+            self._wait_for_delivery(ident, to, deliver(context, to.dispatch, listing)) for ident, to in sent.items()
+        ]
 
-    def _living(self, project: str | None) -> list[LivingAgent]:
+    def _living_agents(self, project: str | None) -> list[LivingAgent]:
+        """Return the agents that have not ended, of one project or of all."""
         if project is not None:
             self._by.request.project(project)
         return self._by.store.read(lambda rows: q.living_agents(rows, project=project))
 
-    def _sent(self, ident: str, to: LivingAgent, why: str) -> Sent:
-        """Whether a message has arrived; a hook that is just taking it is waited for, a moment."""
+    def _wait_for_delivery(self, ident: str, to: LivingAgent, why: str) -> Sent:
+        """Return whether a message was delivered. Waits up to five seconds for a hook that is about to take it."""
         until = self._by.clock.ticks() + (ARRIVAL if "moment" in why else 0)
-        while (delivered := self._delivered(ident)) is None and self._by.clock.ticks() < until:
+        while (delivered := self._delivered_message(ident)) is None and self._by.clock.ticks() < until:
             self._by.clock.wait(_BETWEEN_LOOKS)
-        how = why or "it waits" if delivered is None else delivered.how or "acknowledged"
-        given = delivered is not None
-        return Sent(id=ident, agent=to.dispatch, project=to.project, task=to.slug, delivered=given, how=how)
+        how = why or "the message waits" if delivered is None else delivered.how or "acknowledged"
+        is_delivered = delivered is not None
+        return Sent(id=ident, agent=to.dispatch, project=to.project, task=to.slug, delivered=is_delivered, how=how)
 
-    def _delivered(self, ident: str) -> Message | None:
+    def _delivered_message(self, ident: str) -> Message | None:
+        """Return a message that was delivered; None when it was not delivered yet."""
         row = self._by.store.read(lambda rows: q.message_by_id(rows, id=ident))
         return row if row is not None and row.delivered_at is not None else None
 
     def inbox(self) -> list[Received]:
-        """What waits for the agent that is speaking. It is acknowledged with `acknowledge`."""
+        """Return the messages that wait for the agent that speaks. They wait until it calls `acknowledge`."""
         if self._by.speaker is None:
             raise errors.Refused(what="only an agent has an inbox; `fleet message` writes to one")
         self._by.may("messages.inbox")
         return self._by.commit(messages.take(self._by.speaker, "inbox"))
 
     def acknowledge(self, ids: list[str]) -> list[str]:
-        """The agent that is speaking has these messages. Returns the ids that were not acknowledged before."""
+        """Record that the agent that speaks has these messages. Returns the ids that were not acknowledged before."""
         if self._by.speaker is None:
             raise errors.Refused(what="only an agent acknowledges its messages")
         self._by.may("messages.acknowledge")
@@ -80,38 +84,43 @@ class Messages(Part):
 
     # questions --------------------------------------------------------------------------------------------------------
     def questions(self) -> list[Question]:
-        """What agents ask: those that can be answered here first, then those that only their terminals take."""
+        """Return the open questions: first those that can be answered here, then those that only a terminal takes."""
         asked = self._by.store.read(questions.unanswered)
-        hooked = {each.agent for each in asked}
-        return asked + [_on_screen(agent) for agent in self._at_terminal() if agent.id not in hooked]
+        hooked = {question.agent for question in asked}
+        return asked + [_screen_question(agent) for agent in self._agents_asking() if agent.id not in hooked]
 
-    def _at_terminal(self) -> list[AgentView]:
-        """Agents that ask something, on their screens at least."""
-        return [agent for agent in Agents(self._by).list() if agent.state in _AT_TERMINAL]
+    def _agents_asking(self) -> list[AgentView]:
+        """Return the agents that wait at a question or a dialog."""
+        return [agent for agent in Agents(self._by).list() if agent.state in _ASKING_STATES]
 
     def answer(self, given: str, words: list[str], *, reason: str = "", kind: QuestionKind | None = None) -> Answered:
-        """Answer a question, by its own id or that of its agent. Says whether the agent has taken it."""
+        """Answer a question, named by its id or its agent. Returns whether the agent has taken the answer."""
         self._by.may("messages.answer")
-        asked = self._asked(given)
+        asked = self._find_question(given)
         if kind is not None and asked.kind != kind:
-            choices = "; ".join(f"{each.question} {', '.join(each.options)}" for each in choices_of(asked.choices))
-            raise errors.BadInput(what=f"{asked.text!r} is no permission: answer it with `fleet answer` ({choices})")
+            choices = "; ".join(
+                f"{choice.question} {', '.join(choice.options)}" for choice in choices_of(asked.choices)
+            )
+            raise errors.BadInput(what=f"{asked.text!r} is not a permission: answer it with `fleet answer` ({choices})")
         answered = self._by.commit(questions.answer(asked.id, words, reason))
-        return answered.replaced(taken=self._is_taken(asked.id))
+        return answered.replaced(taken=self._wait_until_taken(asked.id))
 
-    def _asked(self, given: str) -> AskedQuestion | OpenQuestion:
+    def _find_question(self, given: str) -> AskedQuestion | OpenQuestion:
+        """Return the question with this id, or the open question of this agent or task; Ambiguous when several fit."""
         store = self._by.store
         row = store.read(lambda rows: q.question_by_id(rows, id=given)) if names.is_dispatch_id(given) else None
         if row is not None:
             return row
         asked = store.read(lambda rows: q.open_questions(rows, dispatch=None))
-        meant = [each for each in asked if _is_meant(each, given)]
+        meant = [question for question in asked if _matches(question, given)]
         if len(meant) > 1:
-            raise errors.Ambiguous(given=given, candidates=", ".join(f"{each.id} ({each.text})" for each in meant))
-        return meant[0] if meant else self._asked_by(given)
+            raise errors.Ambiguous(
+                given=given, candidates=", ".join(f"{question.id} ({question.text})" for question in meant)
+            )
+        return meant[0] if meant else self._find_question_of_agent(given)
 
-    def _asked_by(self, given: str) -> OpenQuestion:
-        """The question of an agent that is told by another of its names; those on its screen are not answered here."""
+    def _find_question_of_agent(self, given: str) -> OpenQuestion:
+        """Return the open question of a named agent; CannotAnswer when only the agent's terminal takes the answer."""
         try:
             ident = find_dispatch(self._by, given)
         except errors.NoSuchDispatch:
@@ -119,13 +128,13 @@ class Messages(Part):
         asked = self._by.store.read(lambda rows: q.open_questions(rows, dispatch=ident))
         if asked:
             return asked[0]
-        shown = next((agent for agent in self._at_terminal() if agent.id == ident), None)
+        shown = next((agent for agent in self._agents_asking() if agent.id == ident), None)
         if shown is not None:
             raise errors.CannotAnswer(agent=ident, question=" ".join(shown.detail.split()) or "(not read)")
         raise errors.NoSuchQuestion(question=given)
 
-    def _is_taken(self, ident: str) -> bool:
-        """Whether the agent has the answer to a question; it is waited for, a moment."""
+    def _wait_until_taken(self, ident: str) -> bool:
+        """Whether the agent has taken the answer to a question. Waits up to five seconds for that."""
         until = self._by.clock.ticks() + ARRIVAL
         while True:
             row = self._by.store.read(lambda rows: q.question_by_id(rows, id=ident))
@@ -135,13 +144,14 @@ class Messages(Part):
             self._by.clock.wait(_BETWEEN_LOOKS)
 
 
-def _is_meant(asked: OpenQuestion, given: str) -> bool:
-    """By the beginning of the question's id or its agent's, or by the task."""
+def _matches(asked: OpenQuestion, given: str) -> bool:
+    """Whether `given` is the beginning of the question's or its agent's id, or the question's task."""
     begins = len(given) >= SHORTEST_PREFIX and (asked.id.startswith(given) or asked.dispatch.startswith(given))
     return begins or asked.slug == given
 
 
-def _on_screen(agent: AgentView) -> Question:
+def _screen_question(agent: AgentView) -> Question:
+    """Return the question on an agent's screen, which only its terminal takes an answer to."""
     return Question(
         id=None,
         agent=agent.id,

@@ -1,4 +1,4 @@
-"""fleet.sessions: what a session calls: the launch of its agent, and the word that it has exited. Each imports only its own verb."""
+"""fleet.sessions: launch the agent of a session, and settle it after its exit. Each method imports one verb."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _BETWEEN_LOOKS = 0.1
 
 
 class Sessions(Part):
-    """The sessions of agents."""
+    """The sessions in which agents run."""
 
     __slots__ = ()
 
     def launch(self, ident: str) -> Launched:
-        """What a session's command becomes."""
+        """Mark a dispatch as launched. Returns the program that the session's process then becomes."""
         from fleet.verbs.dispatch.launch import launch
 
         return launch(self._by.context, ident)
 
     def settle(self, ident: str) -> Ended:
-        """End a dispatch whose death is proven."""
+        """End a dispatch if its death is proven; the result says why not otherwise."""
         from fleet.verbs.dispatch.settle import settle
 
         return settle(self._by.context, ident)
 
     def settle_soon(self, ident: str) -> Ended:
-        """Settle the dispatch of an agent that is just exiting: look a few times."""
+        """Settle the dispatch of an agent that is just exiting: try for up to two seconds."""
         for _ in range(_LOOKS):
             ended = self.settle(ident)
             if ended.settled:

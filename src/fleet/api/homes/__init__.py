@@ -1,1 +1,1 @@
-"""Parts of `Fleet` about the home and its projects."""
+"""Parts of `Fleet` about the home, its projects and its settings."""

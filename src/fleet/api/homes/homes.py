@@ -1,4 +1,4 @@
-"""fleet.homes: the home itself, and what is left of homes and machines that are no more. For persons only."""
+"""fleet.homes: repair the home, and give up what homes and machines that no longer exist have left. For people only."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 class Homes(Part):
-    """The home."""
+    """The fleet home."""
 
     __slots__ = ()
 
     def show(self) -> HomeView:
-        """What the home remembers of itself."""
+        """Return the home's record, path and machine, and the other homes that use its database."""
         return repair.home_view(self._by.view)
 
     def plan_repair(self) -> Repair:
-        """What repairing a moved home would do."""
+        """Return what a repair of a moved home would do."""
         return repair.plan_repair(self._rows_only(), self._by.moved)
 
     def repair(self) -> Repair:
@@ -47,18 +47,18 @@ class Homes(Part):
         return repaired
 
     def disown(self, ident: str, reason: str) -> DisownedDispatch:
-        """A person says that the home or machine of a dispatch is no more; also in a home that was moved: only rows are changed."""
+        """Give up a dispatch whose home or machine is gone, as a person says; in a moved home, change rows only."""
         self._by.may("homes.disown")
         disowned = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
         return disowned.replaced(left=reclaim.reclaim(self._by.context, ident)) if self._by.moved is None else disowned
 
     def _rows_only(self) -> RowsOnly:
-        """For the two acts that a moved home needs before anything else."""
+        """Return a request that may change rows in a home that was moved; `repair` and `disown` need it."""
         return RowsOnly(home=self._by.home, by=self._by.committer, world=self._by.world)
 
 
 def new_database(reason: str, *, actor: str | None = None) -> NewDatabase:
-    """Begin with an empty database in a home whose own is not there. A person's word, recorded as the first operation."""
+    """Create an empty database in a home whose database is missing, for a person only, and record the reason."""
     why = texts.text("reason", reason)
     if os.environ.get("FLEET_DISPATCH_ID") or os.environ.get("FLEET_RUNNER_OF") or marks_above(home_path()):
         raise errors.Refused(what="only a person begins with a new database, and this is an agent")
@@ -74,10 +74,12 @@ def new_database(reason: str, *, actor: str | None = None) -> NewDatabase:
     except errors.StoreGone:
         open_store(where, funnel).close()
     with Actor.open(actor=actor) as by:
-        return by.commit(_begun(where, by.store.kind, why))
+        return by.commit(_record_new_database(where, by.store.kind, why))
 
 
-def _begun(where: str, database: str, reason: str) -> Change[NewDatabase]:
+def _record_new_database(where: str, database: str, reason: str) -> Change[NewDatabase]:
+    """Record why a new database was created."""
+
     def work(tx: Tx) -> NewDatabase:
         tx.note(reason=reason)
         return NewDatabase(home=where, database=database)

@@ -22,21 +22,21 @@ class Operations(Part):
     __slots__ = ()
 
     def list(self, which: Which, *, limit: int) -> Iterator[OperationView]:
-        """The newest operations that fit, oldest first."""
+        """Yield the newest operations that fit the filter, oldest first."""
         yield from self._by.store.read(lambda rows: operations.recent(rows, which, limit))
 
     def with_archived(self, which: Which, *, limit: int) -> Iterator[OperationView]:
-        """The same, those in the archive too."""
+        """Yield the newest operations that fit the filter, archived ones included, oldest first."""
         archived = rotate.archived_operations(self._by.world.files)
         old = [operations.document(row) for row in archived if which.wants(row)]
         yield from [*old, *self.list(which, limit=limit)][-limit:]
 
     def newest(self) -> int:
-        """The newest sequence number."""
+        """Return the sequence number of the newest operation."""
         return self._by.store.read(operations.newest)
 
     def follow(self, which: Which, *, after: int, wanted: Callable[[], bool] = lambda: True) -> Iterator[OperationView]:
-        """Operations as they are committed, for as long as they are wanted."""
+        """Yield operations as they are committed, until `wanted` returns False."""
         return operations.follow(self._by.store, self._by.clock, which, after, wanted)
 
     def rotate(self, *, older_than: str | None = None) -> Rotated:

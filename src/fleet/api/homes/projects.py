@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 
 class Projects(Part):
-    """Projects."""
+    """The registered projects."""
 
     __slots__ = ()
 
     def list(self) -> ProjectViews:
-        """All projects, with the counts of their tasks."""
+        """Return all projects, with counts of their tasks."""
         return self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now())).projects
 
     def show(self, name: str) -> ProjectView:
-        """One project."""
+        """Return one project by its name; NoSuchProject when there is none."""
         names.project(name)
         for project in self.list():
             if project.name == name:
@@ -53,7 +53,7 @@ class Projects(Part):
         raise errors.NoSuchProject(project=name)
 
     def register(self, path: str, name: str | None = None, *, key: str | None = None) -> Registration:
-        """Register a repository; its name is that of its directory unless another is given."""
+        """Register a repository as a project. Its name is the directory's name unless another is given."""
         self._by.may("projects.register")
         top = main_checkout(self._by.world.programs, path)
         self._refuse_blocked(top)
@@ -61,7 +61,7 @@ class Projects(Part):
         return self._by.commit(register.register(name=chosen, path=top), key)
 
     def ensure(self, path: str, name: str | None = None) -> Registration:
-        """The project of a repository: the one it is, or a new one."""
+        """Return the project of a repository; register the repository when it has none."""
         self._by.may("projects.ensure")
         top = main_checkout(self._by.world.programs, path)
         known = self._by.store.read(lambda rows: q.project_by_path(rows, path=top))
@@ -71,10 +71,10 @@ class Projects(Part):
         return self.register(path, name)
 
     def _refuse_blocked(self, repository: str) -> None:
-        """Refuse a repository in which git could not make fleet's branches, before anything is written."""
+        """Raise BranchBlocked when git could not create fleet's branches in the repository."""
         try:
             integration = str(settings_of(self._by.home, repository)["integration"].value)
-        except errors.BadSetting:  # whoever needs a setting says so
+        except errors.BadSetting:  # the verb that needs the setting reports it
             integration = ""
         for branch in filter(None, (integration, task_branch("x"), job_branch("x"))):
             why = self._by.world.git.why_not_made(repository, branch)
@@ -82,15 +82,15 @@ class Projects(Part):
                 raise errors.BranchBlocked(branch=branch, path=repository, why=why)
 
     def remove(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Removed:
-        """Forget a project; its tasks are exported into the home first."""
+        """Remove a project from fleet. With `with_tasks`, its tasks are exported into the home and removed too."""
         self._by.may("projects.remove")
         names.project(name)
-        seen = self._seen_idle(name, key) if with_tasks else None
-        kept = self._keep_export(name) if seen is not None else None
+        seen = self._newest_operation_if_idle(name, key) if with_tasks else None
+        kept = self._export_tasks(name) if seen is not None else None
         return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
 
-    def _seen_idle(self, name: str, key: str | None) -> int | None:
-        """The newest operation while the removal would go through; None when it would not, or was done before under this key."""
+    def _newest_operation_if_idle(self, name: str, key: str | None) -> int | None:
+        """Return the newest operation; None when the project cannot be removed now, or this key has removed it."""
 
         def look(rows: Rows) -> int | None:
             if key is not None and q.operation_by_key(rows, key=key) is not None:
@@ -101,11 +101,12 @@ class Projects(Part):
         return seen if seen is not None and self._is_idle(name) else None
 
     def _is_idle(self, name: str) -> bool:
-        """Whether the removal would go through, so that no copy is made for nothing."""
+        """Whether no task of the project is in progress and no dispatch of it is left, so that it can be removed."""
         busy = self.show(name).tasks.in_progress
         return busy == 0 and not self._by.store.read(lambda rows: q.listed_dispatches(rows, project=name, ended=1))
 
-    def _keep_export(self, name: str) -> str | None:
+    def _export_tasks(self, name: str) -> str | None:
+        """Export the project's tasks into a file of the home. Returns its path; None when the project has no tasks."""
         lines = [
             json.dumps(node, ensure_ascii=False, default=Value.as_json) + "\n"
             for node in export.nodes(self._by.store, name)
@@ -115,7 +116,7 @@ class Projects(Part):
         return self._by.files.publish(paths.removed(name, self._by.clock.now()), "".join(lines).encode())
 
     def begin(self, project: str, chosen: Chosen) -> Begun:
-        """Write these settings into the project's fleet.toml, and start its coordinator. What is so already stays as it is."""
+        """Write the chosen settings into the project's fleet.toml, and start its coordinator unless one lives."""
         self._by.may("projects.begin")
         reader.engine(self._by.home, chosen.engine)
         context = self._by.context
@@ -124,7 +125,7 @@ class Projects(Part):
         trust.trust_written(context, project, settings)
         context.forget()
         agent = Wanted(project=project, slug="", engine=chosen.engine, autonomy=chosen.autonomy)
-        waiting = [each.name for each in trust.untrusted_settings(context, project).changes]
+        waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
         warnings += [why] if (why := obstacles.unstartable(context, agent)) else []
         ident, started, more = self._seat_coordinator(project)
@@ -141,21 +142,21 @@ class Projects(Part):
         )
 
     def _seat_coordinator(self, project: str) -> tuple[str, bool, Words]:
-        """Start fleet's own coordinator unless one lives: its id, whether it was started, and warnings."""
+        """Start fleet's own coordinator unless one lives. Returns its id, whether it was started, and warnings."""
         coord = Coord(self._by)
         seat = coord.show(project)
         if seat.holder is not None and seat.state in {"alive", "starting", "unknown"}:
             return seat.holder, False, []
         try:
-            made = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
-        except errors.CoordinatorLives as error:  # somebody else was faster
+            seated = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
+        except errors.CoordinatorLives as error:  # another process was faster
             return str(error.facts["dispatch"]), False, []
-        return made.id, True, made.warnings
+        return seated.id, True, seated.warnings
 
     def remote_control(
         self, project: str, to: RemoteControl | None = None, *, key: str | None = None
     ) -> RemoteControlView:
-        """Whether the project's coordinator may be controlled from afar; set anew, if wanted."""
+        """Return whether the project's coordinator may be controlled remotely. With `to`, change that first."""
         if to is None:
             return self._by.store.read(lambda rows: remote_control.remote_control_of(rows, project))
         self._by.may("projects.remote_control")

@@ -1,4 +1,4 @@
-"""fleet.settings: the settings as they count, and a person's trust in those of a repository."""
+"""fleet.settings: the effective settings, and a person's trust in the settings of a repository."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Settings(Part):
     __slots__ = ()
 
     def read(self, project: str | None = None) -> dict[str, SettingValue]:
-        """Every setting as it counts and where it comes from; a project's own too if one is named."""
+        """Return every effective setting with its source; with the project's own settings when a project is named."""
         return self._by.request.settings(project)
 
     def untrusted(self, project: str) -> trust.Untrusted:
-        """What of the project's fleet.toml waits for a person's trust."""
+        """Return the settings of the project's fleet.toml that a person has not trusted yet."""
         return trust.untrusted_settings(self._by.context, project)
 
     def trust(self, project: str, values: dict[str, Any]) -> Trusted:

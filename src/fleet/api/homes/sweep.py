@@ -1,4 +1,4 @@
-"""fleet.sweep: what is left behind is found and released."""
+"""fleet.sweep: find and release what ended dispatches and tasks left behind."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ PHASES = ("orphans", "retry-releases", "reconcile-derived")
 
 
 class Sweep(Part):
-    """Sweeps up."""
+    """Sweeps, worktrees with uncommitted work, and the archive of journals."""
 
     __slots__ = ()
 
     def run(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Swept]:
-        """Look for what leaked; with `kill`, release it."""
+        """Find what was left behind; with `kill`, release it."""
         if kill:
             self._by.may("sweep.run")
         return sweep.sweep(self._by.context, kill=kill, phases=phases)
 
     def kept_trees(self) -> list[KeptTree]:
-        """Worktrees that nobody needs any more but that have uncommitted work."""
+        """Return the worktrees of archived tasks that are kept because of what is in them."""
         return keep_uncommitted.dirty(self._by.context)
 
     def keep(self, *, project: str, slug: str) -> KeptWork:
-        """Commit the uncommitted work of a worktree to a ref of its own, and let the worktree go."""
+        """Commit the uncommitted work of an archived task's worktree to a ref, and release the worktree."""
         self._by.may("sweep.keep")
         return keep_uncommitted.keep(self._by.context, project, slug)
 
     def prune_archive(self, *, older_than: str | None = None) -> Pruned:
-        """Remove old journals from the archive; their ids stay given out."""
+        """Remove old journals from the archive. Their dispatch ids are never used again."""
         self._by.may("sweep.prune_archive")
         return journal_archive.prune_journals(self._by.context, older_than=older_than)

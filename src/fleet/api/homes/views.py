@@ -1,4 +1,4 @@
-"""fleet.views: what is going on, over all projects. Each method imports only its own verb, because people call some of them all day."""
+"""fleet.views: status, recap and doctor, over all projects. Each method imports one verb: people call them often."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
 
 
 class Views(Part):
-    """Looks at everything."""
+    """Views of everything that fleet knows."""
 
     __slots__ = ()
 
     def overview(self) -> ProjectsOverview:
-        """All projects with the counts of their tasks."""
+        """Return all projects with counts of their tasks."""
         from fleet.verbs.views import overview
 
         return self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now()))
 
     def status(self) -> Overview:
-        """What is going on, and what waits for a person."""
+        """Return what is going on, and what waits for a person."""
         from fleet.verbs.views import status
 
         return status.status(self._by.view)
 
     def recap(self, *, since: int, project: str | None = None) -> Recap:
-        """What happened since a time, everywhere or in one project."""
+        """Return what happened since a time, in all projects or in one."""
         from fleet.verbs.views import recap
 
         now = self._by.clock.now()
@@ -38,7 +38,7 @@ class Views(Part):
         return self._by.store.read(lambda rows: recap.recap(rows, since=since, now=now, project=project))
 
     def doctor(self) -> list[Finding]:
-        """Is everything as it should be?"""
+        """Check tools, permissions, disk space, the store and the projects. Returns the findings."""
         from fleet.verbs.views import doctor
 
         return list(doctor.examine(self._by.view))

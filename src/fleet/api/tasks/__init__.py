@@ -1,1 +1,1 @@
-"""Parts of `Fleet` about tasks and their work."""
+"""Parts of `Fleet` about tasks: their graph, reviews and merges."""

@@ -1,4 +1,4 @@
-"""fleet.merge: work goes onto the integration branch, from there to the target, or into pull requests."""
+"""fleet.merge: merge work into the integration branch, land it on the target branch, open pull requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Merge(Part):
-    """Merges."""
+    """Merges and pull requests."""
 
     __slots__ = ()
 
@@ -33,20 +33,21 @@ class Merge(Part):
         return merge.merge(context, project, slug)
 
     def mergeable(self, *, project: str) -> list[str]:
-        """Tasks that are done and not merged."""
+        """Return the slugs of tasks that are done and not merged."""
         return [row.slug for row in self._by.store.read(lambda rows: q.mergeable_tasks(rows, project=project))]
 
     def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Landing:
-        """Move the target to the integration branch; also in the checkout that a person calls it in, but not for an agent.
+        """Move the target branch to the integration branch by fast-forward.
 
-        Dry, only say what would be moved.
+        With `dry`, only return what would be moved. When the target is checked out, it is moved only in the person's
+        own checkout (`here`), and never for an agent.
         """
         if not dry:
             self._by.may("merge.land")
         return land.land(self._by.context, project, dry=dry, here=None if self._by.speaker else here)
 
     def recorded(self, *, project: str) -> list[MergeView]:
-        """Every recorded merge, newest first, and whether it is missing."""
+        """Return every recorded merge, newest first, and whether it is missing from the integration branch."""
         return recorded.list_merges(self._by.view, project)
 
     def restore(self, *, project: str) -> MergesRestored:
@@ -55,7 +56,7 @@ class Merge(Part):
         return restore.restore_merges(self._by.context, project)
 
     def acknowledge(self, *, project: str, reason: str) -> MergesAcknowledged:
-        """Record that missing merges are meant to be gone."""
+        """Record that a person wants the missing merges to stay missing."""
         self._by.may("merge.acknowledge")
         return recorded.acknowledge_merges(self._by.context, project, reason)
 
@@ -68,11 +69,11 @@ class Merge(Part):
         return pull_requests.pull(context, project, slug)
 
     def check_pull(self, *, project: str, slug: str) -> PullRequestView:
-        """How far a task's pull request is; merged, the task is done."""
+        """Return the state of a task's pull request. When it is merged, the task becomes done."""
         self._by.may("merge.check_pull", project=project)
         return pull_requests.check(self._by.context, project, slug)
 
     def tend_pulls(self, *, project: str) -> list[PullRequestView]:
-        """Open and look at all pull requests of a project."""
+        """Open the pull requests of a project that are due and check the open ones. Returns the state of each."""
         self._by.may("merge.tend_pulls", project=project)
         return pull_requests.tend(self._by.context, project)

@@ -1,4 +1,4 @@
-"""fleet.reviews: a person or a reviewer looks at a task's work, and accepts it or sends it back."""
+"""fleet.reviews: a person or a reviewer accepts a task's work, or sends it back."""
 
 from __future__ import annotations
 
@@ -24,20 +24,17 @@ if TYPE_CHECKING:
 
 
 class Reviews(Part):
-    """Reviews."""
+    """Reviews of tasks' work."""
 
     __slots__ = ()
 
     def waiting(self, project: str | None = None) -> list[Waiting]:
-        """What waits for a person's verdict."""
+        """Return the work that waits for a person's verdict."""
         queue, request = self._by.store.read(lambda rows: review.waiting(rows, project)), self._by.request
-        return [each for each in queue if each.status == "blocked" or _is_a_persons(request, each.project)]
+        return [work for work in queue if work.status == "blocked" or _is_reviewed_by_person(request, work.project)]
 
     def work(self, *, project: str, slug: str, verify: bool = False) -> Work:
-        """A task's work as a reviewer looks at it: what was asked for, what the agent said, what it changed.
-
-        With `verify`, the work is rehearsed first.
-        """
+        """Return the task, report and changes for a reviewer; with `verify`, rehearse the merge first."""
         tried = self.rehearse(project=project, slug=slug) if verify else None
         now = self._by.clock.now()
 
@@ -48,7 +45,7 @@ class Reviews(Part):
         return named_commit.reviewed_work(self._by.context, task, verdicts, tried)
 
     def rehearse(self, *, project: str, slug: str) -> Tried:
-        """Try whether the work merges and passes its verify command; the result is kept in the task's log."""
+        """Try whether the work merges and passes its verify command. The result is written into the task's log."""
         self._by.may("reviews.rehearse", project=project)
         tried = rehearse.rehearse(self._by.context, project, slug)
         message = clean(f"tried before the review: {tried.says.strip()}")
@@ -65,7 +62,10 @@ class Reviews(Part):
         commit: str | None = None,
         key: str | None = None,
     ) -> VerdictView:
-        """Accept a task's work, or send it back with comments. `commit` is what the reviewer looked at, else what was reported."""
+        """Accept a task's work, or send it back with comments.
+
+        `commit` is what the reviewer looked at; by default, the reported commit.
+        """
         self._by.may("reviews.judge", project=project)
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
@@ -75,15 +75,16 @@ class Reviews(Part):
         return context.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=text, work=work), key)
 
 
-def _is_a_persons(request: Request, project: str) -> bool:
+def _is_reviewed_by_person(request: Request, project: str) -> bool:
+    """Whether people review the work of a project; also when its settings cannot be read."""
     try:
         return bool(request.settings(project)["review"].value != "agent")
-    except errors.BadSetting:  # whoever mends fleet.toml may review as well
+    except errors.BadSetting:  # a person has to fix fleet.toml, and can review as well
         return True
 
 
 def _line_of(context: Context, project: str, slug: str, file: str, line: int) -> str | None:
-    """One line of the work."""
+    """Return one line of a file on the task's branch; None when there is no such line."""
     text = context.world.git.file_at(context.project(project).path, task_ref(slug), file)
     lines = (text or "").splitlines()
     return lines[line - 1] if 0 < line <= len(lines) else None

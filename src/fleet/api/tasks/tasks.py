@@ -1,4 +1,4 @@
-"""fleet.tasks: what is done with one task. Each method imports only its own verb, because agents call some of them all day."""
+"""fleet.tasks: what is done with one task. Each method imports one verb, because agents call some of them often."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ class Tasks(Part):
 
     # looking ----------------------------------------------------------------------------------------------------------
     def show(self, *, project: str, slug: str) -> TaskDetails:
-        """Everything about a task."""
+        """Return everything about a task."""
         from fleet.verbs.tasks import show
 
         return self._by.store.read(lambda rows: show.show(rows, project, slug, self._by.clock.now()))
 
     def list(self, *, project: str, filters: Filters | None = None) -> Iterator[TaskView]:
-        """Tasks that fit the filters."""
+        """Return the tasks of a project that fit the filters."""
         from fleet.verbs.tasks import show
 
         return show.listed(self._by.store, project, self._by.clock.now(), filters or show.Filters())
 
     def ready(self, *, project: str, limit: int | None = None) -> TaskViews:
-        """What could be started now, most urgent first."""
+        """Return the tasks that could be started now, most urgent first."""
         from fleet.verbs.tasks import show
 
         return self._by.store.read(lambda rows: show.ready(rows, project, self._by.clock.now(), limit))
 
     def why(self, *, project: str, slug: str) -> Explanation:
-        """Why a task is not being worked on; of one whose agent is dead, who keeps its worktree."""
+        """Return why a task is not being worked on; also which process keeps the worktree of its dead agent."""
         from fleet.store import queries as q
         from fleet.verbs.dispatch import settle
         from fleet.verbs.tasks import explain
@@ -68,7 +68,7 @@ class Tasks(Part):
 
     # planning ---------------------------------------------------------------------------------------------------------
     def add(self, *, project: str, title: str, key: str | None = None, **fields: Any) -> Added:  # noqa: ANN401 - the fields of NewTask
-        """Add a task. Its fields are those of `NewTask`; what is not said comes from the project's settings."""
+        """Add a task. `fields` are those of `NewTask`; missing ones come from the project's settings."""
         from fleet.api.permits import refuse_running
         from fleet.verbs.tasks import add
 
@@ -76,7 +76,7 @@ class Tasks(Part):
         return self._by.commit(add.add(new_task(self._by, project, title, fields)), key)
 
     def edit(self, wanted: Edit, *, key: str | None = None) -> Edited:
-        """Change what a task says, its tags or its dependencies."""
+        """Change a task's fields, tags or dependencies."""
         from fleet.api.permits import refuse_running
         from fleet.verbs.tasks import edit
 
@@ -94,14 +94,14 @@ class Tasks(Part):
         return self._by.commit(reopen.retry(project=project, slug=slug), key)
 
     def pause(self, *, project: str, slug: str, paused: bool = True, key: str | None = None) -> Paused:
-        """Hold a task back; with `paused=False`, let it go on."""
+        """Pause a task, so that no agent starts on it; with `paused=False`, end the pause."""
         from fleet.verbs.tasks import reopen
 
         self._by.may("tasks.pause", project=project)
         return self._by.commit(reopen.pause(project=project, slug=slug, paused=paused), key)
 
     def archive(self, *, project: str, slug: str, key: str | None = None) -> Archived:
-        """Put an ended task out of sight."""
+        """Archive an ended task, so that lists do not show it."""
         from fleet.verbs.tasks import reopen
 
         self._by.may("tasks.archive", project=project)
@@ -109,7 +109,7 @@ class Tasks(Part):
 
     # working ----------------------------------------------------------------------------------------------------------
     def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Claimed:
-        """Take a ready task; of many who try, one gets it."""
+        """Claim a ready task for the speaker. When several claim it at once, one gets it."""
         from fleet.verbs.tasks import claim
 
         self._by.may("tasks.claim")
@@ -117,7 +117,7 @@ class Tasks(Part):
         return self._by.commit(claim.claim(project=project, slug=slug, override=override), key)
 
     def unclaim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Unclaimed:
-        """Give a task back."""
+        """Give a claimed task back."""
         from fleet.verbs.tasks import claim
 
         self._by.refuse_override(override=override)
@@ -132,7 +132,7 @@ class Tasks(Part):
         return self._by.commit(note.log(project=project, slug=slug, message=message), key)
 
     def artifact(self, *, project: str, slug: str, path: str, key: str | None = None) -> Registered:
-        """Register a file or address that a task made."""
+        """Register a file or address that the work on a task produced."""
         from fleet.verbs.tasks import note
 
         self._by.may("tasks.artifact")
@@ -157,7 +157,7 @@ class Tasks(Part):
         return self._by.commit(change, key)
 
     def block(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Report:
-        """Report a task as blocked: it cannot go on without somebody."""
+        """Report a task as blocked: the agent needs a decision or help to continue."""
         from fleet.verbs.tasks import report
 
         work = self._reported_work("tasks.block", project, slug, override=override)
@@ -167,7 +167,7 @@ class Tasks(Part):
     def abandon(
         self, *, project: str, slug: str, reason: str | None = None, override: bool = False, key: str | None = None
     ) -> Report:
-        """Say that a task is not wanted any more."""
+        """Report a task as not wanted any more."""
         from fleet.model.agents import roles
         from fleet.verbs.tasks import report
 
@@ -180,7 +180,7 @@ class Tasks(Part):
         return self._by.commit(change, key)
 
     def _reported_work(self, act: str, project: str, slug: str, *, override: bool) -> str | None:
-        """Refuse a report that the speaker may not make; return the commit that the task's worktree is at, None without one."""
+        """Check that the speaker may report. Returns the commit of the task's worktree; None without a worktree."""
         from fleet.world.git.refs import head_commit
 
         self._by.may(act)
@@ -189,7 +189,7 @@ class Tasks(Part):
 
 
 def new_task(by: Actor, project: str, title: str, fields: dict[str, Any]) -> NewTask:
-    """A task as somebody wants it. What is not said comes from the project's settings."""
+    """Return a task with these fields, else the project's settings; NotTrusted when task.verify is not trusted."""
     from fleet import errors
     from fleet.verbs.tasks.add import NewTask
 

@@ -1,4 +1,4 @@
-"""Who acts: a dispatch, a named somebody, or the person at the keyboard."""
+"""Identify the actor of a request: a dispatch, a named actor, or the person at the keyboard."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fleet.model.results.value import Value
 
 
 class Caller(Value):
-    """One request: who makes it, when, and under which idempotency key."""
+    """One request: its actor, its time, its idempotency key, and the dispatch that makes it, if an agent does."""
 
     actor: str
     at: int
@@ -16,12 +16,12 @@ class Caller(Value):
     dispatch: names.DispatchId | None = None
 
     def without_task(self) -> Caller:
-        """The same request by somebody who has no task of its own, as a person has none."""
+        """Return this request without its dispatch, as if a person made it."""
         return Caller(actor=self.actor, at=self.at, key=self.key)
 
 
-def acting(*, dispatch: str | None, named: str | None, person: str) -> tuple[str, names.DispatchId | None]:
-    """The actor's name, and the dispatch it is, if it is one."""
+def identify_actor(*, dispatch: str | None, named: str | None, person: str) -> tuple[str, names.DispatchId | None]:
+    """Return the actor's name and its dispatch, None for a person; refuse an agent that names an actor."""
     if dispatch:
         if named is not None:
             raise errors.ActorIsGiven(given=named, dispatch=dispatch)

@@ -1,6 +1,7 @@
-"""How one engine's hooks speak: what its events mean, and where in their JSON each fact is.
+"""The dialect of an engine's hooks: what its events mean, and where their JSON has each fact.
 
-It comes from the engine's file, through a small JSON file in the home: reading TOML would cost a hook more than all it does.
+It comes from the engine's file through a small JSON file in the home: reading TOML would take longer than the rest of a
+hook.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    # What an engine tells its hooks and reads from them: JSON of its own shape.
+    # The JSON that an engine sends to its hooks and reads from them; the engine defines its shape.
     Payload = dict[str, Any]
     Remedy = Literal["again", "limit", "login"]
 
@@ -28,9 +29,9 @@ MEANINGS = (
     "status",
     "idles",
 )
-# What becomes of a turn that an error ended: try again, wait for the limit's reset, or wait for a person to log in.
+# What to do after an error ended a turn: try again, wait for the limit's reset, or wait for a person to log in.
 REMEDIES = ("again", "limit", "login")
-# Where the facts are unless the engine's file says otherwise.
+# Where the JSON has each fact, unless the engine's file says otherwise.
 FIELDS = {
     "conversation": "session_id",
     "cwd": "cwd",
@@ -51,7 +52,7 @@ FIELDS = {
 
 
 class Dialect:
-    """The dialect of one engine."""
+    """The dialect of one engine's hooks."""
 
     __slots__ = ("asking", "engine", "errors", "events", "fields", "notices", "own_status", "wait")
 
@@ -65,20 +66,20 @@ class Dialect:
         self.own_status: list[str] = table.get("own_status", [])
         self.wait: float = table.get("wait", 0)
 
-    def field(self, payload: Payload, name: str) -> Any:  # noqa: ANN401 - whatever the engine says
-        """One fact, or None where the engine does not say it."""
+    def field(self, payload: Payload, name: str) -> Any:  # noqa: ANN401 - any JSON value
+        """Return one fact of a hook's payload; None when the engine did not send it."""
         value: Any = payload
         for part in self.fields[name].split("."):
             value = value.get(part) if isinstance(value, dict) else None
         return value
 
     def text(self, payload: Payload, name: str) -> str:
-        """One fact as a text, without what no store and no terminal takes."""
+        """Return one fact as a text that can be stored and shown; empty when it is missing or no text."""
         value = self.field(payload, name)
         return clean(value) if isinstance(value, str) else ""
 
 
 def clean(text: str, most: int = 4_000) -> str:
-    """A text as it can be kept and shown: control characters are made visible; what is too long is cut, and says by how much."""
+    """Return a text with control characters made visible, cut to `most` characters with a note of how much was cut."""
     kept = escapes.text(text.replace("\r\n", "\n")).encode("utf-8", "backslashreplace").decode()
     return escapes.cut(kept, most)

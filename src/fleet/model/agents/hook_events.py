@@ -1,7 +1,7 @@
-"""What an agent's hooks tell of it, weighed against what is known. Decided here, without acting.
+"""Decide how a hook's report changes what is known of an agent, without side effects.
 
-Hooks run side by side and may arrive out of order, so each carries its time. What is older than what is known changes nothing,
-and what a hook does not speak of stays as it is.
+Hooks run side by side and may arrive out of order, so each report has its time. A report that is older than the known
+state changes nothing, and facts that a report does not mention stay as they are.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ if TYPE_CHECKING:
 
     from fleet.store.queries import LivingAgent
 
-    # What became of an agent's turn: it failed, went well, was sent back for a report, or a new one began.
+    # The result of an agent's turn: failed, went well, sent back for a report, or a new turn began; "" when not reported.
     Turn = Literal["", "failed", "good", "back", "new"]
     Facts = dict[str, str | int | None]
 
 STATES = ("working", "asks", "idle", "failed_turn", "limit", "stopped", "compacting", "ended")
-# At its prompt: something may be said to it.
+# States in which the agent waits at its prompt and takes messages.
 QUIET = frozenset({"idle", "stopped", "failed_turn", "limit"})
-# How often an agent that does the same as before is written down.
+# How often an unchanged state is recorded.
 BEAT = 15 * SECOND
-# How long nothing may be heard of one that works before it is called silent.
+# How long the hooks of a working agent may report nothing before the agent is called silent.
 SILENCE = 10 * MINUTE
 MOST_FAILED_TURNS = 5
 _FACTS = ("context", "tokens", "cost", "conversation")
 _NEWS = ("state", "detail", "compacting", "sent_back", "failed_turns", "conversation", "context")
 
 
-class Heard:
-    """One report.
+class HookReport:
+    """What one hook reports of an agent.
 
-    Times are as fine as the kernel's; of two reports of one moment the one that nobody waited for yields.
+    Times have the kernel's precision. When two reports have the same time, the one with `yields` does not replace the
+    other.
     """
 
     __slots__ = ("at", "detail", "facts", "state", "turn", "yields")
@@ -57,25 +58,26 @@ class Heard:
         self.facts = {name: value for name, value in (facts or {}).items() if name in _FACTS and value is not None}
 
 
-def weighed(known: LivingAgent, heard: Heard) -> LivingAgent | None:
-    """What is known of the agent afterwards; None when nothing is worth writing down."""
+def agent_after_report(known: LivingAgent, report: HookReport) -> LivingAgent | None:
+    """Return the agent's record after a hook's report; None when nothing new has to be recorded."""
     changes: dict[str, object] = {}
-    if heard.state is not None and heard.at >= (known.state_at or 0) + heard.yields:
-        changes.update(_state_changes(known, heard))
+    if report.state is not None and report.at >= (known.state_at or 0) + report.yields:
+        changes.update(_state_changes(known, report))
     before = known.heartbeat_at or 0
-    if heard.at >= before:
-        changes.update(heard.facts)
-    after = known.replaced(**changes, heartbeat_at=max(before, heard.at))
-    if heard.at < before + BEAT and all(getattr(after, name) == getattr(known, name) for name in _NEWS):
+    if report.at >= before:
+        changes.update(report.facts)
+    after = known.replaced(**changes, heartbeat_at=max(before, report.at))
+    if report.at < before + BEAT and all(getattr(after, name) == getattr(known, name) for name in _NEWS):
         return None
     return after
 
 
-def _state_changes(known: LivingAgent, heard: Heard) -> dict[str, object]:
-    changes: dict[str, object] = {"compacting": int(heard.state == "compacting")}
-    if (known.state, known.detail) != (heard.state, heard.detail):
-        changes.update(state=heard.state, detail=heard.detail, state_at=heard.at)
-    match heard.turn:
+def _state_changes(known: LivingAgent, report: HookReport) -> dict[str, object]:
+    """Return the fields of the agent's record that the report's state and turn change."""
+    changes: dict[str, object] = {"compacting": int(report.state == "compacting")}
+    if (known.state, known.detail) != (report.state, report.detail):
+        changes.update(state=report.state, detail=report.detail, state_at=report.at)
+    match report.turn:
         case "failed":
             changes["failed_turns"] = known.failed_turns + 1
         case "good":
@@ -87,10 +89,10 @@ def _state_changes(known: LivingAgent, heard: Heard) -> dict[str, object]:
         case "":
             pass
         case _:
-            assert_never(heard.turn)
+            assert_never(report.turn)
     return changes
 
 
 def is_silent(state: str, heard_at: int | None, now: int) -> bool:
-    """Whether one that should be heard of is not. Silent is not dead."""
+    """Whether no hook of a working agent has reported for ten minutes. A silent agent is not a dead one."""
     return state in {"working", "compacting"} and heard_at is not None and now - heard_at > SILENCE

@@ -1,4 +1,4 @@
-"""When a limit is reset, as engines write it: "resets 4:31am (UTC)", "resets Nov 19, 3:53am (UTC)", "try again at 3:05 PM"."""
+"""Read the reset time in an engine's text, as "resets Nov 19, 3:53am (UTC)" or "try again at 3:05 PM"."""
 
 from __future__ import annotations
 
@@ -12,36 +12,37 @@ _NOON = 12
 
 
 def reset_time(text: str, now: int) -> int | None:
-    """The moment in milliseconds, or None when the text names none. What names no zone, or not UTC, is in the machine's."""
+    """Return the reset time in milliseconds, local unless the text says UTC or GMT; None when the text has no time."""
     low = text.lower()
-    mark = next((each for each in _MARKS if each in low), None)
+    mark = next((word for word in _MARKS if word in low), None)
     if mark is None:
         return None
     moment, _, zone = low.partition(mark)[2].partition("(")
     utc = zone.startswith(("utc", "gmt"))
     today = gmtime(now / SECOND) if utc else localtime(now / SECOND)
     words = moment.replace(",", " ").replace(".", " ").split()
-    day = _day(words)
-    clock = next((each for each in map(_clock, _times(words)) if each), None)
+    day = _month_and_day(words)
+    clock = next((word for word in map(_hour_and_minute, _time_words(words)) if word), None)
     if clock is None:
         return None
-    return _next(now, today, day, clock, utc=utc)
+    return _next_moment(now, today, day, clock, utc=utc)
 
 
-def _day(words: list[str]) -> tuple[int, int] | None:
-    """A month and its day."""
+def _month_and_day(words: list[str]) -> tuple[int, int] | None:
+    """Return the month and the day that the words name; None when they name none."""
     for at, word in enumerate(words[1:]):
         if words[at][:3] in _MONTHS and word.isdigit():
             return _MONTHS.index(words[at][:3]) + 1, int(word)
     return None
 
 
-def _times(words: list[str]) -> list[str]:
-    """Words that may be times; "3:05 pm" is one."""
+def _time_words(words: list[str]) -> list[str]:
+    """Return the words with "3:05 pm" joined into one word."""
     return [f"{word}{after}" if after in {"am", "pm"} else word for word, after in zip(words, [*words[1:], ""])]  # noqa: B905
 
 
-def _clock(word: str) -> tuple[int, int] | None:
+def _hour_and_minute(word: str) -> tuple[int, int] | None:
+    """Return hour and minute of a word like "3:05pm", "4am" or "15:05"; None when the word is no time."""
     half = word[-2:] if word.endswith(("am", "pm")) else ""
     hour, _, minute = word.removesuffix(half).partition(":")
     if not hour.isdigit() or (minute and not minute.isdigit()) or not (half or minute):
@@ -50,18 +51,20 @@ def _clock(word: str) -> tuple[int, int] | None:
     return clock, int(minute or 0)
 
 
-def _next(now: int, today: struct_time, day: tuple[int, int] | None, clock: tuple[int, int], *, utc: bool) -> int:
-    """The next such moment."""
+def _next_moment(
+    now: int, today: struct_time, day: tuple[int, int] | None, clock: tuple[int, int], *, utc: bool
+) -> int:
+    """Return the next moment, in milliseconds, with this time of day, and this month and day if given."""
     month, date = day or (today.tm_mon, today.tm_mday)
     year = today.tm_year + (1 if day and month < today.tm_mon else 0)
     if utc:
-        at = _days(year, month, date) * DAY + (clock[0] * 60 + clock[1]) * MINUTE
+        at = _days_since_1970(year, month, date) * DAY + (clock[0] * 60 + clock[1]) * MINUTE
     else:
         at = int(mktime((year, month, date, clock[0], clock[1], 0, 0, 0, -1))) * SECOND
     return at + DAY if day is None and at <= now else at
 
 
-def _days(year: int, month: int, date: int) -> int:
-    """Days since 1970, counting years from March; the calendar module costs half an interpreter start."""
+def _days_since_1970(year: int, month: int, date: int) -> int:
+    """Return the days since 1970, counting years from March; loading the calendar module would take too long."""
     years, months = (year, month - 3) if month > 2 else (year - 1, month + 9)  # noqa: PLR2004
     return years * 365 + years // 4 - years // 100 + years // 400 + (153 * months + 2) // 5 + date - 1 - 719_468

@@ -1,4 +1,4 @@
-"""What an agent asks, in fleet's words, and what an answer to it may be."""
+"""The questions that an agent asks a person, and the answers to them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 ALLOW, DENY = "allow", "deny"
 _YES = frozenset({"allow", "yes", "y", "1", "approve", "ok"})
 _NO = frozenset({"deny", "no", "n", "2"})
-_ABOUT = ("command", "file_path", "url", "path", "plan", "description")
+_DESCRIBING_FIELDS = ("command", "file_path", "url", "path", "plan", "description")
 _LONGEST = 20_000
 
 
 class Asked(Value):
-    """What an agent asks. There is one choice for each question that it asks at once; a permission has one."""
+    """What an agent asks. A permission has one choice; otherwise each question that is asked at once has one."""
 
     kind: QuestionKind
     text: str
@@ -32,14 +32,14 @@ class Asked(Value):
 
 
 class Answer(Value):
-    """What a person answered, as the store keeps it."""
+    """A person's answer, as the store keeps it."""
 
-    allow: Said[bool] = None  # of a permission
-    reason: Said[str] = None  # why it was denied
-    answers: Said[dict[str, str]] = None  # of questions: the answer to each
+    allow: Said[bool] = None  # only for a permission
+    reason: Said[str] = None  # why the permission was denied
+    answers: Said[dict[str, str]] = None  # the answer to each question; None for a permission
 
     def __str__(self) -> str:
-        """For people."""
+        """Return the answer in words for people."""
         if self.answers is not None:
             return ", ".join(self.answers.values())
         if self.allow:
@@ -48,13 +48,13 @@ class Answer(Value):
 
 
 def question(tool: str, given: object, asking: str) -> Asked:
-    """The question that a tool call raises: its own, if it is the tool for asking, else whether it may be made."""
+    """Return the question that a tool call raises: the agent's own questions, or whether the tool may be used."""
     call = given if isinstance(given, dict) else {}
     parts = [part for part in call.get("questions") or [] if isinstance(part, dict)] if tool == asking else []
     if parts:
         text = " / ".join(clean(str(part.get("question", "")), 500) for part in parts)
         return Asked(kind="question", text=text, command=None, choices=[_choice(part) for part in parts])
-    about = next((call[name] for name in _ABOUT if isinstance(call.get(name), str)), "")
+    about = next((call[name] for name in _DESCRIBING_FIELDS if isinstance(call.get(name), str)), "")
     first = clean(about.strip().partition("\n")[0], 300)
     command = clean(call["command"] if isinstance(call.get("command"), str) else jsontext.dumps(call), _LONGEST)
     choices = [Choice(question="", options=[ALLOW, DENY], many=False)]
@@ -62,50 +62,53 @@ def question(tool: str, given: object, asking: str) -> Asked:
 
 
 def _choice(part: dict[str, Any]) -> Choice:
-    options = [str(each.get("label", "")) for each in part.get("options") or [] if isinstance(each, dict)]
+    """Return the choice of one question in a call of the question tool."""
+    options = [str(option.get("label", "")) for option in part.get("options") or [] if isinstance(option, dict)]
     return Choice(question=str(part.get("question", "")), options=options, many=bool(part.get("multiSelect")))
 
 
 def choices_of(kept: str) -> list[Choice]:
-    """The choices of a question from the JSON that the store keeps."""
+    """Return the choices of a question from the JSON that the store keeps."""
     parts: Any = jsontext.loads(kept)
     return [Choice.from_json(part) for part in parts]
 
 
 def answer_of(kept: str) -> Answer:
-    """The answer to a question from the JSON that the store keeps."""
+    """Return the answer to a question from the JSON that the store keeps."""
     return Answer.from_json(jsontext.loads(kept))
 
 
 def answer(kind: QuestionKind, choices: list[Choice], words: list[str], reason: str = "") -> Answer:
-    """What a person said as it is kept; BadInput when it does not fit the question."""
+    """Return a person's words as the answer that the store keeps; BadInput when the words do not fit the question."""
     if kind == "permission":
-        return _verdict(" ".join(words).strip(), reason)
+        return _permission_answer(" ".join(words).strip(), reason)
     if len(words) != len(choices):
-        wanted = "; ".join(f"{each.question} ({', '.join(each.options)})" for each in choices)
+        wanted = "; ".join(f"{choice.question} ({', '.join(choice.options)})" for choice in choices)
         raise errors.BadInput(
             what=f"{len(choices)} answers are wanted, one for each question, not {len(words)}: {wanted}"
         )
-    return Answer(answers={each.question: _chosen(each, word) for each, word in zip(choices, words)})  # noqa: B905 - compared above
+    return Answer(answers={choice.question: _chosen_options(choice, word) for choice, word in zip(choices, words)})  # noqa: B905 - compared above
 
 
-def _verdict(words: str, reason: str) -> Answer:
+def _permission_answer(words: str, reason: str) -> Answer:
+    """Return the answer to a permission. Words other than yes or no deny it and become the instruction to the agent."""
     if words.lower() in _YES:
         return Answer(allow=True)
     if words.lower() in _NO:
         return Answer(allow=False, reason=reason)
     if not words:
         raise errors.BadInput(what="say allow or deny")
-    # Anything else is an instruction: not this, but what is said.
+    # Anything else denies the permission and is the instruction what to do instead.
     return Answer(allow=False, reason=words)
 
 
-def _chosen(choice: Choice, word: str) -> str:
-    """A choice by its number or its words; several with commas where several may be; else the text itself."""
+def _chosen_options(choice: Choice, word: str) -> str:
+    """Return the chosen options, given by number or as text; with commas when the question allows several."""
     options = choice.options
-    words = [each.strip() for each in word.split(",")] if choice.many else [word.strip()]
-    return ", ".join(options[int(each) - 1] if _is_number(each, options) else each for each in words)
+    words = [part.strip() for part in word.split(",")] if choice.many else [word.strip()]
+    return ", ".join(options[int(part) - 1] if _is_option_number(part, options) else part for part in words)
 
 
-def _is_number(word: str, options: list[str]) -> bool:
+def _is_option_number(word: str, options: list[str]) -> bool:
+    """Whether a word is the number of one of the options."""
     return word.isascii() and word.isdigit() and 0 < int(word) <= len(options)

@@ -1,7 +1,8 @@
-"""Who may do what: one table of acts, each with the roles that may do it besides a person.
+"""Who may do what: one table of acts, each with the roles of agents that may do it.
 
-A person may do everything. An agent is known by its dispatch: the kind that the store has for it is its role, not what its
-environment says. An agent reports, logs, asks and hands off for itself; it does not decide for its person.
+A person may do everything. An agent is known by its dispatch: its role is the kind that the store has for that
+dispatch, not what its environment says. An agent reports, logs, asks and hands off for itself; it does not decide for
+its person.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ PERSON, WORKER, REVIEWER, COORDINATOR, JOB_STEP = "person", "worker", "reviewer"
 AGENTS = (WORKER, REVIEWER, COORDINATOR, JOB_STEP)
 ROLES = (PERSON, *AGENTS)
 
-# From the least freedom to the most, as engines' files name them.
+# The autonomies, from the least freedom to the most.
 AUTONOMY = ("ask", "edits", "allowlist", "full")
-# What a coordinator may not write into a task: it would run with nobody's leave, or on an engine of its own choice.
+# Fields of a task that an agent may not set: they decide which command or engine runs.
 RUNS_SOMETHING = ("verify", "engine")
 
 _DECIDES = "only a person decides that"
 _SETS_UP = "only a person sets up projects, settings, engines and limits"
 _CLEANS = "only a person cleans up"
-_JOBS = "only a person runs jobs and says what becomes of their items"
-_PLANS = "an agent plans no work but the coordinator of the project"
-_STARTS = "an agent starts and ends nobody but the coordinator of the project"
-_OWN = "an agent speaks for its own task only"
-_REVIEWS = "work is judged by a person, or by the reviewer of that task"
+_JOBS = "only a person runs jobs and decides about their items"
+_PLANS = "only a person and the coordinator of the project plan work"
+_STARTS = "only a person and the coordinator of the project start and end agents"
+_OWN = "an agent speaks only for its own task"
+_REVIEWS = "only a person or the reviewer of the task judges its work"
 
 
 class Act:
-    """One act: what it is called, which agents may do it, and the rule for the others."""
+    """One act: its description, the roles of agents that may do it, and the rule that is shown to the others."""
 
     __slots__ = ("own", "roles", "rule", "what")
 
@@ -40,11 +41,11 @@ class Act:
         self.what = what
         self.rule = rule
         self.roles = roles
-        # It is done in the speaker's own name, so that it has to be clear who speaks.
+        # Whether the act is done in the speaker's own name: then an agent may not speak as a person.
         self.own = own
 
 
-# The methods of the parts of class Fleet that change something.
+# Every method of a part of class Fleet that changes something.
 ACTS = {
     # what every agent does for itself
     "tasks.log": Act("write into a task's log", _OWN, *AGENTS),
@@ -57,7 +58,7 @@ ACTS = {
     "tasks.abandon": Act("abandon a task", _OWN, *AGENTS, own=True),
     "messages.inbox": Act("read messages", _OWN, *AGENTS, own=True),
     "messages.acknowledge": Act("acknowledge messages", _OWN, *AGENTS, own=True),
-    "coord.hand_off": Act("hand an agent off", "an agent hands off nobody but itself", *AGENTS),
+    "coord.hand_off": Act("hand an agent off", "an agent hands off only itself", *AGENTS),
     "coord.drain": Act("carry on handoffs", _STARTS, *AGENTS),
     "coord.finish_handoff": Act("carry on a handoff", _STARTS, *AGENTS),
     "jobs.step": Act("do the steps of an item", _JOBS, JOB_STEP),
@@ -78,10 +79,10 @@ ACTS = {
     "dispatches.stop": Act("stop agents", _STARTS, COORDINATOR),
     "dispatches.kill": Act("kill agents", _STARTS, COORDINATOR),
     "messages.send": Act(
-        "send messages to agents", "an agent is told something by its coordinator or a person", COORDINATOR
+        "send messages to agents", "only a person and the coordinator of the project send messages", COORDINATOR
     ),
     "agents.tend": Act("continue failed turns", _STARTS, COORDINATOR),
-    "merge.task": Act("merge work", "work is merged by the coordinator of the project or a person", COORDINATOR),
+    "merge.task": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
     "merge.check_pull": Act("look after pull requests", _DECIDES, COORDINATOR),
     "merge.tend_pulls": Act("look after pull requests", _DECIDES, COORDINATOR),
     # what only a person does
@@ -93,7 +94,7 @@ ACTS = {
     "agents.attach_words": Act("join an agent's terminal", _DECIDES),
     "coord.start": Act("start a coordinator", _STARTS),
     "coord.replace": Act("replace a coordinator", _STARTS, COORDINATOR),
-    "coord.stop": Act("stop a coordinator", "a coordinator that wants to be replaced says `fleet handoff`"),
+    "coord.stop": Act("stop a coordinator", "a coordinator that wants to be replaced runs `fleet handoff`"),
     "dispatches.resume_all": Act("resume everything", _STARTS),
     "graph.ingest": Act("import a graph", _PLANS),
     "projects.register": Act("register a project", _SETS_UP),
@@ -129,23 +130,23 @@ _INSTEAD = {COORDINATOR: "leave it to the person: `fleet status` shows them what
 
 
 def role_of(kind: DispatchKind, engine: str | None) -> str:
-    """The role of a dispatch."""
+    """Return the role of a dispatch from its kind and engine."""
     return JOB_STEP if engine == "job" else _KINDS.get(kind, WORKER)
 
 
 def check(act: str, role: str, *, who: str) -> None:
-    """Refuse an act that the table does not give to the role."""
+    """Raise NotAllowed when the table of acts does not allow the act for this role."""
     if role != PERSON and role not in ACTS[act].roles:
         raise refusal(act, role, who=who)
 
 
 def refusal(act: str, role: str, *, who: str, rule: str = "") -> errors.NotAllowed:
-    """The refusal of an act, with the rule."""
+    """Return the error for an act that is not allowed, with the rule and what to do instead."""
     entry = ACTS[act]
     instead = _INSTEAD.get(role, _ASK)
     return errors.NotAllowed(role=role, who=who, act=act, what=entry.what, rule=rule or entry.rule, instead=instead)
 
 
 def is_freer(wanted: str, own: str | None) -> bool:
-    """Whether an autonomy gives more freedom than somebody has who has this one; None has the least."""
+    """Whether the wanted autonomy gives more freedom than an agent's own; None counts as the least freedom."""
     return AUTONOMY.index(wanted) > (AUTONOMY.index(own) if own in AUTONOMY else 0)

@@ -1,1 +1,1 @@
-"""Agents at work: hooks, questions, messages, screens, and limits of their engines."""
+"""Verbs about running agents: hooks, questions, messages, screens, prompts, and limits of their engines."""

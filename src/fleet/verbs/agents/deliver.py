@@ -1,8 +1,8 @@
-"""Deliver: get waiting messages to an agent that sits at its prompt.
+"""Deliver waiting messages to an agent.
 
-A busy agent is told by its hooks. An idle one is woken by the hook that waits beside it, where the engine has that; else the text
-is typed, as one bracketed paste, and only while its screen shows an empty box: at a dialog Enter would approve a command, and a
-screen that is not recognised is none to type into.
+A busy agent gets them from its hooks. An idle agent is woken by the hook that waits beside it, where the engine has
+such a hook; otherwise the text is typed into its terminal as one bracketed paste, and only while the screen shows an
+empty input box: in a dialog, Enter would approve a command. Nothing is typed into a screen that is not recognised.
 """
 
 from __future__ import annotations
@@ -24,63 +24,66 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
 
-# How long the hook beside an idle agent is given before the text is typed after all.
-_WAKING = 15 * SECOND
-INBOX = "its next `fleet inbox` shows it"
+# How long the hook beside an idle agent has to wake it before the text is typed.
+_WAKE_TIME = 15 * SECOND
+INBOX = "the agent's next `fleet inbox` shows the message"
 
 
 def deliver(context: Context, dispatch: str, listing: Listing) -> str:
-    """Deliver what waits for an agent, if it can be done now. Why not, in words; empty when nothing waits any more."""
+    """Deliver an agent's waiting messages if possible now. Returns why a message still waits; empty when none waits."""
     known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=dispatch))
-    waits = _waiting(context, dispatch)
+    waits = _waiting_messages(context, dispatch)
     if known is None or not waits:
         return ""
     now = context.world.clock.now()
     if not is_own(context, known):
-        return f"it is of {owner_of(context, known)}"
-    engine = _engine(context, known)
+        return f"the agent belongs to {owner_of(context, known)}"
+    engine = _engine_or_none(context, known)
     listens = engine is not None and engine.hooks is not None and known.heartbeat_at is not None
     if listens and known.state not in QUIET:
-        return _busy(known)
-    if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0].sent_at < _WAKING:
-        return "it is woken within a moment"
+        return _why_busy(known)
+    if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0].sent_at < _WAKE_TIME:
+        return "the agent is woken in a moment"
     if engine is None:
-        return f"its engine is not known; {INBOX}"
+        return f"the agent's engine is not known; {INBOX}"
     return _type_message(context, dispatch, engine, listing, hooked=listens)
 
 
-def _waiting(context: Context, dispatch: str) -> list[WaitingMessage]:
+def _waiting_messages(context: Context, dispatch: str) -> list[WaitingMessage]:
+    """Return the messages of a dispatch that can be handed out now."""
     return context.store.read(lambda rows: messages.waiting(rows, dispatch, context.world.clock.now()))
 
 
-def _engine(context: Context, known: LivingAgent) -> Engine | None:
+def _engine_or_none(context: Context, known: LivingAgent) -> Engine | None:
+    """Return the agent's engine; None when the engine's file is missing or broken."""
     try:
         return read_engine(context.world.home, known.engine)
     except errors.FleetError:
         return None
 
 
-def _busy(known: LivingAgent) -> str:
+def _why_busy(known: LivingAgent) -> str:
+    """Return the sentence that says when a busy agent will get its message."""
     if known.state == "asks":
-        return "it asks a question: it gets it when that is answered"
+        return "the agent waits for an answer to its question and gets the message after that"
     if known.state == "ended":
-        return "its session is ending"
-    return "it is busy: it gets it with its next tool result, or when its turn ends"
+        return "the agent's session is ending"
+    return "the agent is busy and gets the message with its next tool result, or when its turn ends"
 
 
 def _type_message(context: Context, dispatch: str, engine: Engine, listing: Listing, *, hooked: bool) -> str:
-    """Type the oldest waiting message into an empty input box. Returns why a message still waits; empty when none does."""
+    """Type the oldest waiting message into an empty box. Returns why a message still waits; empty when none waits."""
     pane = listing.pane_of(dispatch)
     if pane is None or pane.dead:
-        return f"tmux does not show its session; {INBOX}"
+        return f"tmux does not show the agent's session; {INBOX}"
     screen = context.world.tmux.capture(pane, history=False) or ""
     if not has_box(engine, screen):
         state, _question = state_of(engine, screen)
         shown = "is not recognised" if state == "unknown" else f"says {state.replace('_', ' ')}"
-        return f"nothing is typed while its screen {shown}; {INBOX}"
-    taken = context.commit(messages.take(dispatch, "typed", most=1))
-    if taken and not context.world.tmux.paste(pane, messages.line(taken[0])):
-        return "tmux did not take it; it is tried again"
-    if taken and not hooked:  # else the hook of its prompt acknowledges what really arrived
-        context.commit(messages.acknowledge(dispatch, [taken[0].id]))
-    return "more waits; one at a time is typed" if _waiting(context, dispatch) else ""
+        return f"nothing is typed while the agent's screen {shown}; {INBOX}"
+    handed_out = context.commit(messages.take(dispatch, "typed", most=1))
+    if handed_out and not context.world.tmux.paste(pane, messages.line(handed_out[0])):
+        return "tmux did not take the message; fleet tries again"
+    if handed_out and not hooked:  # otherwise the hook of the prompt event acknowledges what arrived
+        context.commit(messages.acknowledge(dispatch, [handed_out[0].id]))
+    return "more messages wait; fleet types one at a time" if _waiting_messages(context, dispatch) else ""

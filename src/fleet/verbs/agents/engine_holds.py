@@ -1,4 +1,4 @@
-"""Engines that are held back for the whole fleet: by a limit until its reset, by a login until a person mends it."""
+"""Hold an engine back for the whole fleet: a limit until its reset, a failed login until a person logs in."""
 
 from __future__ import annotations
 
@@ -13,41 +13,44 @@ if TYPE_CHECKING:
     from fleet.store.queries import Hold
     from fleet.store.transaction import Rows, Tx
 
-# How long a limit holds that does not say when it is reset.
-UNSAID = 5 * MINUTE
+# How long a limit without a reset time holds an engine back.
+DEFAULT_HOLD = 5 * MINUTE
 
 
 def hold(tx: Tx, engine: str, kind: HoldKind, reason: str) -> int | None:
-    """Hold an engine back. Returns until when; None when that is not known."""
-    until = _until(tx, engine, reason) if kind == "limit" else None
+    """Hold an engine back. Returns the time when the hold ends; None for a failed login, which a person has to fix."""
+    until = _hold_end(tx, engine, reason) if kind == "limit" else None
     q.hold_engine(tx, engine=engine, kind=kind, reason=reason, until=until, at=tx.at)
     tx.note(held=engine, kind=kind, until=until)
     return until
 
 
-def _until(tx: Tx, engine: str, reason: str) -> int:
-    """The reset as the reason says it, else that of a window that is used up, else `UNSAID` from now."""
-    resets = (reset_time(reason, tx.at), _reset_of_window(tx, engine), tx.at + UNSAID)
-    return next(each for each in resets if each is not None)
+def _hold_end(tx: Tx, engine: str, reason: str) -> int:
+    """Return when a limit ends: the time in its reason, else a used-up window's reset, else `DEFAULT_HOLD` from now."""
+    resets = (reset_time(reason, tx.at), _reset_of_window(tx, engine), tx.at + DEFAULT_HOLD)
+    return next(reset for reset in resets if reset is not None)
 
 
 def _reset_of_window(tx: Tx, engine: str) -> int | None:
-    """When a window that is used up is reset; now, if its reset came while the report of it was under way."""
+    """Return the earliest reset of a used-up quota window; None when no window is used up.
+
+    Returns the current time when the reset has just passed: the report of the limit was late.
+    """
     full = [row.resets_at for row in q.quotas_of(tx, engine=engine) if row.percent >= 100]  # noqa: PLR2004
-    near = [at for at in full if at is not None and at > tx.at - UNSAID]
+    near = [at for at in full if at is not None and at > tx.at - DEFAULT_HOLD]
     later = [at for at in near if at > tx.at]
     return min(later) if later else tx.at if near else None
 
 
 def is_over(held: Hold | None, at: int) -> bool:
-    """Whether a turn that went well at this time shows that the engine works again."""
+    """Whether a successful turn at time `at` proves that the held engine works again."""
     if held is None or held.since >= at:
         return False
     return held.kind == "login" or (held.until or 0) <= at
 
 
 class Window(Value):
-    """How much of a window of an engine's account is used."""
+    """A quota window of an engine's account, and how many percent of the window are used."""
 
     span: str
     percent: int
@@ -55,28 +58,31 @@ class Window(Value):
 
 
 def windows(given: object) -> list[Window]:
-    """How much of each window is used, as an engine tells it."""
-    found = []
-    for name, each in given.items() if isinstance(given, dict) else ():
-        used = each.get("used_percentage") if isinstance(each, dict) else None
+    """Return the quota windows in the JSON that an engine sends. Entries that cannot be read are left out."""
+    windows_read = []
+    for name, window in given.items() if isinstance(given, dict) else ():
+        used = window.get("used_percentage") if isinstance(window, dict) else None
         if isinstance(used, int | float):
-            reset = each.get("resets_at")
+            reset = window.get("resets_at")
             resets_at = int(reset) * SECOND if isinstance(reset, int | float) else None
-            found.append(Window(span=str(name), percent=int(used), resets_at=resets_at))
-    return found
+            windows_read.append(Window(span=str(name), percent=int(used), resets_at=resets_at))
+    return windows_read
 
 
 def changed_windows(rows: Rows, engine: str, windows: list[Window]) -> list[Window]:
-    """Those of the windows that are not known like that already."""
+    """Return the quota windows that differ from what the store has."""
     quotas = q.quotas_of(rows, engine=engine)
     known = [Window(span=row.span, percent=row.percent, resets_at=row.resets_at) for row in quotas]
-    return [each for each in windows if each not in known]
+    return [window for window in windows if window not in known]
 
 
-def keep(tx: Tx, engine: str, windows: list[Window]) -> None:
-    """Write the windows down. A limit that was told before them is reset when they say."""
-    for each in windows:
-        q.set_quota(tx, engine=engine, span=each.span, percent=each.percent, resets_at=each.resets_at, at=tx.at)
+def record_windows(tx: Tx, engine: str, windows: list[Window]) -> None:
+    """Record the quota windows of an engine.
+
+    The end of a limit whose reason names no time moves to a used-up window's reset.
+    """
+    for window in windows:
+        q.set_quota(tx, engine=engine, span=window.span, percent=window.percent, resets_at=window.resets_at, at=tx.at)
     held, reset = q.hold_of(tx, engine=engine), _reset_of_window(tx, engine)
     if held is not None and held.kind == "limit" and reset is not None and reset_time(held.reason, tx.at) is None:
         q.move_hold(tx, engine=engine, until=reset)

@@ -1,7 +1,7 @@
-"""Limits: engines that are held back, and agents whose turns failed and are continued.
+"""Refuse engines that are held back, and continue agents after a failed turn or a usage limit.
 
-One quota failure must not start a hundred agents: a limit holds its engine back for the whole fleet until its reset; then one
-tries, and when its model has answered, or it has run for a minute, the others follow.
+One limit must not make a hundred agents fail: it holds its engine back for the whole fleet. After the reset one
+dispatch is let through as a trial; the others follow when its model has answered or it has run for a minute.
 """
 
 from __future__ import annotations
@@ -23,40 +23,47 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
-# How long a trial has to be in flight to count as alive when its engine has no hooks.
+# How long a trial has to run to count as successful when its engine has no hooks.
 TRIAL = MINUTE
-# So long what was said to an agent may be without an answer.
-_ANSWERING = 10 * MINUTE
-# How long a failed turn rests before it is continued: the n-th for so many seconds.
+# How long an agent may take to answer a message.
+_ANSWER_TIME = 10 * MINUTE
+# Seconds to wait before a failed turn is continued: after the first failure, the second, …
 REST = (10, 30, 60, 120, 300)
 GO_ON = "The last turn was ended by an error of the API ({why}). Go on where you were."
 RESET = "The usage limit has been reset. Go on where you were."
 
 
 def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
-    """Refuse a dispatch of an engine that is held back; let one through as the trial after a reset."""
+    """Raise EngineHeld when an engine is held back; after a limit's reset let one dispatch through as the trial."""
     held = q.hold_of(tx, engine=engine)
     if held is None:
-        _refuse_full(tx, engine, quota_percent)
+        _refuse_used_up(tx, engine, quota_percent)
         return
     if held.kind == "login":
-        advice = f"log in with the program itself, then say `fleet limits lift {engine}`"
+        advice = f"log in with the program itself, then run `fleet limits lift {engine}`"
         raise errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
     if held.until is not None and held.until > tx.at:
-        raise errors.EngineHeld(engine=engine, reason=held.reason, advice=f"it is tried again at {iso(held.until)}")
-    _try(tx, held, dispatch)
+        raise errors.EngineHeld(
+            engine=engine, reason=held.reason, advice=f"fleet tries the engine again at {iso(held.until)}"
+        )
+    _admit_trial(tx, held, dispatch)
 
 
-def _refuse_full(tx: Tx, engine: str, quota_percent: int) -> None:
+def _refuse_used_up(tx: Tx, engine: str, quota_percent: int) -> None:
+    """Raise EngineHeld when a quota window of the engine is used up to `quota_percent` and not reset yet."""
     for row in q.quotas_of(tx, engine=engine):
         if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > tx.at:
             reason = f"{row.percent} % of its window {row.span} is used"
-            reset = f"it is reset at {iso(row.resets_at)}"
+            reset = f"the window is reset at {iso(row.resets_at)}"
             advice = f"{reset}; limits.quota_percent in config.toml says how much may be used"
             raise errors.EngineHeld(engine=engine, reason=reason, advice=advice)
 
 
-def _try(tx: Tx, held: Hold, dispatch: str) -> None:
+def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
+    """Make the dispatch the trial of a held engine, or lift the hold when an earlier trial works.
+
+    Raises EngineHeld while an earlier trial has not run long enough.
+    """
     engine, trial = held.engine, held.trial
     trying = q.dispatch_by_id(tx, id=trial or "")
     if trying is not None and is_unfinished(trying):
@@ -71,22 +78,23 @@ def _try(tx: Tx, held: Hold, dispatch: str) -> None:
 
 
 def limits(rows: Rows) -> Limits:
-    """Engines that are held back, and how much of their windows is used."""
+    """Return the engines that are held back, and how much of each quota window is used."""
     return Limits(
-        holds=[_held(row) for row in q.every_hold(rows)],
+        holds=[_held_engine(row) for row in q.every_hold(rows)],
         quotas=[
             QuotaView.made_of(row, resets_at=iso_or_none(row.resets_at), at=iso(row.at)) for row in q.all_quotas(rows)
         ],
     )
 
 
-def _held(row: Hold) -> HeldEngine:
+def _held_engine(row: Hold) -> HeldEngine:
+    """Return a hold as people and programs read it."""
     times = {"since": iso(row.since), "until": iso_or_none(row.until), "tried_at": iso_or_none(row.tried_at)}
     return HeldEngine.made_of(row, **times)
 
 
 def lift(engine: str) -> Change[Lifted]:
-    """A person says that it works again."""
+    """Lift the hold of an engine because a person says that the engine works again."""
 
     def work(tx: Tx) -> Lifted:
         tx.note(lifted=engine)
@@ -95,16 +103,19 @@ def lift(engine: str) -> Change[Lifted]:
     return Change(f"lift the hold of {engine}", work)
 
 
-# what the coordinator does each tick ----------------------------------------------------------------------------------
+# what the coordinator does at each tick ----------------------------------------------------------------------------------
 def tend(context: Context, project: str) -> list[str]:
-    """Continue turns that failed and agents whose limit was reset, deliver what waits, close what nobody asks any more."""
+    """Remind agents to continue after a failed turn or a limit, deliver messages, close questions of ended agents.
+
+    Returns a line for each reminder that was sent.
+    """
     reminded = []
     if context.store.read(q.orphaned_questions).n:
         context.commit(questions.close_orphans())
     agents = context.store.read(lambda rows: q.living_agents(rows, project=project))
     for agent in agents:
         words = _reminder(context, agent)
-        if words and not _is_under_way(context, agent, words):
+        if words and not _is_waiting(context, agent, words):
             context.commit(messages.send(agent.dispatch, context.world.ids.dispatch(), words, kind="reminder"))
             reminded.append(f"{agent.dispatch}: {words}")
     if agents:
@@ -114,14 +125,14 @@ def tend(context: Context, project: str) -> list[str]:
     return reminded
 
 
-def _is_under_way(context: Context, agent: LivingAgent, words: str) -> bool:
-    """Whether a message with these very words waits for the agent already; another reminder does not stand for them."""
+def _is_waiting(context: Context, agent: LivingAgent, words: str) -> bool:
+    """Whether a message with exactly this text already waits for the agent."""
     rows = context.store.read(lambda snapshot: q.waiting_messages(snapshot, dispatch=agent.dispatch))
     return any(row.text == words for row in rows)
 
 
 def _reminder(context: Context, agent: LivingAgent) -> str:
-    """What makes an agent go on whose turn failed or whose limit was reset; empty when nothing is to be said now."""
+    """Return the message that makes an agent continue after a failed turn or a limit; empty when none is due now."""
     now = context.world.clock.now()
     if agent.report or agent.asked_for:
         return ""
@@ -130,32 +141,34 @@ def _reminder(context: Context, agent: LivingAgent) -> str:
         why = (agent.detail or "").partition(":")[0]
         due = now - (agent.state_at or 0) >= rest and not _is_answering(context, agent, now)
         return GO_ON.format(why=why) if due else ""
-    if agent.state == "limit" and _may_go_on(context, agent, now):
+    if agent.state == "limit" and _may_continue(context, agent, now):
         return RESET
     return ""
 
 
 def _is_answering(context: Context, agent: LivingAgent, now: int) -> bool:
-    """Whether something was just said to it, and nobody has heard yet what came of that."""
+    """Whether the agent got a message since its last state, less than ten minutes ago, and may still answer it."""
     last = context.store.read(lambda rows: q.last_said(rows, dispatch=agent.dispatch)).at
-    return last is not None and last > (agent.state_at or 0) and now - last < _ANSWERING
+    return last is not None and last > (agent.state_at or 0) and now - last < _ANSWER_TIME
 
 
-def _may_go_on(context: Context, agent: LivingAgent, now: int) -> bool:
-    """After the reset: all, when the trial is over; else the one that becomes it."""
+def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
+    """Whether an agent may continue after a limit: the hold is lifted, or this agent is or becomes the trial."""
     held = context.store.read(lambda rows: q.hold_of(rows, engine=agent.engine))
     if held is None or held.trial == agent.dispatch:
         return True
     if held.kind != "limit" or (held.until or 0) > now:
         return False
     try:
-        context.commit(_try_with(agent))
+        context.commit(_become_trial(agent))
     except errors.EngineHeld:
         return False
     return True
 
 
-def _try_with(agent: LivingAgent) -> Change[None]:
+def _become_trial(agent: LivingAgent) -> Change[None]:
+    """Make a running agent the trial of its engine; EngineHeld when another dispatch is the trial."""
+
     def work(tx: Tx) -> None:
         tx.dispatch = agent.dispatch
         refuse_held(tx, agent.engine, agent.dispatch)

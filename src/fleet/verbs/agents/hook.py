@@ -1,14 +1,15 @@
-"""Hook: what an engine tells of its agent while it works, and what fleet answers there and then.
+"""Handle an event that an engine's hook reports about its agent, and return what the engine reads as the reply.
 
-Each event has a meaning, by the engine's dialect, and each meaning one function here. It decides inside one transaction, on what
-is known by then. A report that says nothing new is not written down, so that the log is not flooded.
+The engine's dialect gives each event a meaning; each meaning has one function here. The function decides inside one
+transaction, on the state that the store has then. An event that brings no news is not recorded, so that the log stays
+short.
 """
 
 from __future__ import annotations
 
 from fleet.model.agents import questions as asking
 from fleet.model.agents.dialect import clean
-from fleet.model.agents.hook_events import QUIET, Heard, weighed
+from fleet.model.agents.hook_events import QUIET, HookReport, agent_after_report
 from fleet.model.results.value import Value
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -25,37 +26,37 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Committer
 
-    # What an event says of the agent, and the messages that the reply carries.
-    Decide = Callable[[Tx, LivingAgent], tuple[Heard, list[Received]]]
+    # Returns the report about the agent, and the messages that the reply carries.
+    Decide = Callable[[Tx, LivingAgent], tuple[HookReport, list[Received]]]
 
 REPORT = (
     "You have stopped without a report. If the work is finished and committed, run `fleet done`. If it cannot be done, run "
     "`fleet fail --reason TEXT`; if you need something from a person, `fleet block --reason TEXT`. Otherwise go on working."
 )
 _MILLIONTHS = 1_000_000
-_JOINTS = str.maketrans("", "", "_.-")
-# States that say more than "it is at its prompt".
-_TELLING = frozenset({"stopped", "failed_turn", "limit", "asks"})
-_IDLE_TASKS = frozenset({"completed", "failed", "stopped", "killed", "done"})
+_SEPARATORS = str.maketrans("", "", "_.-")
+# States that say more than `idle`.
+_INFORMATIVE = frozenset({"stopped", "failed_turn", "limit", "asks"})
+_ENDED_TASKS = frozenset({"completed", "failed", "stopped", "killed", "done"})
 
 
 class Reply(Value):
-    """What is answered to an event."""
+    """The reply to a hook event."""
 
-    payload: Payload | None = None  # what the engine reads
-    messages: tuple[str, ...] = ()  # the ids of the messages in it
-    question: str | None = None  # the id of the question whose answer is to be waited for
+    payload: Payload | None = None  # the JSON that the engine reads
+    messages: tuple[str, ...] = ()  # ids of the messages in the payload
+    question: str | None = None  # id of the question whose answer the hook has to wait for
 
 
 class Outcome(Value):
-    """What was written down of an event: what became of the turn, and the messages that were handed out."""
+    """What was recorded for a hook event: the result of the turn, and the messages that were handed out."""
 
     turn: Turn
     messages: list[Received]
 
 
 class Known(Value):
-    """An agent that has not ended: its record, its engine's hold, and how many messages and questions wait."""
+    """What the store knows of a running agent, with counts of its waiting messages and open questions."""
 
     agent: LivingAgent
     hold: Hold | None
@@ -63,23 +64,23 @@ class Known(Value):
     asked: int
 
 
-class Desk(Value):
-    """One event of one agent, and what is needed to answer it."""
+class HookEvent(Value):
+    """One hook event of one agent, with everything that is needed to handle it."""
 
     by: Committer
     dialect: Dialect
     dispatch: str
-    event: str
-    payload: Payload  # what the engine tells with it
+    name: str
+    payload: Payload  # the JSON that the engine sent with the event
     at: int
-    fresh: str  # an id that nobody has yet
+    fresh: str  # an unused id, for a question
 
     def text(self, name: str) -> str:
-        """One fact of the event."""
+        """Return one fact of the event as text; empty when the engine did not send it."""
         return self.dialect.text(self.payload, name)
 
     def known(self) -> Known | None:
-        """What is known of the agent; None when it has ended."""
+        """Return what the store knows of the agent; None when the agent has ended."""
 
         def look(rows: Rows) -> Known | None:
             agent = q.heard_agent(rows, dispatch=self.dispatch)
@@ -93,68 +94,69 @@ class Desk(Value):
         return self.by.store.read(look)
 
 
-def hear(desk: Desk) -> Reply:
-    """Take in one event."""
-    act = _ACTS.get(desk.dialect.events.get(desk.event, ""))
-    known = desk.known() if act is not None else None
-    return act(desk, known) if act is not None and known is not None else Reply()
+def handle_event(event: HookEvent) -> Reply:
+    """Handle one hook event. The reply is empty when the event has no meaning here or the agent has ended."""
+    act = _HANDLERS.get(event.dialect.events.get(event.name, ""))
+    known = event.known() if act is not None else None
+    return act(event, known) if act is not None and known is not None else Reply()
 
 
 # what each event means ------------------------------------------------------------------------------------------------
-def _started(desk: Desk, known: Known) -> Reply:
-    heard = Heard(desk.at, state="working", facts=_facts(desk))
-    return _with_messages(desk, known, heard, "session start")
+def _on_started(event: HookEvent, known: Known) -> Reply:
+    """Record that the session started, and hand out the waiting messages."""
+    report = HookReport(event.at, state="working", facts=_facts(event))
+    return _record_and_hand_out(event, known, report, "session start")
 
 
-def _prompted(desk: Desk, _known: Known) -> Reply:
-    """Somebody spoke to it: a person, or a message of ours that was typed."""
-    carried = messages.ids_in(desk.text("prompt"))
+def _on_prompted(event: HookEvent, _known: Known) -> Reply:
+    """Record that a person or a typed message prompted the agent; acknowledge the messages in the prompt."""
+    carried = messages.ids_in(event.text("prompt"))
 
-    def decide(tx: Tx, _agent: LivingAgent) -> tuple[Heard, list[Received]]:
-        q.close_questions(tx, dispatch=desk.dispatch, text=None, at=desk.at)
+    def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         for ident in carried:
-            q.acknowledge_message(tx, id=ident, dispatch=desk.dispatch, at=tx.at)
-        return Heard(desk.at, state="working", turn="new", facts=_facts(desk), yields=True), []
+            q.acknowledge_message(tx, id=ident, dispatch=event.dispatch, at=tx.at)
+        return HookReport(event.at, state="working", turn="new", facts=_facts(event), yields=True), []
 
-    _write(desk, decide)
+    _record(event, decide)
     return Reply()
 
 
-def _worked(desk: Desk, known: Known) -> Reply:
-    """A tool has run: the model answers, and reads what it is told with the result."""
+def _on_worked(event: HookEvent, known: Known) -> Reply:
+    """Record that a tool has run, close the question that it answered, and hand out messages with the tool's result."""
     if not known.asked or known.agent.state != "asks":
-        heard = Heard(desk.at, state="working", turn="good", facts=_facts(desk))
-        return _with_messages(desk, known, heard, "tool result")
-    answered = _asked(desk).text
+        report = HookReport(event.at, state="working", turn="good", facts=_facts(event))
+        return _record_and_hand_out(event, known, report, "tool result")
+    answered = _question(event).text
 
-    def decide(tx: Tx, _agent: LivingAgent) -> tuple[Heard, list[Received]]:
-        q.close_questions(tx, dispatch=desk.dispatch, text=answered, at=desk.at)
-        left = q.open_questions(tx, dispatch=desk.dispatch)
+    def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        q.close_questions(tx, dispatch=event.dispatch, text=answered, at=event.at)
+        left = q.open_questions(tx, dispatch=event.dispatch)
         state, detail = ("asks", left[0].text) if left else ("working", "")
-        heard = Heard(desk.at, state=state, detail=detail, turn="good", facts=_facts(desk))
-        return heard, messages.hand_out(tx, desk.dispatch, "tool result")
+        report = HookReport(event.at, state=state, detail=detail, turn="good", facts=_facts(event))
+        return report, messages.hand_out(tx, event.dispatch, "tool result")
 
-    return _context(desk, _write(desk, decide))
+    return _context_reply(event, _record(event, decide))
 
 
-def _notified(desk: Desk, known: Known) -> Reply:
-    """It tells its person something, late: a question that no other hook told, or that it has waited for a while."""
-    state = desk.dialect.notices.get(desk.text("notice"))
+def _on_notified(event: HookEvent, known: Known) -> Reply:
+    """Record a notice of the engine. It comes late, so an idle notice does not replace a more informative state."""
+    state = event.dialect.notices.get(event.text("notice"))
     before = known.agent.state
-    if (state == "idle" and (before in _TELLING or before in QUIET)) or (state == before == "asks"):
+    if (state == "idle" and (before in _INFORMATIVE or before in QUIET)) or (state == before == "asks"):
         state = None
-    detail = desk.text("notice_text") if state == "asks" else ""
-    _write_news(desk, known, Heard(desk.at, state=state, detail=detail, facts=_facts(desk), yields=True))
+    detail = event.text("notice_text") if state == "asks" else ""
+    _record_if_news(event, known, HookReport(event.at, state=state, detail=detail, facts=_facts(event), yields=True))
     return Reply()
 
 
-def _stopped(desk: Desk, _known: Known) -> Reply:
-    """The turn is over. One without a report is sent back once; what waits is said now."""
-    busy = _background(desk)
+def _on_stopped(event: HookEvent, _known: Known) -> Reply:
+    """Record that the turn ended; make the agent continue with waiting messages or, once, to report."""
+    busy = _count_background_tasks(event)
 
-    def decide(tx: Tx, agent: LivingAgent) -> tuple[Heard, list[Received]]:
-        q.close_questions(tx, dispatch=desk.dispatch, text=None, at=desk.at)
-        handed = messages.hand_out(tx, desk.dispatch, "stop feedback")
+    def decide(tx: Tx, agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
+        handed = messages.hand_out(tx, event.dispatch, "stop feedback")
         turn: Turn = "good"
         if handed:
             state, detail, turn = "working", "", "new"
@@ -165,112 +167,115 @@ def _stopped(desk: Desk, _known: Known) -> Reply:
         elif not agent.sent_back:
             state, detail, turn = "working", "sent back to report", "back"
         else:
-            state, detail = "stopped", desk.text("words")
-        return Heard(desk.at, state=state, detail=detail, turn=turn, facts=_facts(desk)), handed
+            state, detail = "stopped", event.text("words")
+        return HookReport(event.at, state=state, detail=detail, turn=turn, facts=_facts(event)), handed
 
-    outcome = _write(desk, decide)
+    outcome = _record(event, decide)
     if outcome is not None and outcome.messages:
-        return _carrying(outcome, {"decision": "block", "reason": messages.lines(outcome.messages)})
+        return _reply_with(outcome, {"decision": "block", "reason": messages.lines(outcome.messages)})
     is_back = outcome is not None and outcome.turn == "back"
     return Reply(payload={"decision": "block", "reason": REPORT} if is_back else None)
 
 
-def _failed(desk: Desk, _known: Known) -> Reply:
-    """An error of the model's interface ended the turn. That is never idle."""
-    error = desk.text("error") or "unknown error"
-    reason = clean(desk.text("words"), 500) or error
-    remedy = desk.dialect.errors.get(error)
+def _on_failed(event: HookEvent, _known: Known) -> Reply:
+    """Record that an API error ended the turn, and hold the engine back when the error is a limit or a login."""
+    error = event.text("error") or "unknown error"
+    reason = clean(event.text("words"), 500) or error
+    remedy = event.dialect.errors.get(error)
 
-    def decide(tx: Tx, _agent: LivingAgent) -> tuple[Heard, list[Received]]:
-        q.close_questions(tx, dispatch=desk.dispatch, text=None, at=desk.at)
+    def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         if remedy is not None and remedy != "again":
-            engine_holds.hold(tx, desk.dialect.engine, remedy, reason)
+            engine_holds.hold(tx, event.dialect.engine, remedy, reason)
         state = "limit" if remedy == "limit" else "failed_turn"
         detail = reason if state == "limit" else f"{error}: {reason}"
         turn: Turn = "failed" if remedy == "again" else "good"
-        return Heard(desk.at, state=state, detail=detail, turn=turn, facts=_facts(desk), yields=True), []
+        return HookReport(event.at, state=state, detail=detail, turn=turn, facts=_facts(event), yields=True), []
 
-    _write(desk, decide)
+    _record(event, decide)
     return Reply()
 
 
-def _ended(desk: Desk, _known: Known) -> Reply:
-    def decide(tx: Tx, _agent: LivingAgent) -> tuple[Heard, list[Received]]:
-        q.close_questions(tx, dispatch=desk.dispatch, text=None, at=desk.at)
-        return Heard(desk.at, state="ended", detail=desk.text("reason"), facts=_facts(desk)), []
+def _on_ended(event: HookEvent, _known: Known) -> Reply:
+    """Record that the session ended, and close the agent's questions."""
 
-    _write(desk, decide)
+    def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
+        return HookReport(event.at, state="ended", detail=event.text("reason"), facts=_facts(event)), []
+
+    _record(event, decide)
     return Reply()
 
 
-def _compacting(desk: Desk, known: Known) -> Reply:
-    _write_news(desk, known, Heard(desk.at, state="compacting", facts=_facts(desk), yields=True))
+def _on_compacting(event: HookEvent, known: Known) -> Reply:
+    """Record that the agent compacts its context."""
+    _record_if_news(event, known, HookReport(event.at, state="compacting", facts=_facts(event), yields=True))
     return Reply()
 
 
-def _status(desk: Desk, known: Known) -> Reply:
-    """Its status line: how full its context is, what it cost, how much of its account's windows is used."""
-    windows = engine_holds.windows(desk.dialect.field(desk.payload, "windows"))
-    engine = desk.dialect.engine
-    if not desk.by.store.read(lambda rows: engine_holds.changed_windows(rows, engine, windows)):
-        _write_news(desk, known, Heard(desk.at, facts=_facts(desk)))
+def _on_status(event: HookEvent, known: Known) -> Reply:
+    """Record what the status line reports: how full the context is, the cost, and the quota windows of the account."""
+    windows = engine_holds.windows(event.dialect.field(event.payload, "windows"))
+    engine = event.dialect.engine
+    if not event.by.store.read(lambda rows: engine_holds.changed_windows(rows, engine, windows)):
+        _record_if_news(event, known, HookReport(event.at, facts=_facts(event)))
         return Reply()
 
-    def decide(tx: Tx, _agent: LivingAgent) -> tuple[Heard, list[Received]]:
-        engine_holds.keep(tx, engine, windows)
-        return Heard(desk.at, facts=_facts(desk)), []
+    def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        engine_holds.record_windows(tx, engine, windows)
+        return HookReport(event.at, facts=_facts(event)), []
 
-    _write(desk, decide)
+    _record(event, decide)
     return Reply()
 
 
-def _asks(desk: Desk, _known: Known) -> Reply:
-    """It asks a person. What is answered here is only that; whoever called waits with `awaited`."""
-    asked = _asked(desk)
+def _on_asks(event: HookEvent, _known: Known) -> Reply:
+    """Record the agent's question. The reply carries the question's id; the caller then waits for the answer."""
+    asked = _question(event)
 
-    def decide(tx: Tx, _agent: LivingAgent) -> tuple[Heard, list[Received]]:
-        questions.add(tx, desk.fresh, desk.dispatch, asked, at=desk.at)
-        return Heard(desk.at, state="asks", detail=asked.text, facts=_facts(desk)), []
+    def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        questions.add(tx, event.fresh, event.dispatch, asked, at=event.at)
+        return HookReport(event.at, state="asks", detail=asked.text, facts=_facts(event)), []
 
-    return Reply(question=desk.fresh if _write(desk, decide) is not None else None)
+    return Reply(question=event.fresh if _record(event, decide) is not None else None)
 
 
-_ACTS = {
-    "started": _started,
-    "prompted": _prompted,
-    "worked": _worked,
-    "notified": _notified,
-    "stopped": _stopped,
-    "failed": _failed,
-    "ended": _ended,
-    "compacting": _compacting,
-    "status": _status,
-    "asks": _asks,
+_HANDLERS = {
+    "started": _on_started,
+    "prompted": _on_prompted,
+    "worked": _on_worked,
+    "notified": _on_notified,
+    "stopped": _on_stopped,
+    "failed": _on_failed,
+    "ended": _on_ended,
+    "compacting": _on_compacting,
+    "status": _on_status,
+    "asks": _on_asks,
 }
 
 
 # writing --------------------------------------------------------------------------------------------------------------
-def _write(desk: Desk, decide: Decide) -> Outcome | None:
-    """Decide and write in one transaction, on what is known by then; None when the agent has ended."""
+def _record(event: HookEvent, decide: Decide) -> Outcome | None:
+    """Decide and record in one transaction. Returns None when the agent has ended."""
 
     def work(tx: Tx) -> Outcome | None:
-        agent = q.heard_agent(tx, dispatch=desk.dispatch)
+        agent = q.heard_agent(tx, dispatch=event.dispatch)
         if agent is None:
             return None
         tx.about(agent.project, agent.slug)
-        heard, handed = decide(tx, agent)
-        after = weighed(agent, heard)
+        report, handed = decide(tx, agent)
+        after = agent_after_report(agent, report)
         if after is not None:
-            learn(tx, after)
-        _lift(tx, desk, heard)
-        tx.note(event=desk.event, state=heard.state, detail=heard.detail or None)
-        return Outcome(turn=heard.turn, messages=handed)
+            record_agent(tx, after)
+        _lift_hold(tx, event, report)
+        tx.note(event=event.name, state=report.state, detail=report.detail or None)
+        return Outcome(turn=report.turn, messages=handed)
 
-    return desk.by.commit(Change(f"hook {desk.event} of {desk.dispatch}", work))
+    return event.by.commit(Change(f"hook {event.name} of {event.dispatch}", work))
 
 
-def learn(tx: Tx, after: LivingAgent) -> None:
-    """Write down what is known of an agent now."""
+def record_agent(tx: Tx, after: LivingAgent) -> None:
+    """Write the new state of an agent to the store."""
     q.learn_agent(
         tx,
         dispatch=after.dispatch,
@@ -288,63 +293,69 @@ def learn(tx: Tx, after: LivingAgent) -> None:
     )
 
 
-def _lift(tx: Tx, desk: Desk, heard: Heard) -> None:
-    """The model answered: whatever held the engine back is over."""
-    if heard.turn != "good" or heard.state in {"failed_turn", "limit"}:
+def _lift_hold(tx: Tx, event: HookEvent, report: HookReport) -> None:
+    """Lift the hold of the engine when a good turn proves that the engine works again."""
+    if report.turn != "good" or report.state in {"failed_turn", "limit"}:
         return
-    if engine_holds.is_over(q.hold_of(tx, engine=desk.dialect.engine), heard.at):
-        q.lift_hold(tx, engine=desk.dialect.engine)
-        tx.note(lifted=desk.dialect.engine)
+    if engine_holds.is_over(q.hold_of(tx, engine=event.dialect.engine), report.at):
+        q.lift_hold(tx, engine=event.dialect.engine)
+        tx.note(lifted=event.dialect.engine)
 
 
-def _write_news(desk: Desk, known: Known, heard: Heard) -> None:
-    """Write it down only if it is news."""
-    if weighed(known.agent, heard) is not None:
-        _write(desk, lambda _tx, _agent: (heard, []))
+def _record_if_news(event: HookEvent, known: Known, report: HookReport) -> None:
+    """Record a hook report only if it changes what is known of the agent."""
+    if agent_after_report(known.agent, report) is not None:
+        _record(event, lambda _tx, _agent: (report, []))
 
 
-def _with_messages(desk: Desk, known: Known, heard: Heard, how: str) -> Reply:
-    """The same, with what waits for the agent."""
-    lifts = heard.turn == "good" and engine_holds.is_over(known.hold, heard.at)
-    if not known.waiting and not lifts and weighed(known.agent, heard) is None:
+def _record_and_hand_out(event: HookEvent, known: Known, report: HookReport, how: str) -> Reply:
+    """Record a hook report and reply with the waiting messages; do nothing when there is neither news nor a message."""
+    lifts = report.turn == "good" and engine_holds.is_over(known.hold, report.at)
+    if not known.waiting and not lifts and agent_after_report(known.agent, report) is None:
         return Reply()
-    return _context(desk, _write(desk, lambda tx, _agent: (heard, messages.hand_out(tx, desk.dispatch, how))))
+    return _context_reply(
+        event, _record(event, lambda tx, _agent: (report, messages.hand_out(tx, event.dispatch, how)))
+    )
 
 
-def _context(desk: Desk, outcome: Outcome | None) -> Reply:
+def _context_reply(event: HookEvent, outcome: Outcome | None) -> Reply:
+    """Return the reply that adds the handed-out messages to the model's context; empty without messages."""
     if outcome is None or not outcome.messages:
         return Reply()
-    context = {"hookEventName": desk.event, "additionalContext": messages.lines(outcome.messages)}
-    return _carrying(outcome, {"hookSpecificOutput": context})
+    context = {"hookEventName": event.name, "additionalContext": messages.lines(outcome.messages)}
+    return _reply_with(outcome, {"hookSpecificOutput": context})
 
 
-def _carrying(outcome: Outcome, payload: Payload) -> Reply:
-    return Reply(payload=payload, messages=tuple(each.id for each in outcome.messages))
+def _reply_with(outcome: Outcome, payload: Payload) -> Reply:
+    """Return a reply with this payload that carries the ids of the handed-out messages."""
+    return Reply(payload=payload, messages=tuple(message.id for message in outcome.messages))
 
 
 # reading --------------------------------------------------------------------------------------------------------------
-def _asked(desk: Desk) -> asking.Asked:
-    return asking.question(desk.text("tool"), desk.dialect.field(desk.payload, "input"), desk.dialect.asking)
+def _question(event: HookEvent) -> asking.Asked:
+    """Return the question that the tool call of this event raises."""
+    return asking.question(event.text("tool"), event.dialect.field(event.payload, "input"), event.dialect.asking)
 
 
-def _facts(desk: Desk) -> Facts:
-    context, tokens, cost = (desk.dialect.field(desk.payload, name) for name in ("context", "tokens", "cost"))
-    named = desk.text("conversation")
+def _facts(event: HookEvent) -> Facts:
+    """Return conversation, context, tokens and cost from the event; None for each that is missing or malformed."""
+    context, tokens, cost = (event.dialect.field(event.payload, name) for name in ("context", "tokens", "cost"))
+    named = event.text("conversation")
     return {
-        "conversation": named if _is_name(named) else None,
+        "conversation": named if _is_conversation_name(named) else None,
         "context": int(context) if isinstance(context, int | float) else None,
         "tokens": tokens if isinstance(tokens, int) and tokens > 0 else None,
         "cost": int(cost * _MILLIONTHS) if isinstance(cost, int | float) else None,
     }
 
 
-def _is_name(text: str) -> bool:
-    """Whether a conversation can be called so on a command line: it is no flag and no path."""
-    return text[:1].isalnum() and text.isascii() and text.translate(_JOINTS).isalnum()
+def _is_conversation_name(text: str) -> bool:
+    """Whether a text is safe as a conversation's name on a command line: neither a flag nor a path."""
+    return text[:1].isalnum() and text.isascii() and text.translate(_SEPARATORS).isalnum()
 
 
-def _background(desk: Desk) -> int:
-    """How many of its tasks go on without it."""
-    given = desk.dialect.field(desk.payload, "background")
+def _count_background_tasks(event: HookEvent) -> int:
+    """Return how many background tasks of the agent are still running."""
+    given = event.dialect.field(event.payload, "background")
     tasks = given if isinstance(given, list) else []
-    return sum(not (isinstance(each, dict) and each.get("status") in _IDLE_TASKS) for each in tasks)
+    return sum(not (isinstance(task, dict) and task.get("status") in _ENDED_TASKS) for task in tasks)

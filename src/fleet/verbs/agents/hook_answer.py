@@ -1,16 +1,16 @@
-"""What a hook waits for: the answer to its agent's question, or something to tell an agent that sits at its prompt.
+"""Wait in a hook: for the answer to an agent's question, or for messages to wake an idle agent with.
 
-The waiting is bounded by the engine's own limit, and ends when the agent goes on or is gone: nothing outlives it for long.
+The wait is bounded by the engine's own time limit, and ends soon after the agent continues or is gone.
 """
 
 from __future__ import annotations
 
 from fleet.model.agents import questions
-from fleet.model.agents.hook_events import QUIET, Heard, weighed
+from fleet.model.agents.hook_events import QUIET, HookReport, agent_after_report
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages
-from fleet.verbs.agents.hook import learn
+from fleet.verbs.agents.hook import record_agent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,92 +19,96 @@ if TYPE_CHECKING:
     from fleet.model.agents.dialect import Payload
     from fleet.model.results.reports import Received
     from fleet.store.transaction import Tx
-    from fleet.verbs.agents.hook import Desk
+    from fleet.verbs.agents.hook import HookEvent
     from fleet.world.clock import Clock
 
 LOOK_AGAIN = 0.25
 _LOOKS = 4
-# The stop that made the agent idle is told by a hook beside this one; so long it may take.
+# How long the hook that reports the stop, which runs beside this one, may take to record that the agent is idle.
 SETTLING = 20.0
 _SAID_NO = "A person has said no to this"
 
 
-def answered(desk: Desk, ident: str, clock: Clock, is_alone: Callable[[], bool]) -> Payload | None:
-    """Wait for the answer to a question, and say it as the engine reads it; None when there is nothing to say."""
-    until = clock.ticks() + desk.dialect.wait
-    while clock.ticks() < until and not is_alone():
-        row = desk.by.store.read(lambda rows: q.question_by_id(rows, id=ident))
+def wait_for_answer(event: HookEvent, ident: str, clock: Clock, is_agent_gone: Callable[[], bool]) -> Payload | None:
+    """Wait for the answer to a question.
+
+    Returns the answer as the engine reads it; None when nobody answered in time, or the question was closed elsewhere.
+    """
+    until = clock.ticks() + event.dialect.wait
+    while clock.ticks() < until and not is_agent_gone():
+        row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))
         if row is None or row.closed_at is not None:
             return None
         if row.answer is not None:
-            return _take(desk, ident, row.answer, clock.now())
+            return _take_answer(event, ident, row.answer, clock.now())
         clock.wait(LOOK_AGAIN)
-    if desk.by.commit(_give_up(desk, ident)):
+    if event.by.commit(_give_up_question(event, ident)):
         return None
-    row = desk.by.store.read(lambda rows: q.question_by_id(rows, id=ident))  # it came with the last tick
+    row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))  # the answer came in the last moment
     if row is None or row.closed_at is not None or row.answer is None:
         return None
-    return _take(desk, ident, row.answer, clock.now())
+    return _take_answer(event, ident, row.answer, clock.now())
 
 
-def _give_up(desk: Desk, ident: str) -> Change[bool]:
-    """Nobody waits for the answer any more. Returns False when one has been given."""
+def _give_up_question(event: HookEvent, ident: str) -> Change[bool]:
+    """Close a question that nobody waits for any more; the work returns False when an answer was given."""
 
     def work(tx: Tx) -> bool:
         tx.note(question=ident, taken=False)
         return q.close_unanswered(tx, id=ident, at=tx.at) == 1
 
-    return Change(f"question over: {ident} of {desk.dispatch}", work)
+    return Change(f"question over: {ident} of {event.dispatch}", work)
 
 
-def _take(desk: Desk, ident: str, answer: str, at: int) -> Payload | None:
-    """Close the question: the agent has its answer and goes on. None when it was closed before."""
+def _take_answer(event: HookEvent, ident: str, answer: str, at: int) -> Payload | None:
+    """Close an answered question and return the answer for the engine; None when the question was closed before."""
 
     def work(tx: Tx) -> bool:
         closed = q.close_question(tx, id=ident, at=tx.at) == 1
-        agent = q.heard_agent(tx, dispatch=desk.dispatch)
-        after = weighed(agent, Heard(at, state="working")) if agent is not None and closed else None
-        if after is not None and not q.open_questions(tx, dispatch=desk.dispatch):
-            learn(tx, after)
+        agent = q.heard_agent(tx, dispatch=event.dispatch)
+        after = agent_after_report(agent, HookReport(at, state="working")) if agent is not None and closed else None
+        if after is not None and not q.open_questions(tx, dispatch=event.dispatch):
+            record_agent(tx, after)
         tx.note(question=ident, taken=True)
         return closed
 
-    closed = desk.by.commit(Change(f"answer taken: {ident} of {desk.dispatch}", work))
-    return _payload(desk, questions.answer_of(answer)) if closed else None
+    closed = event.by.commit(Change(f"answer taken: {ident} of {event.dispatch}", work))
+    return _answer_payload(event, questions.answer_of(answer)) if closed else None
 
 
-def _payload(desk: Desk, answer: questions.Answer) -> Payload:
+def _answer_payload(event: HookEvent, answer: questions.Answer) -> Payload:
+    """Return a person's answer as the JSON that the engine reads."""
     if answer.answers is not None:
-        whole = desk.dialect.field(desk.payload, "input") or {}
+        whole = event.dialect.field(event.payload, "input") or {}
         decision = {"behavior": "allow", "updatedInput": {**whole, "answers": answer.answers}}
     elif answer.allow:
         decision = {"behavior": questions.ALLOW}
     else:
         reason = f"{_SAID_NO}: {answer.reason}" if answer.reason else f"{_SAID_NO}."
         decision = {"behavior": questions.DENY, "message": reason}
-    return {"hookSpecificOutput": {"hookEventName": desk.event, "decision": decision}}
+    return {"hookSpecificOutput": {"hookEventName": event.name, "decision": decision}}
 
 
-def wait_for_messages(desk: Desk, clock: Clock, is_alone: Callable[[], bool]) -> list[Received]:
-    """Wait beside an idle agent for messages; none when it goes on by itself, or ends."""
-    begun, until = clock.ticks(), clock.ticks() + desk.dialect.wait
+def wait_for_messages(event: HookEvent, clock: Clock, is_agent_gone: Callable[[], bool]) -> list[Received]:
+    """Wait beside an idle agent for messages; empty when the agent continues by itself, ends, or time is up."""
+    begun, until = clock.ticks(), clock.ticks() + event.dialect.wait
     while clock.ticks() < until:
-        known = desk.known()
+        known = event.known()
         if known is None:
             return []
         quiet = known.agent.state in QUIET
         if not quiet and clock.ticks() > begun + SETTLING:
             return []
-        taken = desk.by.commit(messages.take(desk.dispatch, "woken")) if quiet and known.waiting else []
-        if taken or _left_alone(clock, is_alone):
-            return taken
+        received = event.by.commit(messages.take(event.dispatch, "woken")) if quiet and known.waiting else []
+        if received or _is_gone_within_second(clock, is_agent_gone):
+            return received
     return []
 
 
-def _left_alone(clock: Clock, is_alone: Callable[[], bool]) -> bool:
-    """Let a second pass; whether the agent went meanwhile."""
+def _is_gone_within_second(clock: Clock, is_agent_gone: Callable[[], bool]) -> bool:
+    """Whether the agent is gone; looks for one second."""
     for _ in range(_LOOKS):
-        if is_alone():
+        if is_agent_gone():
             return True
         clock.wait(LOOK_AGAIN)
     return False

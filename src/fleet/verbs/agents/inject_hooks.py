@@ -1,7 +1,8 @@
-"""Inject: give an engine the hooks that tell fleet what its agent does.
+"""Inject hooks: give an engine the settings file and variables that make it report events to fleet.
 
-The files are made from the engine's own, the freedom and the program's path alone; they lie in the home, are the same for every
-agent of a kind, and are written again only when they would differ. Nothing goes into a worktree or the person's own settings.
+The files depend only on the engine's file, the autonomy and the path of the fleet program. They are in the home, are
+shared by all agents of a kind, and are written only when they change. Nothing is written into a worktree or into the
+person's own settings.
 """
 
 from __future__ import annotations
@@ -17,27 +18,28 @@ if TYPE_CHECKING:
 
 
 def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The words and the variables that give the engine its hooks; none for an engine without."""
+    """Return the command-line words and variables that give an engine its hooks; empty for an engine without hooks."""
     if engine.hooks is None or (engine.hooks.at and autonomy not in engine.hooks.at):
         return (), {}
-    keep_dialect(context, engine)
-    path = _keep(
+    write_dialect(context, engine)
+    path = _write_if_changed(
         context,
         paths.hook_settings(engine.name, autonomy),
         hooks.settings(engine, autonomy, context.world.fleet_program),
     )
-    each = hooks.words_of_events(engine, context.world.fleet_program)
-    words = (*(word.replace("{settings}", path) for word in engine.hooks.words), *each)
+    event_words = hooks.words_of_events(engine, context.world.fleet_program)
+    words = (*(word.replace("{settings}", path) for word in engine.hooks.words), *event_words)
     env = {name: value.replace("{settings}", path) for name, value in engine.hooks.env.items()}
     return words, {**env, "FLEET_HOOKS": engine.name}
 
 
-def keep_dialect(context: Context, engine: Engine) -> None:
-    """Write down what `fleet hook` has to know of the engine."""
-    _keep(context, paths.hook_dialect(engine.name), hooks.dialect(engine))
+def write_dialect(context: Context, engine: Engine) -> None:
+    """Write the file from which `fleet hook` learns the dialect of the engine."""
+    _write_if_changed(context, paths.hook_dialect(engine.name), hooks.dialect(engine))
 
 
-def _keep(context: Context, name: str, text: str) -> str:
+def _write_if_changed(context: Context, name: str, text: str) -> str:
+    """Write a file of the home unless it already has this text. Returns the absolute path of the file."""
     files = context.world.files
     try:
         if files.read(name) == text.encode():

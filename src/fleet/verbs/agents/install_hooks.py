@@ -1,7 +1,7 @@
-"""Install: hooks in a person's own settings of an engine, for sessions that fleet does not start.
+"""Install hooks in a person's own settings of an engine, for sessions that fleet does not start.
 
-Each is marked, and only what is marked is ever taken out; everything else in the file stays as it is. A file that cannot be read
-as JSON is left alone. Outside an agent's session they start nothing.
+Each installed hook is marked. Only marked hooks are ever removed; everything else in the file stays as it is. A file
+that cannot be read as JSON is not changed. Outside an agent's session the hooks start nothing.
 """
 
 from __future__ import annotations
@@ -13,52 +13,53 @@ from typing import TYPE_CHECKING, Any
 from fleet import errors
 from fleet.engines import hooks
 from fleet.model.results.engines import HooksInstalled, HooksOf
-from fleet.verbs.agents.inject_hooks import keep_dialect
+from fleet.verbs.agents.inject_hooks import write_dialect
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.verbs.context import Context
 
-# The JSON of an engine's settings, whose shape is the engine's own.
+# The JSON of an engine's settings; the engine defines its shape.
 Settings = dict[str, Any]
 
 
 def install(context: Context, engine: Engine) -> HooksInstalled:
-    """Write the hooks, in place of those that were installed before."""
-    path, before = _read(engine)
-    keep_dialect(context, engine)
-    after = _without(before)
+    """Write fleet's hooks into the person's settings, in place of those that an earlier install wrote."""
+    path, before = _read_settings(engine)
+    write_dialect(context, engine)
+    after = _without_fleet_hooks(before)
     groups, table = after.setdefault("hooks", {}), hooks.hooks_of(engine)
     for event in table.events:
-        entry = {"type": "command", "command": hooks.installed(engine, event, context.world.fleet_program)}
+        entry = {"type": "command", "command": hooks.installed_command(engine, event, context.world.fleet_program)}
         limit = hooks.limit(table, event)
         later = {"async": True} if event in table.later else {}
         groups.setdefault(event, []).append({"hooks": [{**entry, "timeout": limit, **later}]})
-    _write(context, path, before, after)
+    _write_settings(context, path, before, after)
     return HooksInstalled(engine=engine.name, file=path, installed=True, changed=after != before)
 
 
 def uninstall(context: Context, engine: Engine) -> HooksInstalled:
-    """Take out what bears the mark, and nothing else."""
-    path, before = _read(engine)
-    after = _without(before)
-    _write(context, path, before, after)
+    """Remove fleet's marked hooks from the person's settings, and nothing else."""
+    path, before = _read_settings(engine)
+    after = _without_fleet_hooks(before)
+    _write_settings(context, path, before, after)
     return HooksInstalled(engine=engine.name, file=path, installed=False, changed=after != before)
 
 
 def status(context: Context, engine: Engine) -> HooksOf:
-    """Whether they are installed, and by this fleet."""
+    """Return whether hooks are installed in the person's settings, and whether they are those of this fleet program."""
     table = hooks.hooks_of(engine)
     if not table.install:
         return HooksOf(engine=engine.name, injected=True, file=None, installed=False, current=False)
-    path, before = _read(engine)
-    mine = [entry["command"] for entry in _entries(before) if _is_ours(entry)]
-    wanted = [hooks.installed(engine, event, context.world.fleet_program) for event in table.events]
+    path, before = _read_settings(engine)
+    mine = [entry["command"] for entry in _hook_entries(before) if _is_fleet_hook(entry)]
+    wanted = [hooks.installed_command(engine, event, context.world.fleet_program) for event in table.events]
     current = sorted(mine) == sorted(wanted)
     return HooksOf(engine=engine.name, injected=True, file=path, installed=bool(mine), current=current)
 
 
-def _read(engine: Engine) -> tuple[str, Settings]:
+def _read_settings(engine: Engine) -> tuple[str, Settings]:
+    """Return the path and content of the person's settings file; Refused when it is not JSON of the expected shape."""
     if engine.hooks is None or not engine.hooks.install:
         raise errors.Refused(what=f"engine {engine.name!r} has no settings file that hooks can be installed in")
     path = os.path.realpath(os.path.expanduser(engine.hooks.install))
@@ -68,23 +69,25 @@ def _read(engine: Engine) -> tuple[str, Settings]:
     except FileNotFoundError:
         return path, {}
     except (OSError, ValueError) as error:
-        raise errors.Refused(what=f"{path} was left alone: it cannot be read as JSON ({error})") from None
+        raise errors.Refused(what=f"{path} was not changed: it cannot be read as JSON ({error})") from None
     if not isinstance(settings, dict) or not isinstance(settings.get("hooks", {}), dict):
-        raise errors.Refused(what=f"{path} was left alone: it is not what {engine.name} writes")
+        raise errors.Refused(what=f"{path} was not changed: it does not have the shape that {engine.name} writes")
     return path, settings
 
 
-def _entries(settings: Settings) -> list[Settings]:
-    groups = [group for each in settings.get("hooks", {}).values() for group in each]
+def _hook_entries(settings: Settings) -> list[Settings]:
+    """Return every hook entry of the settings, of all events."""
+    groups = [group for event_groups in settings.get("hooks", {}).values() for group in event_groups]
     return [entry for group in groups for entry in group.get("hooks", [])]
 
 
-def _without(settings: Settings) -> Settings:
-    """The same without what bears the mark; groups and events that held nothing else go with it."""
+def _without_fleet_hooks(settings: Settings) -> Settings:
+    """Return the settings without fleet's marked hooks, and without groups and events that become empty."""
     kept: Settings = {}
     for event, groups in settings.get("hooks", {}).items():
         left = [
-            {**group, "hooks": [entry for entry in group.get("hooks", []) if not _is_ours(entry)]} for group in groups
+            {**group, "hooks": [entry for entry in group.get("hooks", []) if not _is_fleet_hook(entry)]}
+            for group in groups
         ]
         filled = [after for after, before in zip(left, groups, strict=True) if after["hooks"] or after == before]
         if filled or not groups:
@@ -93,11 +96,13 @@ def _without(settings: Settings) -> Settings:
     return after | ({"hooks": kept} if kept or settings.get("hooks") == {} else {})
 
 
-def _is_ours(entry: Settings) -> bool:
+def _is_fleet_hook(entry: Settings) -> bool:
+    """Whether a hook entry bears fleet's mark."""
     return hooks.MARK in str(entry.get("command", ""))
 
 
-def _write(context: Context, path: str, before: Settings, after: Settings) -> None:
+def _write_settings(context: Context, path: str, before: Settings, after: Settings) -> None:
+    """Write the settings file if its content changed."""
     if after != before:
         text = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
         context.world.machine.replace_file(path, text)

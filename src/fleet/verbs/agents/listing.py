@@ -1,7 +1,7 @@
-"""Agents as people see them: who works on what, how it goes, and where that was learnt.
+"""List agents as people see them: who works on what, in which state, and which source says so.
 
-State is learnt in layers: the agent's own report, its engine's hooks, the file in which the engine says what it does, its screen,
-and last its process. Each layer says since when. One that does not know leaves it to the next; unknown never hides what is known.
+The state comes from the first source that knows it: the agent's own report, its engine's hooks, the engine's status
+file, the screen, the process. Each source says since when.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MILLIONTHS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What it is doing, who says so, since when, and the detail."""
+    """The state of an agent, the source that says so, since when, and details."""
 
     name: str
     source: str
@@ -44,15 +44,18 @@ class State:
 
 
 def agents(context: Context, project: str | None = None, *, screens: bool = True) -> list[AgentView]:
-    """Every unfinished dispatch, coordinators too."""
+    """Return every unfinished dispatch, coordinators too; without `screens`, read neither screens nor status files."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     heard = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
     known = {row.dispatch: row for row in heard}
     listing = context.world.tmux.listing()
-    return [_agent(context, row, known.get(row.id), listing, screens=screens) for row in rows]
+    return [_agent_view(context, row, known.get(row.id), listing, screens=screens) for row in rows]
 
 
-def _agent(context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool) -> AgentView:
+def _agent_view(
+    context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool
+) -> AgentView:
+    """Return one dispatch as people and programs see an agent."""
     state = _state(context, row, known, listing, screens=screens)
     cost = known.cost if known else None
     return AgentView.made_of(
@@ -74,45 +77,46 @@ def _agent(context: Context, row: Dispatch, known: LivingAgent | None, listing: 
 
 
 def _state(context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool) -> State:
-    """The first layer that knows."""
+    """Return the state of a dispatch from the first source that knows it."""
     if is_pending(row):
-        return _starting(context, row, listing)
+        return _state_before_launch(context, row, listing)
     who = Identity.parse(row.process or "")
     life = context.world.processes.life(who)
     if life == "dead":
         lost = who is not None and who.boot != context.world.host.boot
         if listing.server is not None and not lost:
-            context.world.processes.signal(listing.server, signal.SIGCHLD)  # tmux before 3.5 may have missed it
+            context.world.processes.signal(listing.server, signal.SIGCHLD)  # tmux before 3.5 may have missed the exit
         return State(name="interrupted" if lost else "exited", source="process", detail="not settled yet")
     if life == "unknown" or who is None:
         elsewhere = owner_of(context, row) if not is_own(context, row) else ""
         return State(name="unknown", source="process", detail=elsewhere)
     if row.report:
         return State(name=f"reported {row.report}", source="report", at=row.reported_at, detail=row.report_reason or "")
-    return _alive(context, row, known, who, listing, screens=screens)
+    return _state_of_living(context, row, known, who, listing, screens=screens)
 
 
-def _starting(context: Context, row: Dispatch, listing: Listing) -> State:
-    """One that was not launched yet: it may still be, or whoever was to start it is proven dead."""
+def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> State:
+    """Return the state of a dispatch that was not launched: starting, or exited when its starter is proven dead."""
     if why_alive(context, row, listing):
         return State(name="starting", source="store", at=row.created_at)
     next_step = f"`fleet coord start -p {row.project}`" if row.kind == "coord" else "`fleet clean` settles it"
     return State(name="exited", source="process", detail=f"dead before it started: {next_step}")
 
 
-def _alive(
+def _state_of_living(
     context: Context, row: Dispatch, known: LivingAgent | None, who: Identity, listing: Listing, *, screens: bool
 ) -> State:
-    hook, now = _by_hook(known), context.world.clock.now()
+    """Return the state of an agent whose process lives: by hook, status file or screen, else only that it runs."""
+    hook, now = _state_by_hook(known), context.world.clock.now()
     heard_at = max(known.state_at or 0, known.heartbeat_at or 0) if known else 0
-    engine = _engine(context, row)
+    engine = _engine_or_none(context, row)
     if hook is not None and not is_silent(hook.name, heard_at, now):
-        return (_without_hook(context, row, engine, listing) if engine and screens else None) or hook
+        return (_screen_state_without_hook(context, row, engine, listing) if engine and screens else None) or hook
     if engine is not None and screens:
-        written = _by_file(engine, who)
-        # A session that is not at work may wait for something, or have failed: that only its screen tells.
+        written = _state_by_file(engine, who)
+        # A session that is not working may wait for something or have failed: only its screen tells which.
         busy = written is not None and written.name == "working"
-        seen = written if busy else _by_screen(context, row, engine, listing) or written
+        seen = written if busy else _state_by_screen(context, row, engine, listing) or written
         if seen is not None:
             return seen
     if hook is not None:
@@ -121,24 +125,26 @@ def _alive(
     return State(name="running", source="process", at=row.launched_at)
 
 
-def _without_hook(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
-    """What the screen shows and the engine has no hook for."""
+def _screen_state_without_hook(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
+    """Return the state on the screen if the engine has no hook for that state; else None."""
     states = states_without_hook(engine)
-    seen = _by_screen(context, row, engine, listing) if states else None
+    seen = _state_by_screen(context, row, engine, listing) if states else None
     return seen if seen is not None and seen.name in states else None
 
 
-def _by_hook(known: LivingAgent | None) -> State | None:
+def _state_by_hook(known: LivingAgent | None) -> State | None:
+    """Return the state that the hooks reported last; None when no hook has reported."""
     if (
         known is None or not known.state or known.heartbeat_at is None
-    ):  # without a heartbeat it was read from its screen
+    ):  # without a heartbeat the state came from the screen
         return None
     name = "stopped, no report" if known.state == "stopped" else known.state
     return State(name=name, source="hook", at=known.state_at, detail=known.detail or "")
 
 
-def _engine(context: Context, row: Dispatch) -> Engine | None:
-    if row.engine is None:  # a finisher's process is fleet's own
+def _engine_or_none(context: Context, row: Dispatch) -> Engine | None:
+    """Return the engine of a dispatch; None when there is none or its file is broken."""
+    if row.engine is None:  # a finisher runs no engine
         return None
     try:
         return read_engine(context.world.home, row.engine)
@@ -146,14 +152,16 @@ def _engine(context: Context, row: Dispatch) -> Engine | None:
         return None
 
 
-def _by_file(engine: Engine, who: Identity) -> State | None:
+def _state_by_file(engine: Engine, who: Identity) -> State | None:
+    """Return the state in the engine's own status file; None when the file does not say."""
     if engine.status_file is None:
         return None
     state, detail, at = status_file.state_of(engine.status_file, who)
     return None if state == "unknown" else State(name=state, source="session file", at=at, detail=detail)
 
 
-def _by_screen(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
+def _state_by_screen(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
+    """Return the state that the agent's screen shows; None when the screen is not recognised."""
     pane = listing.pane_of(row.id)
     text = context.world.tmux.capture(pane, history=False) if pane else None
     state, question = state_of(engine, text or "")

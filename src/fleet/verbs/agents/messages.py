@@ -1,8 +1,8 @@
-"""Messages to agents: kept until acknowledged, applied once by their id.
+"""Messages to agents: kept until they are acknowledged, followed once by their id.
 
-Whoever hands a message out writes that down first, in a transaction that only one process wins; then gives it to the agent; then
-acknowledges it. If that process dies in between, another one hands the message out again a minute later, with the same id, and
-the agent is told to heed each id once.
+A process that hands out a message first records that, in a transaction that only one process wins; then gives the
+message to the agent; then acknowledges it. If the process dies in between, another process hands out the message again
+a minute later with the same id. The agent is told to follow each id once.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
 
 LONGEST = 16_000
-# How long a process that hands a message out is believed to be at it.
+# How long a process may take to hand out a message before another process tries.
 LEASE = MINUTE
 MARK = "[fleet message "
 ONCE = "(Heed each message id once: leave out what you have already followed.)"
 
 
 def send(dispatch: str, ident: str, text: str, *, kind: MessageKind = "message") -> Change[LivingAgent]:
-    """Keep a message for an agent that has not ended. Returns the agent."""
+    """Store a message for an agent that has not ended. The work returns the agent."""
     kept = texts.text("message", text, most=LONGEST, advice=f"say it in {LONGEST} characters at most")
 
     def work(tx: Tx) -> LivingAgent:
         agent = q.heard_agent(tx, dispatch=dispatch)
         if agent is None:
-            raise errors.Refused(what=f"{dispatch} has ended, and takes no messages any more")
+            raise errors.Refused(what=f"{dispatch} has ended and takes no messages")
         tx.about(agent.project, agent.slug)
         tx.dispatch = dispatch
         if not q.add_message(tx, id=ident, dispatch=dispatch, kind=kind, sender=tx.caller.actor, text=kept, at=tx.at):
-            raise errors.Contested(what=f"the id {ident} was given out before; try again")
+            raise errors.Contested(what=f"the id {ident} was used before; try again")
         tx.note(message=ident, text=kept)
         return agent
 
@@ -48,26 +48,26 @@ def send(dispatch: str, ident: str, text: str, *, kind: MessageKind = "message")
 
 
 def waiting(rows: Rows, dispatch: str, now: int) -> list[WaitingMessage]:
-    """Those of an agent's unacknowledged messages that no process is handing out just now."""
+    """Return the agent's unacknowledged messages that no process is handing out at the moment."""
     unread = q.waiting_messages(rows, dispatch=dispatch)
     return [row for row in unread if row.delivered_at is None or row.delivered_at < now - LEASE]
 
 
 def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Received]:
-    """Take what waits, so that no other process hands it out meanwhile."""
+    """Take the waiting messages of an agent, so that no other process hands them out for a minute."""
     before = tx.at - LEASE
-    taken = [
+    handed_out = [
         Received.made_of(row)
         for row in waiting(tx, dispatch, tx.at)[:most]
         if q.hand_out_message(tx, id=row.id, dispatch=dispatch, how=how, at=tx.at, before=before)
     ]
-    if taken:
-        tx.note(messages=[each.id for each in taken], how=how)
-    return taken
+    if handed_out:
+        tx.note(messages=[message.id for message in handed_out], how=how)
+    return handed_out
 
 
 def take(dispatch: str, how: str, *, most: int = 20) -> Change[list[Received]]:
-    """`hand_out` as a change of its own."""
+    """Take the waiting messages of an agent, in a transaction of its own. See `hand_out`."""
 
     def work(tx: Tx) -> list[Received]:
         tx.dispatch = dispatch
@@ -77,11 +77,11 @@ def take(dispatch: str, how: str, *, most: int = 20) -> Change[list[Received]]:
 
 
 def acknowledge(dispatch: str, idents: Sequence[str]) -> Change[list[str]]:
-    """The agent has these messages. Returns the ids that were not acknowledged before."""
+    """Record that the agent has these messages. The work returns the ids that were not acknowledged before."""
 
     def work(tx: Tx) -> list[str]:
         tx.dispatch = dispatch
-        new = [each for each in idents if q.acknowledge_message(tx, id=each, dispatch=dispatch, at=tx.at)]
+        new = [ident for ident in idents if q.acknowledge_message(tx, id=ident, dispatch=dispatch, at=tx.at)]
         tx.note(acknowledged=new)
         return new
 
@@ -89,15 +89,15 @@ def acknowledge(dispatch: str, idents: Sequence[str]) -> Change[list[str]]:
 
 
 def line(message: Received) -> str:
-    """One message as the agent reads it. It never begins with what a terminal would take for a command."""
+    """Return one message as the agent reads it; no terminal takes its beginning for a command."""
     return f"{MARK}{message.id}] from {message.sender}: {message.text}"
 
 
 def lines(messages: Sequence[Received]) -> str:
-    """All of them, as the agent reads them."""
+    """Return several messages as the agent reads them, with the rule to follow each id once."""
     return "\n\n".join([*map(line, messages), ONCE])
 
 
 def ids_in(text: str) -> list[str]:
-    """The ids of the messages that a prompt carries."""
+    """Return the ids of the messages that a prompt contains."""
     return [part[:8] for part in text.split(MARK)[1:] if part[8:9] == "]"]

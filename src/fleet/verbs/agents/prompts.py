@@ -1,7 +1,8 @@
-"""Prompts for programs: acquire, release, rewrite and inspect the inbox of a dispatch. Each answers with one outcome.
+"""Acquire, release, rewrite and inspect the prompt file (inbox) of a dispatch, for programs.
 
-A rewrite moves the inbox to a new owner: the intent (owner and content) is committed, the file replaced, the fact committed. From
-the intent on the old owner's release is a no-op; killed anywhere, it is finished from the store.
+Each returns one outcome. A rewrite moves the inbox to a new owner in three steps: commit the intent (owner and
+content), replace the file, commit the fact. After the intent, a release by the old owner does nothing. A rewrite that
+is killed at any point is finished from the store.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ KIND = "coord_prompt_inbox"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedPrompt:
-    """Whose prompt is published. It is refused on another host or tmux socket, if one is named."""
+    """Whose prompt to publish. Publishing is refused when another host or tmux socket is named."""
 
     owner: str
     kind: str | None = None
@@ -49,35 +50,37 @@ class WantedPrompt:
 
 
 def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
-    """Publish a prompt for a dispatch, which is made pending if there is none."""
+    """Publish a prompt for a dispatch. Adds a pending dispatch when there is none with this id."""
     names.DispatchId(ident)
-    _refuse_elsewhere(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
+    _refuse_other_home(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
     project, slug = _parse_owner(wanted.owner)
     _refuse_another_owner(context, ident, wanted.owner)
-    held = _claim_of(context, ident)
+    held = _inbox_of(context, ident)
     if held is not None and held.state == "live":
-        return _answer("already_acquired", ident, context, held)
+        return _prompt_outcome("already_acquired", ident, context, held)
     kind = _parse_kind(wanted.kind, slug)
     order = Order(dispatch=ident, kind=kind, project=project, slug=slug,
                   repository=context.project(project).path, prompt=content)  # fmt: skip
     claim = intent(context, KINDS[KIND], order)
     claim.data["preserve"] = wanted.preserve
     if held is not None and held.state == "allocating" and is_free(context, held):
-        claim = _retaken(context, held, claim)  # whoever began with it was killed
+        claim = _retake_claim(context, held, claim)  # its maker was killed
     else:
-        context.commit(_intend(context, kind, order, claim))
+        context.commit(_record_intent(context, kind, order, claim))
     acquire(context, [claim], order)
-    return _answer("acquired", ident, context, claim)
+    return _prompt_outcome("acquired", ident, context, claim)
 
 
 def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
+    """Raise NotOwned when the dispatch belongs to another owner than the wanted one."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and row.owner != wanted:
         raise errors.NotOwned(what=f"dispatch {ident}", owner=row.owner)
 
 
-def _intend(context: Context, kind: DispatchKind, order: Order, claim: Claim) -> Change[None]:
-    # Whoever called this program goes on to start the agent: its death, not ours, means that nobody will.
+def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Claim) -> Change[None]:
+    # The calling program will start the agent: its death, not ours, proves that the agent will never start.
+    """Record the claim of a prompt before the file is written, and its pending dispatch if that is new."""
     caller = context.world.processes.identify(os.getppid())
 
     def work(tx: Tx) -> None:
@@ -85,7 +88,7 @@ def _intend(context: Context, kind: DispatchKind, order: Order, claim: Claim) ->
         tx.dispatch = order.dispatch
         row = q.dispatch_by_id(tx, id=order.dispatch)
         if row is None:
-            _add_pending(tx, context, kind, order, str(caller or context.world.processes.me()))
+            _add_pending_dispatch(tx, context, kind, order, str(caller or context.world.processes.me()))
         elif not is_unfinished(row):
             raise errors.Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                              now=f"it is {row.exec_state}")  # fmt: skip
@@ -94,21 +97,22 @@ def _intend(context: Context, kind: DispatchKind, order: Order, claim: Claim) ->
     return Change(f"intend the prompt of {order.dispatch}", work, order.prompt)
 
 
-def _retaken(context: Context, held: Claim, wanted: Claim) -> Claim:
-    """The claim that was left unmade, in our hands."""
+def _retake_claim(context: Context, held: Claim, wanted: Claim) -> Claim:
+    """Take over a claim whose maker was killed before it wrote the file; Contested when another process was faster."""
 
     def work(tx: Tx) -> None:
         tx.dispatch = held.dispatch
         data = jsontext.dumps(wanted.data)
         stepped = change(life.STEPS, held.state, "retaken")
         if not q.retake_claim(tx, id=held.id, actor=wanted.actor, was=held.actor, data=data, at=tx.at, **stepped):
-            raise errors.Contested(what=f"{held}: somebody else is at it; try again")
+            raise errors.Contested(what=f"{held}: another process works on it; try again")
 
     context.commit(Change(f"take up the prompt of {held.dispatch}", work))
     return replace(held, actor=wanted.actor, data=wanted.data)
 
 
-def _add_pending(tx: Tx, context: Context, kind: DispatchKind, order: Order, spawner: str) -> None:
+def _add_pending_dispatch(tx: Tx, context: Context, kind: DispatchKind, order: Order, spawner: str) -> None:
+    """Add a pending dispatch; refuse a missing task, a used id, and a task that another dispatch holds."""
     if order.slug is not None and q.task_exists(tx, project=order.project, slug=order.slug) is None:
         raise errors.Absent(what=f"task {order.project}/{order.slug}")
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
@@ -140,17 +144,19 @@ def _add_pending(tx: Tx, context: Context, kind: DispatchKind, order: Order, spa
 
 
 def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
-    """Let go of one thing of a dispatch. What was given to another owner meanwhile is not touched."""
+    """Release one claim of a dispatch by its kind. A claim that has another owner by now is not touched."""
     names.DispatchId(ident)
-    _refuse_elsewhere(context, ident)
+    _refuse_other_home(context, ident)
     if kind not in KINDS:
         raise errors.BadInput(what=f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
     if class_of(kind) == "adoptable":
-        raise errors.BadInput(what=f"a {kind} belongs to its task, not to {ident}; it goes when the task is archived")
+        raise errors.BadInput(
+            what=f"a {kind} belongs to its task, not to {ident}; it is released when the task is archived"
+        )
     known = context.store.read(lambda rows: q.id_given(rows, id=ident))
     if known is None:
         raise errors.Absent(what=f"dispatch {ident}")
-    claims = [claim for claim in _claims(context, ident) if claim.kind == kind]
+    claims = [claim for claim in _claims_of_dispatch(context, ident) if claim.kind == kind]
     held = [claim for claim in claims if claim.state != "released"]
     if not held:
         return PromptOutcome(outcome="already_released", dispatch_id=ident, kind=kind, path=None)
@@ -160,31 +166,32 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     left = release(context, held[-1])
     if left:
         raise errors.NotOwned(what=left, owner="someone else")
-    return _answer("released", ident, context, held[-1])
+    return _prompt_outcome("released", ident, context, held[-1])
 
 
 def rewrite_prompt(context: Context, new: str, old: str, content: str) -> PromptOutcome:
-    """Hand an inbox over to a new owner, with new content."""
+    """Hand the inbox of the dispatch `old` over to the dispatch `new`, with new content."""
     names.DispatchId(new)
     names.DispatchId(old)
     successor = context.store.read(lambda rows: q.dispatch_by_id(rows, id=new))
     if successor is None:
         raise errors.Absent(what=f"dispatch {new}")
-    _refuse_elsewhere(context, new)
-    _refuse_elsewhere(context, old)
-    mine = [each for each in _claims(context, new) if each.data.get("rewritten_from") == old]
+    _refuse_other_home(context, new)
+    _refuse_other_home(context, old)
+    mine = [each for each in _claims_of_dispatch(context, new) if each.data.get("rewritten_from") == old]
     if mine:
-        return _answer("already_rewritten", new, context, mine[0])
-    claim = _claim_of(context, old)
+        return _prompt_outcome("already_rewritten", new, context, mine[0])
+    claim = _inbox_of(context, old)
     if claim is None or claim.state != "live":
         raise errors.Absent(what=f"prompt of {old}")
-    context.commit(_hand_over(claim, new, content))
-    moved = next(each for each in _claims(context, new) if each.id == claim.id)
+    context.commit(_hand_over_inbox(claim, new, content))
+    moved = next(each for each in _claims_of_dispatch(context, new) if each.id == claim.id)
     finish_rewrite(context, moved)
-    return _answer("rewritten", new, context, moved)
+    return _prompt_outcome("rewritten", new, context, moved)
 
 
-def _hand_over(claim: Claim, new: str, content: str) -> Change[None]:
+def _hand_over_inbox(claim: Claim, new: str, content: str) -> Change[None]:
+    """Record the intent to hand an inbox to another dispatch; NotOwned when the inbox has another owner by now."""
     old = claim.dispatch
 
     def work(tx: Tx) -> None:
@@ -197,7 +204,7 @@ def _hand_over(claim: Claim, new: str, content: str) -> Change[None]:
 
 
 def _refuse_ended(tx: Tx, ident: str) -> None:
-    """Refuse to hand an inbox to a dispatch that has ended: it would be released with it."""
+    """Raise Superseded when the new owner of an inbox has ended: the inbox would be released with that dispatch."""
     row = q.dispatch_by_id(tx, id=ident)
     if row is None:
         raise errors.Superseded(who=f"dispatch {ident}", project="", slug="", now="it is archived")
@@ -208,13 +215,13 @@ def _refuse_ended(tx: Tx, ident: str) -> None:
 
 
 def left_inbox(context: Context, ident: str | None) -> Claim | None:
-    """The inbox that a dispatch of this home left for its successor."""
-    claim = _claim_of(context, ident or "")
+    """Return the live inbox that a dispatch of this home left for its successor; None when there is none."""
+    claim = _inbox_of(context, ident or "")
     return claim if claim is not None and claim.state == "live" and is_own(context, claim) else None
 
 
 def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
-    """The intent of a rewrite: the inbox with its new owner and content. None when somebody else has it by now."""
+    """Record a rewrite's new owner and content. Returns the claim; None when the inbox has another owner by now."""
     data = {**claim.data, "rewritten_from": claim.dispatch, "rewrite": content}
     kept, was = jsontext.dumps(data), claim.dispatch or ""
     moved = q.give_claim(tx, id=claim.id, was=was, dispatch=new, data=kept, at=tx.at)
@@ -222,53 +229,57 @@ def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
 
 
 def finish_rewrite(context: Context, claim: Claim) -> None:
-    """Put the content of a rewrite's intent into the file, and write down that it is there."""
+    """Write the content of a recorded rewrite into the file, and record that it is written."""
     content = claim.data.get("rewrite")
-    if content is None or not context.store.read(lambda rows: _is_to_rewrite(rows, claim)):
+    if content is None or not context.store.read(lambda rows: _is_rewrite_pending(rows, claim)):
         return
     context.world.files.publish(claim.name, content.encode())
     data = {name: value for name, value in claim.data.items() if name != "rewrite"}
 
     def work(tx: Tx) -> None:
         tx.dispatch = claim.dispatch
-        if _is_to_rewrite(tx, claim):
+        if _is_rewrite_pending(tx, claim):
             q.set_claim_data(tx, id=claim.id, data=jsontext.dumps(data), at=tx.at)
 
     context.commit(Change(f"the inbox of {claim.dispatch} is rewritten", work))
 
 
-def _is_to_rewrite(rows: Rows, claim: Claim) -> bool:
-    """Whether the inbox is still to be rewritten so: it was neither handed on nor finished by somebody else."""
+def _is_rewrite_pending(rows: Rows, claim: Claim) -> bool:
+    """Whether the rewrite is still to be done: no other process has finished it or handed the inbox on."""
     row = q.claim_by_id(rows, id=claim.id)
     now = Claim.of(row) if row is not None else None
     return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, claim.state, claim.data)
 
 
 def inspect(context: Context, ident: str) -> Inspected:
-    """What a dispatch holds, each thing looked at anew."""
+    """Return the claims of a dispatch, each checked against the world now."""
     names.DispatchId(ident)
     kept = context.store.read(lambda rows: journal(rows, ident))
     if kept is None:
         raise errors.Absent(what=f"dispatch {ident}")
-    seen = {
+    looks = {
         claim.kind: KINDS[claim.kind].look(claim, context.world)
-        for claim in _claims(context, ident)
+        for claim in _claims_of_dispatch(context, ident)
         if claim.kind in KINDS
     }
-    claims = [each.replaced(look=seen.get(each.kind)) for each in kept.claims]
+    claims = [view.replaced(look=looks.get(view.kind)) for view in kept.claims]
     return Inspected(outcome="inspected", dispatch_id=ident, kind=None, path=None, claims=claims)
 
 
 def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
-    """Give up a claim that another home or host made: the operator's word, recorded. The thing itself is not touched."""
-    held = [*_claims(context, names.DispatchId(ident)), *_bundle_of(context, ident), *_of_job(context, ident)]
+    """Give up a claim of another home or host because a person says so; what was claimed is not touched."""
+    held = [
+        *_claims_of_dispatch(context, names.DispatchId(ident)),
+        *_claims_of_bundle(context, ident),
+        *_claims_of_job(context, ident),
+    ]
     claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
     if not claims:
         raise errors.Absent(what=f"{kind} of {ident}")
     here = [claim for claim in claims if is_own(context, claim)]
     if here:
         word = "job cancel" if here[0].job else "kill"
-        raise errors.Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` let it go")
+        raise errors.Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` release it")
 
     def work(tx: Tx) -> Disowned:
         tx.dispatch = None if claims[0].job else ident
@@ -281,29 +292,31 @@ def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
     return context.commit(Change(f"disown {kind} of {ident}: {reason}", work, returns=Disowned))
 
 
-def _bundle_of(context: Context, ident: str) -> list[Claim]:
-    """What the task of a dispatch holds."""
+def _claims_of_bundle(context: Context, ident: str) -> list[Claim]:
+    """Return the claims of the bundle of a dispatch's task."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
     if row is None:
         return []
     held = context.store.read(lambda rows: q.claims_of_bundle(rows, project=row.project, slug=row.slug or ""))
-    return [Claim.of(each) for each in held]
+    return [Claim.of(claim) for claim in held]
 
 
-def _of_job(context: Context, ident: str) -> list[Claim]:
-    """What runners of a job hold."""
-    return [Claim.of(each) for each in context.store.read(lambda rows: q.open_claims_of_job(rows, job=ident))]
+def _claims_of_job(context: Context, ident: str) -> list[Claim]:
+    """Return the open claims that the runners of a job hold."""
+    return [Claim.of(claim) for claim in context.store.read(lambda rows: q.open_claims_of_job(rows, job=ident))]
 
 
 def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
+    """Return the kind of dispatch; BadInput when the kind does not fit: only a coordinator has no task."""
     word = given or ("worker" if slug else "coord")
-    kind = next((each for each in DISPATCH_KINDS if each == word), None)
+    kind = next((known for known in DISPATCH_KINDS if known == word), None)
     if kind is None or (kind == "coord") != (slug is None):
         raise errors.BadInput(what=f"kind {word!r} does not fit: a coordinator has no task, everything else has one")
     return kind
 
 
 def _parse_owner(given: str) -> tuple[str, str | None]:
+    """Return project and task of `project/P/slug/S`, or project and None of `coord/P`."""
     parts = given.split("/")
     if len(parts) == 2 and parts[0] == "coord":  # noqa: PLR2004
         return names.project(parts[1]), None
@@ -312,21 +325,25 @@ def _parse_owner(given: str) -> tuple[str, str | None]:
     raise errors.BadInput(what=f"--owner {given!r} is neither project/P/slug/S nor coord/P")
 
 
-def _claims(context: Context, ident: str) -> list[Claim]:
+def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
     return [Claim.of(row) for row in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=ident))]
 
 
-def _claim_of(context: Context, ident: str) -> Claim | None:
-    return next((claim for claim in _claims(context, ident) if claim.kind == KIND and claim.state != "released"), None)
+def _inbox_of(context: Context, ident: str) -> Claim | None:
+    """Return the unreleased inbox claim of a dispatch; None when there is none."""
+    return next(
+        (claim for claim in _claims_of_dispatch(context, ident) if claim.kind == KIND and claim.state != "released"),
+        None,
+    )
 
 
-def _answer(outcome: str, ident: str, context: Context, claim: Claim) -> PromptOutcome:
+def _prompt_outcome(outcome: str, ident: str, context: Context, claim: Claim) -> PromptOutcome:
     path = f"{context.world.home}/{claim.name}"
     return PromptOutcome(outcome=outcome, dispatch_id=ident, kind=claim.kind, path=path)
 
 
-def _refuse_elsewhere(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
-    """Only the home that made a thing touches it; nor does any when the caller means another host or socket."""
+def _refuse_other_home(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
+    """Raise OtherHost when another home made the dispatch, or the caller means another host or tmux socket."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None:
         refuse_foreign(context, f"dispatch {ident}", row)

@@ -1,4 +1,4 @@
-"""Questions of agents to a person. The first answer counts; whoever answers later is told so."""
+"""Questions of agents to a person. The first answer counts; a later answer is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add(tx: Tx, ident: str, dispatch: str, asked: questions.Asked, *, at: int) -> None:
-    """Write a question down."""
+    """Record a question of an agent."""
     choices = jsontext.dumps(asked.choices)
     q.add_question(
         tx, id=ident, dispatch=dispatch, kind=asked.kind, text=asked.text, command=asked.command, choices=choices, at=at
@@ -27,11 +27,12 @@ def add(tx: Tx, ident: str, dispatch: str, asked: questions.Asked, *, at: int) -
 
 
 def unanswered(rows: Rows) -> list[Question]:
-    """What is asked and waits for an answer, oldest first."""
-    return [_question(row) for row in q.open_questions(rows, dispatch=None)]
+    """Return the questions that wait for an answer, oldest first."""
+    return [_question_view(row) for row in q.open_questions(rows, dispatch=None)]
 
 
-def _question(row: OpenQuestion) -> Question:
+def _question_view(row: OpenQuestion) -> Question:
+    """Return a question as people and programs read it."""
     choices = questions.choices_of(row.choices)
     return Question.made_of(
         row, agent=row.dispatch, task=row.slug, choices=choices, asked_at=iso(row.asked_at), answerable=True
@@ -39,25 +40,26 @@ def _question(row: OpenQuestion) -> Question:
 
 
 def answer(ident: str, words: list[str], reason: str = "") -> Change[Answered]:
-    """Answer a question, if nobody has yet."""
+    """Answer a question; AnsweredBefore when it was answered or closed, or its agent has ended."""
 
     def work(tx: Tx) -> Answered:
         row = q.question_by_id(tx, id=ident)
         if row is None:
             raise errors.NoSuchQuestion(question=ident)
         if row.project is None or row.answer is not None or row.closed_at is not None or not is_unfinished(row):
-            raise errors.AnsweredBefore(question=ident, how=_how(row))
+            raise errors.AnsweredBefore(question=ident, how=_how_answered(row))
         tx.about(row.project, row.slug)
         tx.dispatch = row.dispatch
-        given = questions.answer(row.kind, questions.choices_of(row.choices), words, reason)
-        q.answer_question(tx, id=ident, answer=jsontext.dumps(given), by=tx.caller.actor, at=tx.at)
-        tx.note(question=ident, answer=str(given))
-        return Answered.made_of(row, agent=row.dispatch, task=row.slug, answer=str(given), taken=False)
+        kept = questions.answer(row.kind, questions.choices_of(row.choices), words, reason)
+        q.answer_question(tx, id=ident, answer=jsontext.dumps(kept), by=tx.caller.actor, at=tx.at)
+        tx.note(question=ident, answer=str(kept))
+        return Answered.made_of(row, agent=row.dispatch, task=row.slug, answer=str(kept), taken=False)
 
     return Change(f"answer question {ident}", work, *words, reason)
 
 
-def _how(row: AskedQuestion) -> str:
+def _how_answered(row: AskedQuestion) -> str:
+    """Return why a question takes no answer any more."""
     if not is_unfinished(row):
         return "its agent has ended"
     if row.answer is None:
@@ -66,5 +68,5 @@ def _how(row: AskedQuestion) -> str:
 
 
 def close_orphans() -> Change[int]:
-    """Questions of agents that have ended are over. Returns how many there were."""
+    """Close the questions of agents that have ended. The work returns how many were closed."""
     return Change("close questions of agents that have ended", lambda tx: q.close_orphaned_questions(tx, at=tx.at))

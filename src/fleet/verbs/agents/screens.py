@@ -1,7 +1,7 @@
-"""Watching: trouble that an agent's screen shows and its engine has no hook for, written down as a hook would have told it.
+"""Watch screens: record a limit or failed turn that a screen shows and the engine has no hook for.
 
-So a limit holds its engine back, and a turn that failed is continued, also where nobody tells. What is on a screen stays there: it
-counts once, and again only if something was said to the agent since.
+The effect is that of a hook: a limit holds the engine back, a failed turn is continued. Trouble stays on the screen, so
+it counts once, and again only after something was said to the agent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import engine_holds
-from fleet.verbs.agents.hook import learn
+from fleet.verbs.agents.hook import record_agent
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
@@ -27,22 +27,23 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing
 
 TROUBLES = frozenset({"limit", "failed_turn"})
-_OVER = frozenset({"finished", "idle"})
-# How long a screen may take to show what became of the last thing that was said.
+_TURN_ENDED = frozenset({"finished", "idle"})
+# How long a screen may take to show the reaction to the last message.
 _SETTLED = 10 * SECOND
 
 
 def watch(context: Context, project: str) -> list[str]:
-    """Look at the agents of a project whose engines do not tell of trouble. What was seen, a line each."""
+    """Check the screens of agents whose engines have no hook for trouble. Returns a line for each new trouble."""
     rows = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
-    watched = [(row, engine) for row in rows if (engine := _watched(context, row)) is not None]
+    watched = [(row, engine) for row in rows if (engine := _engine_to_watch(context, row)) is not None]
     if not watched:
         return []
     listing = context.world.tmux.listing()
-    return [line for row, engine in watched if (line := _look(context, row, engine, listing))]
+    return [line for row, engine in watched if (line := _check_screen(context, row, engine, listing))]
 
 
-def _watched(context: Context, row: LivingAgent) -> Engine | None:
+def _engine_to_watch(context: Context, row: LivingAgent) -> Engine | None:
+    """Return the agent's engine if its screen has to be watched; else None."""
     if row.report or row.asked_for or not is_own(context, row):
         return None
     try:
@@ -53,49 +54,53 @@ def _watched(context: Context, row: LivingAgent) -> Engine | None:
     return engine if engine.interactive and TROUBLES & shown & states_without_hook(engine) else None
 
 
-def _look(context: Context, row: LivingAgent, engine: Engine, listing: Listing) -> str:
+def _check_screen(context: Context, row: LivingAgent, engine: Engine, listing: Listing) -> str:
+    """Record or clear trouble that the agent's screen shows. Returns a line about new trouble; else empty."""
     pane = listing.pane_of(row.dispatch)
     text = context.world.tmux.capture(pane, history=False) if pane else None
     state, words = state_of(engine, text or "")
     detail = " ".join(words.split())
-    if state in TROUBLES and _is_news(context, row, state, detail):
-        context.commit(_trouble(row, state, detail))
+    if state in TROUBLES and _is_new_trouble(context, row, state, detail):
+        context.commit(_record_trouble(row, state, detail))
         return f"{row.dispatch}: {state.replace('_', ' ')}, {detail}"
     if state not in {*TROUBLES, "unknown"} and row.state in TROUBLES and row.heartbeat_at is None:
-        context.commit(_past(row, over=state in _OVER))
+        context.commit(_clear_trouble(row, over=state in _TURN_ENDED))
     return ""
 
 
-def _is_news(context: Context, row: LivingAgent, state: str, detail: str) -> bool:
+def _is_new_trouble(context: Context, row: LivingAgent, state: str, detail: str) -> bool:
+    """Whether trouble on the screen is not recorded yet, or came again after something was said to the agent."""
     if (row.state, row.detail) != (state, detail):
         return True
     last = context.store.read(lambda rows: q.last_said(rows, dispatch=row.dispatch)).at or 0
     return last > (row.state_at or 0) and context.world.clock.now() - last > _SETTLED
 
 
-def _trouble(row: LivingAgent, state: str, detail: str) -> Change[None]:
+def _record_trouble(row: LivingAgent, state: str, detail: str) -> Change[None]:
+    """Record that an agent's screen shows a limit or a failed turn; a limit holds the engine back."""
+
     def work(tx: Tx) -> None:
-        known = _known(tx, row)
+        known = _living_agent(tx, row)
         if known is None:
             return
         if state == "limit":
             engine_holds.hold(tx, row.engine, "limit", detail)
         failed = known.failed_turns + 1 if state == "failed_turn" else 0
-        learn(tx, known.replaced(state=state, detail=detail, state_at=tx.at, failed_turns=failed))
+        record_agent(tx, known.replaced(state=state, detail=detail, state_at=tx.at, failed_turns=failed))
         tx.note(state=state, detail=detail, source="screen")
 
     return Change(f"the screen of {row.dispatch} shows: {state}", work)
 
 
-def _past(row: LivingAgent, *, over: bool) -> Change[None]:
-    """It works again; when its turn went well, so does its engine."""
+def _clear_trouble(row: LivingAgent, *, over: bool) -> Change[None]:
+    """Record that an agent works again; when its turn is over, also lift the hold of its engine if that has passed."""
 
     def work(tx: Tx) -> None:
-        known = _known(tx, row)
+        known = _living_agent(tx, row)
         if known is None:
             return
         failed = 0 if over else known.failed_turns
-        learn(tx, known.replaced(state=None, detail=None, state_at=tx.at, failed_turns=failed))
+        record_agent(tx, known.replaced(state=None, detail=None, state_at=tx.at, failed_turns=failed))
         if over and engine_holds.is_over(q.hold_of(tx, engine=row.engine), tx.at):
             q.lift_hold(tx, engine=row.engine)
             tx.note(lifted=row.engine)
@@ -103,7 +108,8 @@ def _past(row: LivingAgent, *, over: bool) -> Change[None]:
     return Change(f"the screen of {row.dispatch} shows no trouble any more", work)
 
 
-def _known(tx: Tx, row: LivingAgent) -> LivingAgent | None:
+def _living_agent(tx: Tx, row: LivingAgent) -> LivingAgent | None:
+    """Return the agent as the store has it now; None when it has ended."""
     known = q.heard_agent(tx, dispatch=row.dispatch)
     if known is not None:
         tx.about(known.project, known.slug)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fleet.engines import conversations
-from fleet.engines.program_files import place
+from fleet.engines.program_files import expand_path
 from fleet.store import queries as q
 from fleet.world.home import paths
 
@@ -31,7 +31,7 @@ def found(context: Context, engine: Engine, row: Dispatch | LeftAttempt) -> str 
     if engine.kept is None or since is None or until is None or row.slug is None:
         return None
     tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
-    return conversations.the_one(engine.kept, tree, since=since, until=until)
+    return conversations.only_conversation(engine.kept, tree, since=since, until=until)
 
 
 def can_go_on(engine: Engine, conversation: str | None) -> bool:
@@ -53,4 +53,4 @@ def _pattern(path: str, conversation: str) -> str:
     def filled(found: re.Match[str]) -> str:
         return glob.escape(conversation[: int(found[1])] if found[1] else conversation)
 
-    return _PLACEHOLDER.sub(filled, place(path))
+    return _PLACEHOLDER.sub(filled, expand_path(path))

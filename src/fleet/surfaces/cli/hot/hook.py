@@ -52,10 +52,10 @@ def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
             return _wake(fleet, dialect, at)
         if meaning == "started":
             fleet.prove()
-        reply = fleet.hear(dialect, event, told, at)
+        reply = fleet.handle_event(dialect, event, told, at)
         payload = reply.payload
         if reply.question is not None:
-            payload = fleet.awaited(dialect, event, told, reply.question, _alone())
+            payload = fleet.wait_for_answer(dialect, event, told, reply.question, _alone())
         if payload is not None:
             sys.stdout.write(f"{jsontext.dumps(payload)}\n")
             sys.stdout.flush()
