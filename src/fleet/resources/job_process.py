@@ -46,11 +46,11 @@ class JobProcess:
             return "ours"
         if left_processes(claim, world):
             return "ours" if runner == "dead" else "unknown"
-        return "absent" if lock_of(claim.job or "", world).is_free() else "unknown"
+        return "absent" if job_lock(claim.job or "", world).is_free() else "unknown"
 
     def acquire(self, claim: Claim, order: Order, world: World, _lock: int) -> None:
         """Make the lock, and refuse when somebody holds it. The runner takes it next."""
-        lock = lock_of(order.job, world)
+        lock = job_lock(order.job, world)
         try:
             world.funnel.through(f"make {self.name} lock", lock.take)
         except BlockingIOError:
@@ -65,7 +65,7 @@ class JobProcess:
         end_processes(claim, world)
 
 
-def lock_of(job: str, world: World) -> FileLock:
+def job_lock(job: str, world: World) -> FileLock:
     """The lock itself. While it is held, the runner or something that it started lives."""
     return FileLock(f"{world.home}/{paths.job_lock(job)}")
 
@@ -81,8 +81,8 @@ def life_of_runner(claim: Claim, world: World) -> Life:
     return "dead" if runner == world.processes.me() else world.processes.life(runner)
 
 
-def recorded(claim: Claim) -> dict[str, Identity]:
-    """The processes that the runner recorded, by item; the command of the input is called input."""
+def recorded_processes(claim: Claim) -> dict[str, Identity]:
+    """The processes that the runner recorded_processes, by item; the command of the input is called input."""
     known = {item: Identity.parse(str(text)) for item, text in claim.data.get("processes", {}).items()}
     return {item: who for item, who in known.items() if who is not None}
 
@@ -90,9 +90,9 @@ def recorded(claim: Claim) -> dict[str, Identity]:
 def left_processes(claim: Claim, world: World) -> list[Identity]:
     """Processes of the job that are alive, each one found by at least one of the proofs; descendants come first."""
     processes = world.processes
-    roots = [who for who in recorded(claim).values() if processes.life(who) == "alive"]
+    roots = [who for who in recorded_processes(claim).values() if processes.life(who) == "alive"]
     roots += processes.of_job(claim.job or "")
-    lock = lock_of(claim.job or "", world)
+    lock = job_lock(claim.job or "", world)
     roots += [] if lock.is_free() else processes.inheriting(lock.path)
     families = processes.families(roots) if roots else []
     return [who for who in families if who != runner_of(claim) and processes.life(who) == "alive"]
@@ -100,7 +100,7 @@ def left_processes(claim: Claim, world: World) -> list[Identity]:
 
 def end_processes(claim: Claim, world: World) -> None:
     """Kill the processes until none is left and nobody holds their lock. Contested names those that stay."""
-    lock, until = lock_of(claim.job or "", world), world.clock.ticks() + _PATIENCE
+    lock, until = job_lock(claim.job or "", world), world.clock.ticks() + _PATIENCE
     while True:
         left = left_processes(claim, world)
         if not left and lock.is_free():

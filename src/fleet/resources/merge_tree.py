@@ -36,10 +36,10 @@ class MergeTree:
         """Ours when git registers it there."""
         known = world.git.worktrees(claim.data["repository"])
         if known is None:
-            return "ours" if half_made.is_begun(claim, world) else "unknown"
+            return "ours" if half_made.has_leftovers(claim, world) else "unknown"
         if any(os.path.realpath(each.path) == os.path.realpath(claim.name) for each in known):
             return "ours"
-        return "absent" if half_made.is_blank(claim) or not os.path.lexists(claim.name) else "foreign"
+        return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Make it, at the integration branch."""
@@ -51,7 +51,7 @@ class MergeTree:
                     path=claim.name, why="something is there already", advice="run `fleet clean`"
                 )
             world.files.make_folder(os.path.dirname(claim.name))
-            reason = half_made.reason(claim, order.dispatch, world)
+            reason = half_made.lock_reason(claim, order.dispatch, world)
             world.git.add_scratch(
                 order.repository, claim.name, order.base, reason=reason, limit=order.git_limit, lock=lock
             )

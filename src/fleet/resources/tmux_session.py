@@ -38,9 +38,9 @@ class TmuxSession:
 
     def look(self, claim: Claim, world: World) -> Look:
         """By the server's answer, its identity, and the stamps of the pane."""
-        return self.judge(claim, world.tmux.listing(), world)
+        return self.look_in_listing(claim, world.tmux.listing(), world)
 
-    def judge(self, claim: Claim, listing: Listing, world: World) -> Look:
+    def look_in_listing(self, claim: Claim, listing: Listing, world: World) -> Look:
         """The same, from a listing that was asked for once for all."""
         pane = listing.pane_of(claim.dispatch or "")
         if pane is not None:
@@ -60,10 +60,10 @@ class TmuxSession:
         gate = world.gate("tmux")
         gate.take(wait=_GATE_WAIT)
         try:
-            server = self._made(claim, order, world, lock)
+            server = self._create(claim, order, world, lock)
             if server is None:
                 claim.data["server"] = str(world.tmux.ensure_server())
-                server = self._made(claim, order, world, lock)
+                server = self._create(claim, order, world, lock)
         finally:
             gate.give()
         if str(server) != claim.data["server"]:
@@ -71,7 +71,7 @@ class TmuxSession:
                 raise errors.TmuxRefused(what=f"make session {claim.name}", why="its server was replaced meanwhile")
             claim.data["server"] = str(server)
 
-    def _made(self, claim: Claim, order: Order, world: World, lock: int) -> Identity | None:
+    def _create(self, claim: Claim, order: Order, world: World, lock: int) -> Identity | None:
         """The server it was made on; None when the one that the claim names is proven dead."""
         try:
             return world.tmux.create(
@@ -92,7 +92,7 @@ class TmuxSession:
         """End our pane, by its id. Its processes were proven dead before. The session goes with its last pane."""
         listing = world.tmux.listing()
         pane = listing.pane_of(claim.dispatch or "")
-        look = self.judge(claim, listing, world)
+        look = self.look_in_listing(claim, listing, world)
         if look == "ours" and pane is not None and not world.tmux.kill(pane):
             raise errors.TmuxRefused(what=f"end the pane of {claim.name}", why="no answer")
         if look in {"unknown", "foreign"}:

@@ -28,7 +28,7 @@ class WorkerDir:
 
     def data_for(self, order: Order, world: World) -> dict[str, Any]:
         """Whether it was there before, with something in it: of a database that was lost, or a person's."""
-        return {"was_there": True} if _has_something(self.name_for(order, world)) else {}
+        return {"was_there": True} if _has_entries(self.name_for(order, world)) else {}
 
     def look(self, claim: Claim, _world: World) -> Look:
         """A directory of that name in the home is ours."""
@@ -54,7 +54,7 @@ class WorkerDir:
             raise OSError(f"{claim.name} could not be removed")
 
 
-def _has_something(path: str) -> bool:
+def _has_entries(path: str) -> bool:
     try:
         return bool(os.listdir(path))
     except (FileNotFoundError, NotADirectoryError):

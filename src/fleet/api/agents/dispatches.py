@@ -111,7 +111,7 @@ class Dispatches(Part):
 
     def show(self, ident: str) -> Journal:
         """One dispatch with its claims, live or archived alike; a live one is looked at anew."""
-        live = self._by.store.read(lambda rows: reclaim.journal(rows, ident))
+        live = self._by.store.read(lambda rows: reclaim.journal_view(rows, ident))
         if live is not None:
             return self._looked_at(live)
         archived = find.archived_journal(self._by.view, ident)

@@ -46,7 +46,7 @@ class Claim:
         return Identity.parse(self.actor)
 
     @property
-    def hands(self) -> str:
+    def actor_text(self) -> str:
         """The same, for people."""
         return f"process {self.who.pid}" if self.who else "an unknown process"
 

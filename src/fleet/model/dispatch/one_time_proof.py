@@ -7,6 +7,6 @@ from fleet.fast import blake2s
 VARIABLE = "FLEET_REPLACE_NONCE"
 
 
-def hashed(nonce: str) -> str:
+def hash_nonce(nonce: str) -> str:
     """What is stored of a nonce."""
     return blake2s(nonce.encode("utf-8", "surrogatepass")).hexdigest()

@@ -149,21 +149,21 @@ def decide(seen: Seen) -> Remedy:
     hopeless = _why_hopeless(seen)
     if hopeless:
         return Withdraw(why=hopeless)
-    return _by_condition(seen) if seen.own or seen.condition == "ended" else Leave(why=seen.why, cause="foreign")
+    return _decide_by_condition(seen) if seen.own or seen.condition == "ended" else Leave(why=seen.why, cause="foreign")
 
 
-def _by_condition(seen: Seen) -> Remedy:
+def _decide_by_condition(seen: Seen) -> Remedy:
     match seen.condition:
         case "ended" | "unknown":
             return Leave(why=seen.why, cause=seen.condition)
         case "starting":
-            return _retire(seen) or Leave(why=seen.why, cause="starting")
+            return _press_unseated(seen) or Leave(why=seen.why, cause="starting")
         case "unstarted":
             return Settle()
         case "alive":
-            return _living(seen)
+            return _decide_for_living(seen)
         case "dead":
-            return _dead(seen)
+            return _decide_for_dead(seen)
         case _:
             return assert_never(seen.condition)
 
@@ -181,7 +181,7 @@ def _why_hopeless(seen: Seen) -> str:
     return "it has died" if seen.condition in {"dead", "unstarted"} else ""
 
 
-def _dead(seen: Seen) -> Remedy:
+def _decide_for_dead(seen: Seen) -> Remedy:
     match seen.remains:
         case "none":
             return Settle()
@@ -195,20 +195,20 @@ def _dead(seen: Seen) -> Remedy:
             return assert_never(seen.remains)
 
 
-def _living(seen: Seen) -> Remedy:
+def _decide_for_living(seen: Seen) -> Remedy:
     match seen.kind:
         case "worker":
-            pressed = _asked_before(seen) or _press_worker(seen)
+            pressed = _press_as_asked(seen) or _press_worker(seen)
         case "coord":
-            pressed = _retire(seen) or _asked_before(seen) or _reported(seen)
+            pressed = _press_unseated(seen) or _press_as_asked(seen) or _press_reported(seen)
         case "finisher":  # a merge of fleet's own has no task to lose; only a person ends it
-            pressed = _asked_before(seen) if seen.asked_for in {"kill", "stop"} else None
+            pressed = _press_as_asked(seen) if seen.asked_for in {"kill", "stop"} else None
         case _:
             return assert_never(seen.kind)
     return pressed or Leave(why=seen.why, cause="alive")
 
 
-def _asked_before(seen: Seen) -> Press | None:
+def _press_as_asked(seen: Seen) -> Press | None:
     if seen.asked_for is None or seen.asked_for == "report":
         return None
     return _press(seen, seen.asked_for, seen.asked_reason)
@@ -217,7 +217,7 @@ def _asked_before(seen: Seen) -> Press | None:
 def _press_worker(seen: Seen) -> Press | None:
     """A worker that reported long enough ago, lost its task, or has to make way for a successor."""
     if seen.report == "over":
-        return _reported(seen)
+        return _press_reported(seen)
     if seen.report == "none" and seen.task_taken:
         return _press(seen, "superseded", "its task was taken away")
     if seen.handoff_queued:
@@ -225,11 +225,11 @@ def _press_worker(seen: Seen) -> Press | None:
     return None
 
 
-def _reported(seen: Seen) -> Press | None:
+def _press_reported(seen: Seen) -> Press | None:
     return _press(seen, "report", "it had reported") if seen.report == "over" else None
 
 
-def _retire(seen: Seen) -> Press | None:
+def _press_unseated(seen: Seen) -> Press | None:
     """A coordinator that is out of the seat."""
     match seen.place:
         case "out":

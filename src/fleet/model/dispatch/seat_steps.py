@@ -32,7 +32,7 @@ STEPS = {
 }
 
 
-def state(seat: Seat) -> str:
+def seat_state(seat: Seat) -> str:
     """The state that a seat's row is in."""
     held = "empty" if seat.holder is None else "held"
     return held if seat.candidate is None else f"{held}_with_candidate"

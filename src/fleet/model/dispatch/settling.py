@@ -49,10 +49,10 @@ def outcome(seen: Evidence) -> Outcome:
         return Outcome(exec_state="failed", reason=seen.asked_reason or seen.why_not_launched)
     if seen.report is not None:
         return Outcome(exec_state=seen.report, reason=seen.report_reason)
-    return _by_request(seen) or _by_exit(seen)
+    return _outcome_by_request(seen) or _outcome_by_exit(seen)
 
 
-def _by_request(seen: Evidence) -> Outcome | None:
+def _outcome_by_request(seen: Evidence) -> Outcome | None:
     """An exit after we asked is evidence of nothing: what was asked for decides."""
     match seen.asked_for:
         case "kill" | "superseded":
@@ -69,7 +69,7 @@ def _by_request(seen: Evidence) -> Outcome | None:
             return assert_never(seen.asked_for)
 
 
-def _by_exit(seen: Evidence) -> Outcome:
+def _outcome_by_exit(seen: Evidence) -> Outcome:
     if seen.exit_status is None:
         why = INTERRUPTED if seen.other_boot else f"{INTERRUPTED}: it died without leaving an exit status"
         return Outcome(exec_state="blocked", reason=why)

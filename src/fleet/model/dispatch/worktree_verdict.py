@@ -50,6 +50,6 @@ def is_disposable(path: str, patterns: Sequence[str]) -> bool:
     )
 
 
-def listed(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """A few names, for people."""
     return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")

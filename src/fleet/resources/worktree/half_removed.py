@@ -21,7 +21,7 @@ def has_lost_its_pointer(claim: Claim) -> bool:
     return claim.state in LEAVING and os.path.isdir(claim.name) and leftovers.has_no_pointer(claim.name)
 
 
-def is_known(claim: Claim, here: Worktree) -> bool:
+def is_registered_on_branch(claim: Claim, here: Worktree) -> bool:
     """Whether the repository still has the entry of such a tree, on its branch."""
     return has_lost_its_pointer(claim) and here.branch == claim.data["branch"]
 

@@ -10,7 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, is_disposable, listed
+from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, first_names, is_disposable
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.half_removed import has_lost_its_pointer
 from fleet.world.git import leftovers, nested_repositories
@@ -44,14 +44,14 @@ def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
     if leftovers.has_submodules(claim.name):
         return Keep(reason=f"{claim.name} has submodules, whose own commits may be nowhere else")
     try:
-        return _keep_foreign(claim, world) or _judge_files(claim, world, disposable)
+        return _keep_foreign_repository(claim, world) or _verdict_on_files(claim, world, disposable)
     except OSError as error:
         return Keep(reason=f"{claim.name} cannot be read: {error}")
     except RecursionError:
         return Keep(reason=f"{claim.name} has folders that are too deep to be looked at")
 
 
-def _keep_foreign(claim: Claim, world: World) -> Keep | None:
+def _keep_foreign_repository(claim: Claim, world: World) -> Keep | None:
     path = claim.name
     if not nested_repositories.is_of_repository(world.git, path, claim.data["repository"]):
         if not world.git.is_remade(path) and world.git.place_of(path) is None:
@@ -60,17 +60,17 @@ def _keep_foreign(claim: Claim, world: World) -> Keep | None:
     own = nested_repositories.with_own_work(world.git, path)
     if not own:
         return None
-    names = listed([shown(each) for each in own])
+    names = first_names([shown(each) for each in own])
     return Keep(
         reason=f"{path} has another repository in it, with work that may be nowhere else: {names}", files=tuple(own)
     )
 
 
-def _judge_files(claim: Claim, world: World, disposable: Sequence[str]) -> Verdict:
+def _verdict_on_files(claim: Claim, world: World, disposable: Sequence[str]) -> Verdict:
     path, status = claim.name, world.git.status(claim.name)
     if status is None:
         return Keep(reason=f"git does not say whether {path} has uncommitted work")
-    return _keep_work(claim, status) or _judge_ignored(claim, world, status, disposable)
+    return _keep_work(claim, status) or _verdict_on_ignored(claim, world, status, disposable)
 
 
 def _keep_work(claim: Claim, status: Status) -> Keep | None:
@@ -79,7 +79,7 @@ def _keep_work(claim: Claim, status: Status) -> Keep | None:
     files = tuple(dict.fromkeys([*changed, *status.hidden]))
     nested = repositories_among(status, claim.name)
     if nested:
-        names = listed([shown(each) for each in nested])
+        names = first_names([shown(each) for each in nested])
         reason = (
             f"{claim.name} has uncommitted work and another repository in it, which a commit would not hold: {names}"
         )
@@ -88,12 +88,12 @@ def _keep_work(claim: Claim, status: Status) -> Keep | None:
         return Keep(reason=f"{claim.name} has uncommitted work", files=files, committable=True)
     if not status.hidden:
         return None
-    names = listed([shown(each) for each in status.hidden])
+    names = first_names([shown(each) for each in status.hidden])
     hidden = "that git was told not to look at (skip-worktree or assume-unchanged)"
     return Keep(reason=f"{claim.name} has uncommitted work {hidden}: {names}", files=files, committable=True)
 
 
-def _judge_ignored(claim: Claim, world: World, status: Status, disposable: Sequence[str]) -> Verdict:
+def _verdict_on_ignored(claim: Claim, world: World, status: Status, disposable: Sequence[str]) -> Verdict:
     copies = copied_files(world, claim)
 
     def is_reproducible(name: str) -> bool:

@@ -14,8 +14,14 @@ from fleet import errors
 from fleet.model.branches import head_ref
 from fleet.model.dispatch.worktree_verdict import Aside, Keep
 from fleet.resources.worktree import half_made, half_removed
-from fleet.resources.worktree.branch_ownership import is_made_by, is_ordered, maker_of, mark_late, may_drop
-from fleet.resources.worktree.half_made import UNMADE, mark
+from fleet.resources.worktree.branch_ownership import (
+    is_branch_of_project,
+    is_made_by,
+    maker_of,
+    mark_unmarked_branch,
+    may_delete_branch,
+)
+from fleet.resources.worktree.half_made import UNMADE, lock_prefix
 from fleet.resources.worktree.verdict import may_go
 from fleet.world.git.branch_in_use import branch_in_hand
 from fleet.world.home import paths
@@ -47,19 +53,19 @@ class Worktree:
 
     def look(self, claim: Claim, world: World) -> Look:
         """Ours only if git registers it, on the right branch; one that we were making may have none yet."""
-        return self._judge(claim, world.git.worktrees(claim.data["repository"]), world)
+        return self._look_in_list(claim, world.git.worktrees(claim.data["repository"]), world)
 
-    def _judge(self, claim: Claim, known: list[Listed] | None, world: World) -> Look:
+    def _look_in_list(self, claim: Claim, known: list[Listed] | None, world: World) -> Look:
         if known is None:
-            begun = half_made.is_begun(claim, world) and not half_made.is_used(claim, world)
+            begun = half_made.has_leftovers(claim, world) and not half_made.is_used(claim, world)
             return "ours" if begun else "unknown"
-        here = _registered(claim, known)
-        if here is not None and half_removed.is_known(claim, here):
+        here = _registered_worktree(claim, known)
+        if here is not None and half_removed.is_registered_on_branch(claim, here):
             return "ours"
         if here is None or here.prunable or not os.path.isdir(claim.name):
-            return "absent" if half_made.is_blank(claim) or not os.path.lexists(claim.name) else "foreign"
+            return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
         if claim.state in UNMADE:  # what another claim made, or what is changed already, somebody may have worked in
-            ours = half_made.is_of(claim, here.locked, world) and not half_made.is_used(claim, world)
+            ours = half_made.is_locked_by(claim, here.locked, world) and not half_made.is_used(claim, world)
             return "ours" if ours else "foreign"
         return "ours" if here.branch == claim.data["branch"] else "foreign"
 
@@ -68,12 +74,12 @@ class Worktree:
         gate = world.git_gate(order.repository)
         gate.take(wait=GATE_WAIT)
         try:
-            if os.path.lexists(claim.name) or not self._made_at_once(claim, order, world, lock):
+            if os.path.lexists(claim.name) or not self._try_make(claim, order, world, lock):
                 self._acquire_with_care(claim, order, world, lock)
         finally:
             gate.give()
 
-    def _made_at_once(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
+    def _try_make(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
         """Where nothing is, git need not be asked first; if it refuses, it is."""
         try:
             self._make(claim, order, world, lock)
@@ -83,13 +89,13 @@ class Worktree:
 
     def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         known = world.git.worktrees(order.repository)
-        look = self._judge(claim, known, world)
-        if look == "ours" and self._is_completed(claim, order, world, lock):
+        look = self._look_in_list(claim, known, world)
+        if look == "ours" and self._try_complete(claim, order, world, lock):
             return
         if look in {"foreign", "unknown"}:
-            raise _refusal(claim, look, _registered(claim, known or []), world)
+            raise _worktree_refused(claim, look, _registered_worktree(claim, known or []), world)
         half_made.discard(claim, world)
-        if look == "absent" and _registered(claim, known or []) is not None:
+        if look == "absent" and _registered_worktree(claim, known or []) is not None:
             world.git.forget(order.repository, claim.name)
         self._make(claim, order, world, lock)
 
@@ -97,8 +103,8 @@ class Worktree:
         """Make it on a new branch, which is marked; on the one that is there only if its mark proves it to be this project's."""
         world.files.make_folder(os.path.dirname(claim.name))
         repository, limit, rest = order.repository, order.git_limit, order.meanwhile
-        reason = half_made.reason(claim, order.dispatch, world)
-        if self._is_branch_there(claim, order, world):
+        reason = half_made.lock_reason(claim, order.dispatch, world)
+        if self._has_own_branch(claim, order, world):
             world.git.add_worktree(
                 repository, claim.name, order.branch, reason=reason, limit=limit, lock=lock, meanwhile=rest
             )
@@ -106,20 +112,20 @@ class Worktree:
             at = order.base or "HEAD"
             world.git.add_detached(repository, claim.name, at, reason=reason, limit=limit, lock=lock, meanwhile=rest)
             self._begin_branch(claim, order, world, lock)
-            self._mark(claim, order, world)
+            self._mark_branch(claim, order, world)
 
     def _begin_branch(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Make the branch, with this claim as its maker: if the mark does not follow, that proves whose it is."""
         world.git.begin_branch(claim.name, order.branch, maker=maker_of(claim), limit=order.git_limit, lock=lock)
 
-    def _mark(self, claim: Claim, order: Order, world: World) -> None:
+    def _mark_branch(self, claim: Claim, order: Order, world: World) -> None:
         """Mark the branch that this claim made, with the commit that it began at."""
         base = order.base or world.git.resolve_in(claim.name, "HEAD") or ""
         world.proofs.mark_branch(order.repository, order.branch, f"{order.branch_mark}{base}")
 
-    def _is_completed(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
+    def _try_complete(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
         """Fill it, and put it on its branch if its maker did not come that far; False if too little of it is there."""
-        there = self._is_branch_there(claim, order, world)
+        there = self._has_own_branch(claim, order, world)
         try:
             world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
             if there:
@@ -127,16 +133,16 @@ class Worktree:
             else:
                 self._begin_branch(claim, order, world, lock)
             if not claim.data.get("branch_was_there", True):
-                self._mark(claim, order, world)
+                self._mark_branch(claim, order, world)
         except errors.GitRefused:
             return False
         return True
 
-    def _is_branch_there(self, claim: Claim, order: Order, world: World) -> bool:
+    def _has_own_branch(self, claim: Claim, order: Order, world: World) -> bool:
         """Whether the task's branch exists. Refused when it is not provably this project's."""
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
-        if not is_ordered(order, world) and not is_made_by(claim, order.repository, order.branch, world):
+        if not is_branch_of_project(order, world) and not is_made_by(claim, order.repository, order.branch, world):
             advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
             why = f"branch {order.branch} exists and is not provably of this project's agents"
             raise errors.WorktreeRefused(path=claim.name, why=why, advice=advice)
@@ -157,19 +163,19 @@ class Worktree:
                 half_removed.restore(claim, world)
                 _refuse_losing(claim, world)
                 if owner:
-                    mark_late(claim, owner, world)
-                reason = f"{mark(world)}released"
+                    mark_unmarked_branch(claim, owner, world)
+                reason = f"{lock_prefix(world)}released"
                 world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
             if claim.state not in UNMADE or not claim.data.get("branch_was_there", True):
-                self._drop_branch(claim, world, held=look == "ours")
+                self._delete_branch(claim, world, held=look == "ours")
         finally:
             gate.give()
 
-    def _drop_branch(self, claim: Claim, world: World, *, held: bool) -> None:
+    def _delete_branch(self, claim: Claim, world: World, *, held: bool) -> None:
         """Delete the branch if it is provably this project's, merged, and nobody has it in hand. One that stays is remembered."""
         repository, branch, integration = (claim.data.get(each, "") for each in ("repository", "branch", "integration"))
         commit = world.git.resolve(repository, head_ref(branch))
-        if commit is None or not may_drop(claim, repository, branch, world, held=held):
+        if commit is None or not may_delete_branch(claim, repository, branch, world, held=held):
             return
         if not (integration and world.git.contains(repository, integration, commit)):
             if held:
@@ -190,9 +196,9 @@ def _refuse_losing(claim: Claim, world: World) -> None:
         raise errors.GitRefused(what=f"remove {claim.name}", why=f"it has {verdict.files} new ignored files; try again")
 
 
-def _refusal(claim: Claim, look: Look, here: Listed | None, world: World) -> errors.WorktreeRefused:
+def _worktree_refused(claim: Claim, look: Look, here: Listed | None, world: World) -> errors.WorktreeRefused:
     """Why what is there cannot be used, and what a person can do about it."""
-    if claim.state in UNMADE and here is not None and (here.locked or "").startswith(mark(world)):
+    if claim.state in UNMADE and here is not None and (here.locked or "").startswith(lock_prefix(world)):
         why = "fleet made it, but its database knows of no work in it: was a backup restored, or is it changed by its checkout alone?"
         advice = "save what you need of it and move the folder away; the next dispatch makes it anew"
         return errors.WorktreeRefused(path=claim.name, why=why, advice=advice)
@@ -200,5 +206,5 @@ def _refusal(claim: Claim, look: Look, here: Listed | None, world: World) -> err
     return errors.WorktreeRefused(path=claim.name, why=f"it is {look}", advice=advice)
 
 
-def _registered(claim: Claim, known: list[Listed]) -> Listed | None:
+def _registered_worktree(claim: Claim, known: list[Listed]) -> Listed | None:
     return next((each for each in known if os.path.realpath(each.path) == os.path.realpath(claim.name)), None)

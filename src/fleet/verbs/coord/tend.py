@@ -50,7 +50,7 @@ def _tend(context: Context, row: Dispatch, listing: Listing, census: Census | No
     """What was done about one dispatch; empty when nothing was, or when it is given time."""
     seen = look(context, row, "tick", listing=listing, census=census)
     if seen.condition == "alive":
-        remaining.record(context, row, census, lasting=_LASTING)
+        remaining.record_descendants(context, row, census, lasting=_LASTING)
     done = apply(context, row, remedy_for("tick", seen))
     if done.strangers:
         raise errors.WorktreeBusy(project=row.project, slug=row.slug, who=done.strangers, way=done.way)

@@ -32,7 +32,7 @@ TRIES = 3
 NO_LOCK = -1
 _PATIENCE = 5.0
 _LOOK_AGAIN = 0.02
-Left = str
+WhyLeft = str
 
 
 def intent(context: Context, kind: Kind, order: Order) -> Claim:
@@ -58,7 +58,7 @@ def acquire(context: Context, claims: list[Claim], order: Order, made_before: Se
     """Make the things whose intents are written down; then write down, at once, which of them are there."""
     made = [*made_before, *make(context, claims, order, made_before)]
     if made:
-        context.commit(walk([(claim, "made") for claim in made]))
+        context.commit(step_claims([(claim, "made") for claim in made]))
 
 
 def make(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> list[Claim]:
@@ -68,23 +68,23 @@ def make(context: Context, claims: list[Claim], order: Order, made_before: Seque
 
     def make_ours() -> None:
         while ours:
-            _make(context, ours[0], order)
+            _make_one(context, ours[0], order)
             made.append(ours.pop(0))
 
     try:
         for claim in claims:
             if KINDS[claim.kind].by_program:
-                _make(context, claim, replace(order, meanwhile=make_ours))
+                _make_one(context, claim, replace(order, meanwhile=make_ours))
                 made.append(claim)
         make_ours()
     except (errors.FleetError, OSError):
         steps = [(claim, "made" if claim in made else "not_made") for claim in claims]
-        context.commit(walk([*((claim, "made") for claim in made_before), *steps]))
+        context.commit(step_claims([*((claim, "made") for claim in made_before), *steps]))
         raise
     return made
 
 
-def _make(context: Context, claim: Claim, order: Order) -> None:
+def _make_one(context: Context, claim: Claim, order: Order) -> None:
     kind, lock = KINDS[claim.kind], context.world.effect_lock(claim.id)
     try:
         kind.acquire(claim, order, context.world, lock.take() if kind.by_program else NO_LOCK)
@@ -102,14 +102,14 @@ def is_free(context: Context, claim: Claim) -> bool:
     return (mine or dead) and context.world.effect_lock(claim.id).is_free()
 
 
-def release(context: Context, claim: Claim) -> Left:
+def release(context: Context, claim: Claim) -> WhyLeft:
     """Let go of the thing, from whatever state its claim is in. Empty: released. Else why it is left.
 
     Somebody else who is just letting go of it is waited for, a moment: then it is gone, and not left.
     """
     until = context.world.clock.ticks() + _PATIENCE
     while True:
-        left = _released(context, claim)
+        left = _try_release(context, claim)
         if left is not None:
             return left
         if context.world.clock.ticks() >= until:
@@ -121,7 +121,7 @@ def release(context: Context, claim: Claim) -> Left:
         claim = replace(Claim.of(row), data=claim.data | json.loads(row.data))
 
 
-def _released(context: Context, claim: Claim) -> Left | None:
+def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
     """None: somebody else is at it."""
     refuse_foreign(context, str(claim), claim)
     if claim.state == "released":
@@ -130,28 +130,28 @@ def _released(context: Context, claim: Claim) -> Left | None:
         return f"{claim}: unknown kind, left alone"
     if claim.state != "live" and not is_free(context, claim):
         now = context.world.processes.life(claim.who)
-        who = f"what {claim.hands} started" if now == "dead" else claim.hands
+        who = f"what {claim.actor_text} started" if now == "dead" else claim.actor_text
         at_it = "may still be at it" if now == "unknown" else "is still at it"
         return None if claim.state == "releasing" and now == "alive" else f"{claim}: {who} {at_it}"
-    return _release(context, claim, KINDS[claim.kind].look(claim, context.world))
+    return _release_by_look(context, claim, KINDS[claim.kind].look(claim, context.world))
 
 
-def _release(context: Context, claim: Claim, look: Look) -> Left | None:
+def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | None:
     if look in {"unknown", "foreign"}:
         return f"{claim}: {look}, left alone"
     if claim.state in {"allocating", "failed_alloc"}:
         return _release_unmade(context, claim)
-    return _note_gone(context, claim) if look == "absent" else _remove(context, claim)
+    return _record_gone(context, claim) if look == "absent" else _remove(context, claim)
 
 
-def _release_unmade(context: Context, claim: Claim) -> Left | None:
+def _release_unmade(context: Context, claim: Claim) -> WhyLeft | None:
     """Never live: what is there is half-made at most, and goes. None: it has become live meanwhile."""
     if claim.state == "allocating" and not context.commit(step(claim, "not_made")):
         return None
     return _undo_half_made(context, replace(claim, state="failed_alloc"))
 
 
-def _undo_half_made(context: Context, claim: Claim) -> Left | None:
+def _undo_half_made(context: Context, claim: Claim) -> WhyLeft | None:
     """What was left by a creation that failed goes like anything else, under its lock. None: somebody else is at it."""
     lock = context.world.effect_lock(claim.id)
     try:
@@ -172,20 +172,20 @@ def _undo_half_made(context: Context, claim: Claim) -> Left | None:
     return ""
 
 
-def _note_gone(context: Context, claim: Claim) -> Left:
+def _record_gone(context: Context, claim: Claim) -> WhyLeft:
     context.world.forget_effect_lock(claim.id)
     context.commit(step(claim, "found_gone" if claim.state == "live" else "gone"))
     return ""
 
 
-def _remove(context: Context, claim: Claim) -> Left | None:
+def _remove(context: Context, claim: Claim) -> WhyLeft | None:
     """Let go, remove, gone. None: somebody else has been faster."""
     lock = context.world.effect_lock(claim.id)
     try:
         handle = lock.take()
     except BlockingIOError:
         return None
-    if not context.commit(_let_go(context, claim)):
+    if not context.commit(_begin_release(context, claim)):
         context.world.forget_effect_lock(claim.id)
         lock.give()
         return None
@@ -193,7 +193,7 @@ def _remove(context: Context, claim: Claim) -> Left | None:
         KINDS[claim.kind].release(claim, context.world, handle)
     except (errors.FleetError, OSError) as error:
         lock.give()
-        context.commit(_failed(replace(claim, state="releasing")))
+        context.commit(_record_failed_release(replace(claim, state="releasing")))
         return f"{claim}: {error}"
     lock.give()
     context.world.forget_effect_lock(claim.id)
@@ -203,16 +203,16 @@ def _remove(context: Context, claim: Claim) -> Left | None:
 
 def step(claim: Claim, event: str) -> Change[int]:
     """One step of a claim, by the table. The work returns 0 when the claim is in another state by now."""
-    return walk([(claim, event)])
+    return step_claims([(claim, event)])
 
 
-def walk(steps: list[tuple[Claim, str]]) -> Change[int]:
+def step_claims(steps: list[tuple[Claim, str]]) -> Change[int]:
     """A step of each of several claims, by the table. The work returns how many claims took it."""
 
     def work(tx: Tx) -> int:
         moved = 0
         for claim, event in steps:
-            _about(tx, claim)
+            _set_subject(tx, claim)
             take_step = q.fail_making if event == "not_made" else q.step_claim
             moved += take_step(tx, id=claim.id, **change(life.STEPS, claim.state, event), at=tx.at)
         tx.note(claims=[f"{claim}: {claim.state} to {life.STEPS[claim.state, event]}" for claim, event in steps])
@@ -221,12 +221,12 @@ def walk(steps: list[tuple[Claim, str]]) -> Change[int]:
     return Change("; ".join(f"{claim}: {event}" for claim, event in steps), work)
 
 
-def _let_go(context: Context, claim: Claim) -> Change[int]:
+def _begin_release(context: Context, claim: Claim) -> Change[int]:
     me = str(context.world.processes.me())
     stepped = change(life.STEPS, claim.state, "let_go")
 
     def work(tx: Tx) -> int:
-        _about(tx, claim)
+        _set_subject(tx, claim)
         tx.note(claim=str(claim), was=claim.state, now=stepped["after"])
         owner = claim.dispatch or ""
         return q.let_go_claim(tx, id=claim.id, **stepped, was=claim.actor, owner=owner, actor=me, at=tx.at)
@@ -234,9 +234,9 @@ def _let_go(context: Context, claim: Claim) -> Change[int]:
     return Change(f"let go of {claim}", work)
 
 
-def _failed(claim: Claim) -> Change[int]:
+def _record_failed_release(claim: Claim) -> Change[int]:
     def work(tx: Tx) -> int:
-        _about(tx, claim)
+        _set_subject(tx, claim)
         recent = claim.failed_at is not None and tx.at - claim.failed_at < HOUR
         stuck = recent and claim.failures + 1 >= TRIES
         stepped = change(life.STEPS, claim.state, "stuck" if stuck else "not_gone")
@@ -246,7 +246,7 @@ def _failed(claim: Claim) -> Change[int]:
     return Change(f"{claim}: could not be released", work)
 
 
-def _about(tx: Tx, claim: Claim) -> None:
+def _set_subject(tx: Tx, claim: Claim) -> None:
     if claim.project:
         tx.about(claim.project, claim.slug)
     tx.dispatch = claim.dispatch or tx.dispatch

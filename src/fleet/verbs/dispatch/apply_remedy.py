@@ -42,10 +42,10 @@ def apply(
     """Apply the remedy. Wait: stay until an agent that is pressed has exited or is killed, instead of coming back later."""
     match remedy:
         case Settle():
-            return _applied(settle(context, row.id, listing=listing))
+            return _applied_from(settle(context, row.id, listing=listing))
         case KillRest():
             kill_processes(context, row)
-            return _applied(settle(context, row.id))
+            return _applied_from(settle(context, row.id))
         case Press():
             return _apply_press(context, row, remedy, wait=wait)
         case Withdraw():
@@ -59,19 +59,19 @@ def apply(
 
 def _apply_press(context: Context, row: Dispatch, remedy: Press, *, wait: bool) -> Applied:
     if wait:
-        return _applied(end(context, row.id, asked_for=remedy.asked_for, reason=remedy.reason))
+        return _applied_from(end(context, row.id, asked_for=remedy.asked_for, reason=remedy.reason))
     said = press(context, row, remedy)
     return Applied(ended=said == "ended", said=said, why=said)
 
 
-def _applied(ended: Ended) -> Applied:
+def _applied_from(ended: Ended) -> Applied:
     if ended.settled:
         return Applied(ended=True, said=f"ended {ended.exec_state}", left=ended.left or [])
     why, strangers, way = ended.why or "", ended.strangers or "", ended.way or ""
     return Applied(ended=False, said=f"still there: {why}", why=why, strangers=strangers, way=way)
 
 
-def treat(context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None) -> Applied:
+def decide_and_apply(context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None) -> Applied:
     """Look, decide, and apply what this asker may apply."""
     return apply(context, row, remedy_for(asker, seen or look(context, row, asker)))
 
@@ -80,7 +80,7 @@ def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | 
     """Settle an agent of the task that ended without anybody noticing. Strangers in its worktree: WorktreeBusy."""
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if attempt is not None and attempt.id != speaker:
-        applied = treat(context, attempt, "dispatch")
+        applied = decide_and_apply(context, attempt, "dispatch")
         if applied.strangers:
             raise errors.WorktreeBusy(project=project, slug=slug, who=applied.strangers, way=applied.way)
 

@@ -21,7 +21,7 @@ from fleet.model.tasks.steps import STEPS
 from fleet.model.text import times
 from fleet.resources import CGROUP, KINDS
 from fleet.resources.worktree import half_removed
-from fleet.resources.worktree.branch_ownership import mark_late
+from fleet.resources.worktree.branch_ownership import mark_unmarked_branch
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import bundles, seats, tasks
@@ -30,7 +30,7 @@ from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
 from fleet.verbs.agents import prompts
 from fleet.verbs.agents.failed_turns import refuse_held
-from fleet.verbs.dispatch.acquire import acquire, intent, is_free, make, walk
+from fleet.verbs.dispatch.acquire import acquire, intent, is_free, make, step_claims
 from fleet.verbs.dispatch.plan import prepare
 from fleet.verbs.dispatch.reclaim import undo_unmade
 from fleet.verbs.dispatch.settle import settle
@@ -54,7 +54,7 @@ def dispatch(context: Context, wanted: Wanted) -> Dispatched:
     """Start an agent, behind the gate of its work."""
     if wanted.slug is None:
         return start(context, wanted)
-    gate = work_lock.taken(context, wanted.project, wanted.slug)
+    gate = work_lock.lock_work(context, wanted.project, wanted.slug)
     try:
         return start(context, wanted)
     finally:
@@ -67,7 +67,7 @@ def start(context: Context, wanted: Wanted) -> Dispatched:
     order, wanted = prepare(context, wanted)
     claims = _write_plan(context, wanted, order)
     try:
-        _make(context, claims, order)
+        _make_resources(context, claims, order)
     except (errors.FleetError, OSError) as error:
         settle(context, order.dispatch, why=str(error), undo=True)
         if not _is_in_flight(context, order.dispatch):
@@ -90,7 +90,7 @@ def _is_in_flight(context: Context, ident: str) -> bool:
     return row is not None and is_in_flight(row)
 
 
-def _make(context: Context, claims: list[Claim], order: Order) -> None:
+def _make_resources(context: Context, claims: list[Claim], order: Order) -> None:
     """Make what the agent needs, then its session; then record all of it at once. The launch records it too."""
     *needed, session = claims
     made = make(context, [claim for claim in needed if "rewrite" not in claim.data], order)
@@ -98,7 +98,7 @@ def _make(context: Context, claims: list[Claim], order: Order) -> None:
         for claim in needed:
             prompts.finish_rewrite(context, claim)
     except (errors.FleetError, OSError):
-        context.commit(walk([*((claim, "made") for claim in made), (session, "not_made")]))
+        context.commit(step_claims([*((claim, "made") for claim in made), (session, "not_made")]))
         raise
     acquire(context, [session], order, made)
     if session.data["server"] != order.server:
@@ -113,12 +113,16 @@ def _write_plan(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
             return _write_plan_once(context, wanted, order)
         except errors.Contested:
             slug = order.slug
-            if slug is None or context.world.clock.ticks() >= deadline or _is_attempted(context, order.project, slug):
+            if (
+                slug is None
+                or context.world.clock.ticks() >= deadline
+                or _has_unfinished_dispatch(context, order.project, slug)
+            ):
                 raise
             context.world.clock.wait(_LOOK_AGAIN)
 
 
-def _is_attempted(context: Context, project: str, slug: str) -> bool:
+def _has_unfinished_dispatch(context: Context, project: str, slug: str) -> bool:
     return context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug)) is not None
 
 
@@ -130,7 +134,7 @@ def _own_kinds(context: Context, order: Order) -> tuple[str, ...]:
 
 def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
     own = _own_kinds(context, order)
-    before = _bundle_now(context, order)
+    before = _look_at_bundle(context, order)
     # After the look at the old claims: what is there now, and belongs to none of them, is not ours.
     fresh = {name: intent(context, KINDS[name], order) for name in ((*_BUNDLE, *own) if order.slug else own)}
     inbox = prompts.left_inbox(context, wanted.predecessor) if wanted.handoff else None
@@ -148,7 +152,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
         if order.slug is None:
             seats.take(tx, order.project, order.dispatch, wanted.predecessor, wanted.proof)
         else:
-            made.extend(_adopt(tx, context, order, fresh, before))
+            made.extend(_adopt_bundle(tx, context, order, fresh, before))
         taken = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None
         made.extend([taken] if taken else [])
         for name in own if taken is None else own[1:]:
@@ -161,25 +165,25 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
     return made
 
 
-def _bundle_now(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]:
+def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]:
     if order.slug is None:
         return {}
     refuse_foreign_bundle(context, order.project, order.slug)
     undo_unmade(context, order.project, order.slug)  # what a dispatcher that died could not undo
     slug = order.slug
     claims = context.store.read(lambda rows: bundles.current(rows, order.project, slug))
-    return {claim.kind: (claim, _seen(context, claim)) for claim in claims}
+    return {claim.kind: (claim, _look_at_claim(context, claim)) for claim in claims}
 
 
-def _seen(context: Context, claim: Claim) -> Seen:
+def _look_at_claim(context: Context, claim: Claim) -> Seen:
     """Look at what is left of a claim, and bring back what an interrupted removal took. Refuse a live worktree that is not ours."""
     look = KINDS[claim.kind].look(claim, context.world)
     free = is_free(context, claim)
     if claim.kind == "worktree" and claim.state in half_removed.LEAVING and look == "ours" and free:
-        _restore(context, claim)
+        _restore_worktree(context, claim)
     if claim.kind == "worktree" and look == "ours":
         trash.bring_back(context, claim)  # its removal was given up after its ignored files had been put aside
-        _mark_late(context, claim)
+        _mark_branch_if_unmarked(context, claim)
     if claim.state == "live" and look in {"foreign", "unknown"}:
         advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
         raise errors.WorktreeRefused(
@@ -188,7 +192,7 @@ def _seen(context: Context, claim: Claim) -> Seen:
     return Seen(free=free, look=look)
 
 
-def _mark_late(context: Context, claim: Claim) -> None:
+def _mark_branch_if_unmarked(context: Context, claim: Claim) -> None:
     """Mark the branch of a worktree that was made before there were marks: its claim proves whose it is."""
     if "branch_mark" in claim.data or claim.state in UNMADE or claim.project is None:
         return
@@ -196,12 +200,12 @@ def _mark_late(context: Context, claim: Claim) -> None:
     gate = context.world.git_gate(claim.data["repository"])
     gate.take(wait=GATE_WAIT)
     try:
-        mark_late(claim, mark, context.world)
+        mark_unmarked_branch(claim, mark, context.world)
     finally:
         gate.give()
 
 
-def _restore(context: Context, claim: Claim) -> None:
+def _restore_worktree(context: Context, claim: Claim) -> None:
     """Give a tree back what an interrupted removal has taken from it."""
     gate = context.world.git_gate(claim.data["repository"])
     gate.take(wait=GATE_WAIT)
@@ -221,7 +225,7 @@ def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted:
     ):
         if now >= limits[name]:
             raise errors.LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
-    if _take_task(tx, order, slug, wanted):
+    if _assign_task(tx, order, slug, wanted):
         return
     was = tasks.state(tx, project, slug)
     if was.status == "in_progress":
@@ -231,7 +235,7 @@ def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted:
     raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=tx.at))
 
 
-def _take_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
+def _assign_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
     """Assign the task: to a resume, to its first worker, or at its next stage. False when the task allows none of them."""
     place, stage = {"project": order.project, "slug": slug, "id": order.dispatch}, STAGE_OF[order.kind]
     resume, claim, go_on = (target(STEPS, event) for event in ("resume", "claim", "go_on"))
@@ -280,7 +284,7 @@ def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> No
         q.count_handoffs(tx, id=ident, handoffs=wanted.handoffs)
 
 
-def _adopt(
+def _adopt_bundle(
     tx: Tx, context: Context, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, Seen]]
 ) -> list[Claim]:
     """Make the dispatch the owner of the task's bundle. Returns the claims that are still to be acquired."""

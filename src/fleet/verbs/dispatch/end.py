@@ -51,7 +51,7 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
 
 def press(context: Context, row: Dispatch, remedy: Press) -> str:
     """One stage of the same, for whoever comes back: ask, give time, or kill. Never waits for the agent. Says what came of it."""
-    remaining.record(context, row)
+    remaining.record_descendants(context, row)
     match remedy.stage:
         case "ask":
             ask(context, row, asked_for=remedy.asked_for, reason=remedy.reason)
@@ -85,7 +85,7 @@ def ask(context: Context, row: Dispatch, *, asked_for: AskedFor, reason: str) ->
 def _end_processes(context: Context, row: Dispatch) -> None:
     process = Identity.parse(row.process or "")
     processes = context.world.processes
-    remaining.record(context, row)
+    remaining.record_descendants(context, row)
     if process is not None and processes.life(process) == "alive":
         processes.signal(process, _exit_signal(context, row))
         grace = duration(context.setting("exit_grace")) / SECOND
@@ -95,10 +95,10 @@ def _end_processes(context: Context, row: Dispatch) -> None:
 
 def kill_processes(context: Context, row: Dispatch) -> list[int]:
     """Kill whoever is proven to be left of a dispatch, deepest first. The pids of those that would not die."""
-    row = _recorded(context, row)
+    row = _with_descendants_recorded(context, row)
     processes, doomed = context.world.processes, list[Identity]()
     for _ in range(_PASSES):  # what was forked meanwhile goes too
-        alive = remaining.look(context, row).ours
+        alive = remaining.find_remains(context, row).ours
         if not alive:
             break
         processes.kill_all(alive)
@@ -107,9 +107,9 @@ def kill_processes(context: Context, row: Dispatch) -> list[int]:
     return [who.pid for who in left]
 
 
-def _recorded(context: Context, row: Dispatch) -> Dispatch:
+def _with_descendants_recorded(context: Context, row: Dispatch) -> Dispatch:
     """The journal, with the descendants of an agent that is still alive: when it is dead, they are nobody's children."""
-    remaining.record(context, row)
+    remaining.record_descendants(context, row)
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
 
 

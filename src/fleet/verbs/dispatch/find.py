@@ -58,11 +58,13 @@ def _newest_of_one_task(matches: list[DispatchHead]) -> list[DispatchHead]:
 
 def find_archived(context: Context, given: str) -> str | None:
     """The same among journals that were archived: the newest that fits."""
-    kept = sorted(_journals(context), key=lambda name: int(name.partition("-")[2].removesuffix(".json")), reverse=True)
+    kept = sorted(
+        _archive_files(context), key=lambda name: int(name.partition("-")[2].removesuffix(".json")), reverse=True
+    )
     prefixed = len(given) >= SHORTEST_PREFIX
     meant = next((name for name in kept if given == "@last" or (prefixed and name.startswith(given))), None)
     if meant is None or not names.is_dispatch_id(given):
-        meant = next((name for name in kept if _read(context, name).slug == given), meant)
+        meant = next((name for name in kept if _read_archive_file(context, name).slug == given), meant)
     return meant and meant.partition("-")[0]
 
 
@@ -86,16 +88,16 @@ def archived_journal(context: Context, ident: str) -> Journal | None:
     """The journal of a dispatch that was archived, with its claims, as JSON shows it."""
     if not names.is_dispatch_id(ident):
         return None
-    name = next((name for name in reversed(_journals(context)) if name.startswith(f"{ident}-")), None)
-    return _read(context, name) if name else None
+    name = next((name for name in reversed(_archive_files(context)) if name.startswith(f"{ident}-")), None)
+    return _read_archive_file(context, name) if name else None
 
 
-def _journals(context: Context) -> list[str]:
+def _archive_files(context: Context) -> list[str]:
     """The files of the archive; what is just being written, or was when somebody was killed, is none."""
     return [name for name in context.world.files.names(paths.JOURNALS) if _JOURNAL.fullmatch(name)]
 
 
-def _read(context: Context, name: str) -> Journal:
+def _read_archive_file(context: Context, name: str) -> Journal:
     return Journal.from_json(json.loads(context.world.files.read(f"{paths.JOURNALS}/{name}")))
 
 

@@ -18,7 +18,7 @@ from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.one_time_proof import VARIABLE, hashed
+from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
 from fleet.model.dispatch.steps import EXEC_STEPS, is_pending
 from fleet.model.identity import Identity
 from fleet.model.tables import change, target
@@ -73,11 +73,11 @@ def launch(context: Context, ident: str) -> Launched:
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     _refuse_other_server(context, row)
-    prompt_file = f"{context.world.home}/{_inbox(context, ident)}"
+    prompt_file = f"{context.world.home}/{_prompt_path(context, ident)}"
     me = str(context.world.processes.me())
     nonce = context.world.ids.key()
     joined = _join_cgroup(context, row, me)
-    launched = context.commit(_launch(row, me, hashed(nonce), joined))
+    launched = context.commit(_record_launch(row, me, hash_nonce(nonce), joined))
     if launched == "too late":
         now = context.dispatch(ident).exec_state
         raise errors.Superseded(
@@ -86,8 +86,8 @@ def launch(context: Context, ident: str) -> Launched:
     repository = context.project(row.project).path
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
-        _set_up(context, row, repository, cwd)
-    made = replace(_words(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
+        _set_up_or_report(context, row, repository, cwd)
+    made = replace(_engine_command(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if launched == "candidate" else made
 
 
@@ -116,14 +116,14 @@ def _join_cgroup(context: Context, row: Dispatch, me: str) -> dict[str, dict[str
     return {claim: {"joined": me, "view": view} for claim, view in views.items() if view}
 
 
-def _inbox(context: Context, ident: str) -> str:
+def _prompt_path(context: Context, ident: str) -> str:
     """The file with its prompt: its own, or the one that its predecessor handed over."""
     rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
     held = [row.name for row in rows if row.kind == "coord_prompt_inbox" and row.state == "live"]
     return held[-1] if held else paths.prompt(ident)
 
 
-def _launch(
+def _record_launch(
     row: Dispatch, me: str, proof: str, joined: dict[str, dict[str, str]]
 ) -> Change[Literal["too late", "launched", "candidate"]]:
     """Make the dispatch in flight, once. A coordinator that is to follow another is a candidate and has to show a proof."""
@@ -134,7 +134,7 @@ def _launch(
         tx.note(process=me)
         if not q.launch_dispatch(tx, id=row.id, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched")):
             return "too late"
-        _note_made(tx, row)
+        _record_made_claims(tx, row)
         for each in q.claims_of_dispatch(tx, dispatch=row.id):
             claim = Claim.of(each)
             learnt = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
@@ -148,13 +148,13 @@ def _launch(
     return Change(f"launch {row.id}", work)
 
 
-def _note_made(tx: Tx, row: Dispatch) -> None:
+def _record_made_claims(tx: Tx, row: Dispatch) -> None:
     """Write down what was made for the dispatch: its dispatcher may be killed before it does."""
     place = {"project": row.project, "slug": row.slug or ""}
     q.note_made(tx, dispatch=row.id, **place, after=target(life.STEPS, "made"), at=tx.at)
 
 
-def _words(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launched:
+def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launched:
     engine = read_engine(context.world.home, row.engine or "")
     given = tuple(json.loads(row.command or "[]"))
     program = readiness.program_of(engine, given)
@@ -170,20 +170,20 @@ def _words(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launc
         autonomy=row.autonomy,
         model=row.model,
         command=given,
-        conversation=conversation.known(context, row.id) or "",
+        conversation=conversation.recorded_conversation(context, row.id) or "",
         remote=_is_remote(context, row),
         hooks=hooks,
         fleet_home=context.world.home,
         git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row.autonomy) else (),
     )
     author = committer(context.world.git, cwd) if engine.committer else {}
-    variables = {**_variables(context, row, prompt_file), **hook_variables, **author}
+    variables = {**_agent_variables(context, row, prompt_file), **hook_variables, **author}
     env = command.environment(engine, os.environ, variables)
     goes_on = row.resumes == "conversation"
     return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
 
 
-def _variables(context: Context, row: Dispatch, prompt_file: str) -> dict[str, str]:
+def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[str, str]:
     """The environment variables that tell an agent who it is, what it works on, and where fleet is."""
     return {
         "FLEET_HOME": context.world.home,
@@ -191,7 +191,7 @@ def _variables(context: Context, row: Dispatch, prompt_file: str) -> dict[str, s
         "FLEET_DISPATCH_ID": row.id,
         "FLEET_KIND": row.kind,
         "FLEET_PROMPT_FILE": prompt_file,
-        "PATH": f"{_bin(context)}:{os.environ.get('PATH', os.defpath)}",
+        "PATH": f"{_ensure_bin_folder(context)}:{os.environ.get('PATH', os.defpath)}",
         **({"FLEET_TASK": row.slug} if row.slug else {}),
         **({"FLEET_PREDECESSOR": row.predecessor} if row.predecessor else {}),
     }
@@ -203,7 +203,7 @@ def _is_remote(context: Context, row: Dispatch) -> bool:
     return row.kind == "coord" and marker is not None and marker.remote_control == "up"
 
 
-def _bin(context: Context) -> str:
+def _ensure_bin_folder(context: Context) -> str:
     """A directory with nothing but fleet in it: what agents call is this fleet, and nothing else of ours is on their PATH."""
     link = f"{context.world.home}/{paths.FLEET_LINK}"
     folder = os.path.dirname(link)
@@ -217,7 +217,7 @@ def _bin(context: Context) -> str:
     return folder
 
 
-def _set_up(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
+def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
     """Prepare the worktree; on failure record the reason as the report, and raise."""
     try:
         _prepare_worktree(context, row, repository, cwd)
@@ -240,21 +240,21 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
     names = [name for name in included(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
-    _note_copies(context, row, repository, names)
+    _record_copies(context, row, repository, names)
     for name in names:
         source, target = os.path.join(repository, name), os.path.join(cwd, name)
-        context.world.funnel.through("copy into worktree", lambda: _copy(source, target))  # noqa: B023 - called at once
+        context.world.funnel.through("copy into worktree", lambda: _copy_file(source, target))  # noqa: B023 - called at once
     run_hook(context, row, "worktree.setup", cwd)
     context.world.files.publish(marker, b"done\n")
 
 
-def _copy(source: str, target: str) -> None:
+def _copy_file(source: str, target: str) -> None:
     os.makedirs(os.path.dirname(target), exist_ok=True)
     with contextlib.suppress(FileNotFoundError):  # it went meanwhile
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _note_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:
+def _record_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:
     """Write down what is about to be copied: a copy that nobody changes is reproducible, and goes with its worktree."""
     if not names:
         return
@@ -270,12 +270,12 @@ def included(context: Context, repository: str) -> list[str]:
     if not os.path.exists(patterns):
         return []
     named, ignored = (
-        _others(context, repository, flag) for flag in (f"--exclude-from={patterns}", "--exclude-standard")
+        _ignored_files(context, repository, flag) for flag in (f"--exclude-from={patterns}", "--exclude-standard")
     )
     return sorted(named & ignored)
 
 
-def _others(context: Context, repository: str, flag: str) -> set[str]:
+def _ignored_files(context: Context, repository: str, flag: str) -> set[str]:
     words = [
         "git",
         f"--git-dir={repository}/.git",

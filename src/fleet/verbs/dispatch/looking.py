@@ -38,7 +38,7 @@ def look(
     """
     seen = look_at_end(context, row, listing, census)
     if seen.kind == "coord":
-        seen = replace(seen, place=context.store.read(lambda rows: _place(context, rows, row)))
+        seen = replace(seen, place=context.store.read(lambda rows: _place_in_seat(context, rows, row)))
     if seen.condition not in {"alive", "starting"} or not seen.own or not MAY_APPLY[asker] - {"settle", "kill_rest"}:
         return seen
     return context.store.read(lambda rows: _with_pressing_facts(context, rows, row, seen))
@@ -77,12 +77,12 @@ def look_at_end(context: Context, row: Dispatch, listing: Listing | None = None,
 
 
 def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing | None, census: Census | None) -> Seen:
-    left = remaining.look(context, row, census)
+    left = remaining.find_remains(context, row, census)
     if left.ours:
         why = f"it left processes behind: {', '.join(str(each.pid) for each in left.ours)}"
         return Seen(condition="dead", kind=kind, remains="ours", why=why)
     if left.strangers:
-        who = remaining.named(context, left.strangers)
+        who = remaining.describe_processes(context, left.strangers)
         way = remaining.way_out(row.id, left.strangers)
         why = f"{who} works in its worktree, and fleet cannot tell whose it is; {way}"
         return Seen(condition="dead", kind=kind, remains="strangers", why=why, strangers=who, way=way)
@@ -90,11 +90,11 @@ def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing 
     listing = listing or context.world.tmux.listing()
     if listing.server is None and server is not None and context.world.processes.life(server) != "dead":
         return Seen(condition="dead", kind=kind, remains="silent", why="its tmux server does not say how it ended")
-    return Seen(condition="dead", kind=kind, unreadable=remaining.named(context, left.unreadable))
+    return Seen(condition="dead", kind=kind, unreadable=remaining.describe_processes(context, left.unreadable))
 
 
 # the seat, the task, and what was asked -----------------------------------------------------------------------------------
-def _place(context: Context, rows: Rows, row: Dispatch) -> Place:
+def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
     """Its place in the seat. Out of it with a proof that was never spent, it was withdrawn."""
     seat = seats.seat(rows, row.project)
     if seat.holder == row.id:
@@ -115,11 +115,11 @@ def _with_pressing_facts(context: Context, rows: Rows, row: Dispatch, seen: Seen
         asked_for=row.asked_for,
         asked_reason=row.asked_reason or "",
         exit_grace_over=_is_exit_grace_over(context, row, now),
-        report=_report(context, rows, row, now),
+        report=_report_condition(context, rows, row, now),
         task_taken=taken,
         handoff_queued=queued is not None,
         handoff_reason=queued.reason if queued else "",
-        proof=_proof(row, task if taken else None, now),
+        proof=_proof_of_overdue_end(row, task if taken else None, now),
     )
 
 
@@ -128,7 +128,7 @@ def _is_exit_grace_over(context: Context, row: Dispatch, now: int) -> bool:
     return asked_at is not None and not 0 <= now - asked_at < duration(context.setting("exit_grace"))
 
 
-def _report(context: Context, rows: Rows, row: Dispatch, now: int) -> Report:
+def _report_condition(context: Context, rows: Rows, row: Dispatch, now: int) -> Report:
     if row.report is None or row.reported_at is None:
         return "none"
     heard = q.heard_agent(rows, dispatch=row.id)
@@ -138,7 +138,7 @@ def _report(context: Context, rows: Rows, row: Dispatch, now: int) -> Report:
     return report_age(report=row.report, age=now - row.reported_at, grace=grace, at_rest=at_rest)
 
 
-def _proof(row: Dispatch, task: TaskState | None, now: int) -> str:
+def _proof_of_overdue_end(row: Dispatch, task: TaskState | None, now: int) -> str:
     if row.asked_for not in {None, "report"}:
         return "its process is alive"
     if row.report and row.reported_at is not None:
@@ -153,7 +153,7 @@ def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
     Its dispatcher is judged first: whatever that had made before it died is there when the rest is looked at.
     """
     spawner = Identity.parse(row.spawner)
-    over = spawner is None or context.world.processes.life(spawner) == "dead" or _gave_up(context, spawner, row)
+    over = spawner is None or context.world.processes.life(spawner) == "dead" or _has_given_up(context, spawner, row)
     held = [Claim.of(each) for each in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))]
     busy = [claim for claim in held if not context.world.effect_lock(claim.id).is_free()]
     if busy:
@@ -162,10 +162,14 @@ def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
     seen = listing.pane_of(row.id) is not None or not (over or session)
     fresh = listing if seen else context.world.tmux.listing()
     pane = fresh.pane_of(row.id)
-    if pane is not None and not pane.dead and _is_noticed(context, fresh, pane):
+    if pane is not None and not pane.dead and _is_pane_alive(context, fresh, pane):
         return "its session is starting"
     if session is not None:
-        return "its session is unknown" if TmuxSession().judge(session, fresh, context.world) == "unknown" else ""
+        return (
+            "its session is unknown"
+            if TmuxSession().look_in_listing(session, fresh, context.world) == "unknown"
+            else ""
+        )
     if over or spawner is None:
         return ""
     return f"process {spawner.pid} is starting it{_why_unknown(context, row, spawner)}"
@@ -178,7 +182,7 @@ def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> s
     return f": it is of machine {process.host}, and this is {context.world.host.machine}; {offer(row.id)}"
 
 
-def _is_noticed(context: Context, listing: Listing, pane: Pane) -> bool:
+def _is_pane_alive(context: Context, listing: Listing, pane: Pane) -> bool:
     """False: its process is dead, and tmux, which has not noticed, is told again."""
     who = context.world.processes.identify(pane.pid)
     if listing.server is None or who is None or context.world.processes.life(who) != "dead":
@@ -187,6 +191,6 @@ def _is_noticed(context: Context, listing: Listing, pane: Pane) -> bool:
     return False
 
 
-def _gave_up(context: Context, spawner: Identity, row: Dispatch) -> bool:
+def _has_given_up(context: Context, spawner: Identity, row: Dispatch) -> bool:
     """We are its dispatcher, and ask ourselves from outside the dispatch: it was asked to end."""
     return spawner == context.world.processes.me() and row.asked_for is not None

@@ -21,7 +21,7 @@ from fleet.model.text.times import SECOND, duration
 from fleet.resources import KINDS
 from fleet.resources.kind import Order
 from fleet.store import queries as q
-from fleet.verbs.dispatch.tmux_server import server
+from fleet.verbs.dispatch.tmux_server import choose_server
 from fleet.verbs.merge import branches
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 WAIT = 10.0
-_OF_WORKTREES = ("worktree.setup", "worktree.teardown")
+_WORKTREE_COMMANDS = ("worktree.setup", "worktree.teardown")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def prepare(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
     project, engine, autonomy = _check_start(context, wanted, task)
     if task is None and wanted.slug is not None:
         raise errors.NoSuchTask(project=wanted.project, slug=wanted.slug)
-    wanted = _at_its_stage(wanted, task)
+    wanted = _with_kind_of_stage(wanted, task)
     integration, base, there = _branches(context, wanted, project.path)
     order = _order(context, wanted, project, integration=integration, base=base, task=task)
     conversation = wanted.conversation or (context.world.ids.conversation() if engine.session else None)
@@ -78,7 +78,7 @@ def prepare(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
     return replace(order, engine=engine.name, branch_was_there=there), wanted
 
 
-def _at_its_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
+def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
     """Whoever asks for a worker gets whom the task needs at its stage: somebody to mend it, or to review it."""
     if task is None or wanted.kind != "worker" or task.stage not in KIND_AT:
         return wanted
@@ -113,7 +113,7 @@ def _check_start(context: Context, wanted: Wanted, task: WholeTask | None) -> tu
 
 def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None:
     """Refuse to make a worktree whose commands nobody has trusted."""
-    waiting = [name for name in _OF_WORKTREES if settings[name].untrusted]
+    waiting = [name for name in _WORKTREE_COMMANDS if settings[name].untrusted]
     if wanted.slug is not None and waiting:
         raise errors.NotTrusted(project=wanted.project, settings=" and ".join(waiting))
 
@@ -158,8 +158,8 @@ def _order(
         base=base,
         branch_mark=mark_of(world.tmux.home_id, project, branch),
         integration=integration,
-        words=("/usr/bin/env", *_mark(wanted, ident), world.fleet_program, "launch", ident),
-        server=str(server(context)),
+        words=("/usr/bin/env", *_marking_variables(wanted, ident), world.fleet_program, "launch", ident),
+        server=str(choose_server(context)),
         git_limit=duration(context.setting("git_limit")) / SECOND,
         env={"FLEET_HOME": world.home},
     )
@@ -167,7 +167,7 @@ def _order(
     return replace(order, cwd=cwd, prompt=_prompt(context, order, task, wanted.handoff))
 
 
-def _mark(wanted: Wanted, ident: str) -> list[str]:
+def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
     """The variables that mark a process as the dispatch's. Its command has them, its session not: nor a pane that a person splits off."""
     task = [f"FLEET_TASK={wanted.slug}"] if wanted.slug else []
     return [f"FLEET_DISPATCH_ID={ident}", f"FLEET_PROJECT={wanted.project}", *task]

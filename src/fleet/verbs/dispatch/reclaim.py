@@ -27,7 +27,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.find import shown_times
 from fleet.verbs.homes.ownership import why_foreign
-from fleet.verbs.resume.work_lock import gate_to_let_go
+from fleet.verbs.resume.work_lock import cleanup_gate_of_task
 from fleet.verbs.sweep import trash
 from fleet.world.home import paths
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 TEARDOWN_LIMIT = 60.0
 _GATE_WAIT = 5.0
-_PLACE = {kind.name: number for number, kind in enumerate(ORDER)}
+_RELEASE_ORDER = {kind.name: number for number, kind in enumerate(ORDER)}
 
 
 def reclaim(context: Context, ident: str) -> list[str]:
@@ -52,10 +52,10 @@ def reclaim(context: Context, ident: str) -> list[str]:
     foreign = why_foreign(context, row)
     if foreign:
         return [f"dispatch {ident}: {foreign}"]
-    left = [why for why in (release(context, claim) for claim in _due(context, ident)) if why]
+    left = [why for why in (release(context, claim) for claim in _claims_to_release(context, ident)) if why]
     if row.slug is not None:
         left += undo_unmade(context, row.project, row.slug)
-        left += release_bundle(context, row.project, row.slug) if _is_owner(context, row, row.slug) else []
+        left += release_bundle(context, row.project, row.slug) if _is_bundle_owner(context, row, row.slug) else []
     if context.commit(_update_recl_state(ident)) == "complete":
         archive(context, ident)
     return left
@@ -67,7 +67,7 @@ def undo_unmade(context: Context, project: str, slug: str) -> list[str]:
     return [why for why in (release(context, Claim.of(row)) for row in held) if why]
 
 
-def _due(context: Context, ident: str) -> list[Claim]:
+def _claims_to_release(context: Context, ident: str) -> list[Claim]:
     """The claims to release, last made first. An inbox that is to be handed over waits for the successor."""
     rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
     waits = "coord_prompt_inbox" if context.store.read(lambda snapshot: is_handed_over(snapshot, ident)) else None
@@ -76,7 +76,7 @@ def _due(context: Context, ident: str) -> list[Claim]:
         for claim in map(Claim.of, rows)
         if claim.state != "released" and class_of(claim.kind) in RELEASED_AT_END and claim.kind != waits
     ]
-    return sorted(held, key=lambda claim: -_PLACE.get(claim.kind, 0))
+    return sorted(held, key=lambda claim: -_RELEASE_ORDER.get(claim.kind, 0))
 
 
 def is_handed_over(rows: Rows, ident: str) -> bool:
@@ -93,7 +93,7 @@ def release_bundle(context: Context, project: str, slug: str) -> list[str]:
     """
     if not is_bundle_releasable(context, project, slug):
         return []
-    gate = gate_to_let_go(context, project, slug)
+    gate = cleanup_gate_of_task(context, project, slug)
     try:
         gate.take(wait=_GATE_WAIT)
     except errors.GateHeld as held:
@@ -102,13 +102,13 @@ def release_bundle(context: Context, project: str, slug: str) -> list[str]:
         return (
             _release_bundle(context, project, slug)
             if is_bundle_releasable(context, project, slug)
-            else _needed(project, slug)
+            else _needed_again(project, slug)
         )
     finally:
         gate.give()
 
 
-def _with_facts(context: Context, claim: Claim) -> Claim:
+def _with_project_facts(context: Context, claim: Claim) -> Claim:
     """The claim of a worktree with the files that its project calls disposable: its removal asks again whether the tree may go.
 
     A claim from before branches were marked also gets the mark of its project's branches.
@@ -121,7 +121,7 @@ def _with_facts(context: Context, claim: Claim) -> Claim:
     return replace(claim, data={**claim.data, **facts})
 
 
-def _needed(project: str, slug: str) -> list[str]:
+def _needed_again(project: str, slug: str) -> list[str]:
     return [f"the bundle of {project}/{slug} is needed again: somebody opened its task meanwhile"]
 
 
@@ -130,22 +130,22 @@ def _release_bundle(context: Context, project: str, slug: str) -> list[str]:
     foreign = [f"{claim}: {why}" for claim in map(Claim.of, held) if (why := why_foreign(context, claim))]
     if foreign:
         return foreign
-    claims = sorted(map(Claim.of, held), key=lambda claim: -_PLACE.get(claim.kind, 0))
+    claims = sorted(map(Claim.of, held), key=lambda claim: -_RELEASE_ORDER.get(claim.kind, 0))
     left: list[str] = []
     for claim in claims:
-        why = _make_ready(context, claim)
+        why = _prepare_removal(context, claim)
         if not is_bundle_releasable(context, project, slug):
-            return [*_needed(project, slug), *trash.bring_back(context, claim)]
-        why = why or release(context, _with_facts(context, claim))
+            return [*_needed_again(project, slug), *trash.bring_back(context, claim)]
+        why = why or release(context, _with_project_facts(context, claim))
         if why:
             left += [why, *trash.bring_back(context, claim)]
             break  # the directory stays with the tree
     if not left and claims:
-        context.commit(_bundle_gone(project, slug))
+        context.commit(_record_bundle_released(project, slug))
     return left
 
 
-def _make_ready(context: Context, claim: Claim) -> str:
+def _prepare_removal(context: Context, claim: Claim) -> str:
     """Prepare a worktree for removal: tear it down, put aside what may not be reproducible. Returns why it stays; empty when it goes."""
     if claim.kind != "worktree" or claim.state in UNMADE:
         return ""
@@ -220,7 +220,7 @@ def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
     return context.store.read(look)
 
 
-def _bundle_gone(project: str, slug: str) -> Change[None]:
+def _record_bundle_released(project: str, slug: str) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.about(project, slug)
         bundle = q.bundle_of(tx, project=project, slug=slug)
@@ -241,7 +241,7 @@ def _update_recl_state(ident: str) -> Change[ReclState | None]:
         tx.about(row.project, row.slug)
         tx.dispatch = ident
         states = {each.state for each in q.claims_of_dispatch(tx, dispatch=ident)} - {"released"}
-        stepped = change(RECL_STEPS, row.recl_state, _event(states, owns=_owns_bundle(tx, row)))
+        stepped = change(RECL_STEPS, row.recl_state, _reclaim_event(states, owns=_owns_held_bundle(tx, row)))
         after = stepped["after"]
         if after != row.recl_state:
             q.step_recl(tx, id=ident, **stepped, at=tx.at)
@@ -251,7 +251,7 @@ def _update_recl_state(ident: str) -> Change[ReclState | None]:
     return Change(f"judge what {ident} still holds", work)
 
 
-def _event(states: set[ClaimState], *, owns: bool) -> str:
+def _reclaim_event(states: set[ClaimState], *, owns: bool) -> str:
     """What the states of the claims that it still holds mean for its reclamation."""
     if "releasing_blocked" in states:
         return "release_blocked"
@@ -260,12 +260,12 @@ def _event(states: set[ClaimState], *, owns: bool) -> str:
     return "bundle_left" if owns else "all_released"
 
 
-def _is_owner(context: Context, row: Dispatch, slug: str) -> bool:
+def _is_bundle_owner(context: Context, row: Dispatch, slug: str) -> bool:
     bundle = context.store.read(lambda rows: q.bundle_of(rows, project=row.project, slug=slug))
     return bundle is not None and bundle.owner == row.id
 
 
-def _owns_bundle(tx: Tx, row: Dispatch) -> bool:
+def _owns_held_bundle(tx: Tx, row: Dispatch) -> bool:
     if row.slug is None:
         return False
     bundle = q.bundle_of(tx, project=row.project, slug=row.slug)
@@ -278,17 +278,17 @@ def archive(context: Context, ident: str) -> str:
 
     The file is named after the moment it was complete: whoever does this at the same time, or again, writes the same file.
     """
-    row, kept = context.store.read(lambda rows: (q.dispatch_by_id(rows, id=ident), journal(rows, ident)))
+    row, kept = context.store.read(lambda rows: (q.dispatch_by_id(rows, id=ident), journal_view(rows, ident)))
     if row is None:
         return ""
     name = f"{paths.JOURNALS}/{ident}-{row.updated_at}.json"
     document = json.dumps(kept, indent=2, ensure_ascii=False, default=Value.as_json)
     context.world.files.publish(name, document.encode())
-    context.commit(_forget(ident))
+    context.commit(_delete_rows(ident))
     return name
 
 
-def journal(rows: Rows, ident: str) -> Journal | None:
+def journal_view(rows: Rows, ident: str) -> Journal | None:
     """A dispatch with its claims and adoptions, as JSON shows it; None when it is not in the tables."""
     row = q.dispatch_by_id(rows, id=ident)
     if row is None:
@@ -322,7 +322,7 @@ def claim_view(row: ClaimRow) -> JournalClaim:
     return JournalClaim(class_=class_of(row.kind), kind=row.kind, state=row.state, data=data)
 
 
-def _forget(ident: str) -> Change[bool]:
+def _delete_rows(ident: str) -> Change[bool]:
     def work(tx: Tx) -> bool:
         tx.dispatch = ident
         row, agent = q.dispatch_by_id(tx, id=ident), q.agent_by_id(tx, id=ident)

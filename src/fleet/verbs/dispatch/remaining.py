@@ -41,7 +41,7 @@ class Remains:
     unreadable: list[int]
 
 
-def named(context: Context, pids: Iterable[int]) -> str:
+def describe_processes(context: Context, pids: Iterable[int]) -> str:
     """Processes for people: pid and command."""
     command = context.world.processes.command
     return ", ".join(f"process {pid} ({command(pid)[:_WORDS] or 'unknown'})" for pid in pids)
@@ -53,28 +53,28 @@ def way_out(ident: str, pids: Iterable[int]) -> str:
     return f"end it, or if it is a person's and not the agent's: `fleet dispatches settle {ident} {options}`"
 
 
-def look(context: Context, row: Dispatch, census: Census | None = None) -> Remains:
+def find_remains(context: Context, row: Dispatch, census: Census | None = None) -> Remains:
     """Who is left. For a decision take no census that is older than the proof of the agent's death."""
-    groups = _groups(context, row)
+    groups = _cgroup_claims(context, row)
     for _ in range(_LOOKS):
         census = census or context.world.processes.census()
-        remains = _look(context, row, groups, census)
-        if remains.ours or all(pid in census.entries for pid in _inside(context, groups)):
+        remains = _remains_in_census(context, row, groups, census)
+        if remains.ours or all(pid in census.entries for pid in _pids_in_cgroups(context, groups)):
             break
         census = None  # somebody was forked meanwhile
     return remains
 
 
-def _look(context: Context, row: Dispatch, groups: list[Claim], census: Census) -> Remains:
-    process = _process(context, row)
-    pids = _ours(context, row, process, groups, census)
+def _remains_in_census(context: Context, row: Dispatch, groups: list[Claim], census: Census) -> Remains:
+    process = _process_of_this_boot(context, row)
+    pids = _proven_pids(context, row, process, groups, census)
     ours = [census.identity(pid) for pid in pids]
     alive = [who for who in ours if context.world.processes.life(who) == "alive"]
     if process is None or row.slug is None or row.kind == "finisher" or _is_confined(context, process, groups):
         return Remains(ours=alive, strangers=[], unreadable=[])
     tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
     inside, closed = census.working_in(tree, since=process, server=Identity.parse(row.server or ""))
-    known = {*pids, *(excused(context, row, census) if inside else ())}
+    known = {*pids, *(excused_pids(context, row, census) if inside else ())}
     return Remains(ours=alive, strangers=[pid for pid in inside if pid not in known], unreadable=closed)
 
 
@@ -87,30 +87,32 @@ def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bo
     return any(claim.data.get("joined") == str(process) and claim.data.get("view") == view for claim in groups)
 
 
-def excusing(ident: str) -> str:
+def excuse_reason(ident: str) -> str:
     """Why a transaction is made in which a person says that processes are not a dispatch's. They are found by it."""
     return f"excuse processes in the worktree of {ident}"
 
 
-def excused(context: Context, row: Dispatch, census: Census) -> list[int]:
+def excused_pids(context: Context, row: Dispatch, census: Census) -> list[int]:
     """Processes of which a person has said that they are not the dispatch's, and whoever descends from them."""
-    operations = context.store.read(lambda rows: q.operations_by_why(rows, dispatch=row.id, why=excusing(row.id)))
+    operations = context.store.read(lambda rows: q.operations_by_why(rows, dispatch=row.id, why=excuse_reason(row.id)))
     whom = [Identity.parse(text) for each in operations for text in json.loads(each.what).get("not_ours", [])]
     return census.with_descendants(who.pid for who in whom if who is not None and census.has(who))
 
 
-def _process(context: Context, row: Dispatch) -> Identity | None:
+def _process_of_this_boot(context: Context, row: Dispatch) -> Identity | None:
     """The agent's process; None when it was never launched, or in another boot or room: there nobody of it is left."""
     process = Identity.parse(row.process or "")
     return process if process is not None and process.boot == context.world.host.boot else None
 
 
-def _ours(context: Context, row: Dispatch, process: Identity | None, groups: list[Claim], census: Census) -> list[int]:
+def _proven_pids(
+    context: Context, row: Dispatch, process: Identity | None, groups: list[Claim], census: Census
+) -> list[int]:
     proven = census.marked(row.id)
     if process is not None:
         proven |= census.in_session(process) if row.kind != "finisher" else set()
-        proven |= {who.pid for who in _recorded(row) if census.has(who)}
-        proven |= {pid for pid in _inside(context, groups) if pid in census.entries}
+        proven |= {who.pid for who in _recorded_descendants(row) if census.has(who)}
+        proven |= {pid for pid in _pids_in_cgroups(context, groups) if pid in census.entries}
         proven |= {process.pid} if census.has(process) else set()
     return [
         pid
@@ -119,43 +121,43 @@ def _ours(context: Context, row: Dispatch, process: Identity | None, groups: lis
     ]
 
 
-def _recorded(row: Dispatch) -> list[Identity]:
+def _recorded_descendants(row: Dispatch) -> list[Identity]:
     whom = (Identity.parse(each) for each in json.loads(row.descendants or "[]"))
     return [who for who in whom if who is not None]
 
 
-def _groups(context: Context, row: Dispatch) -> list[Claim]:
+def _cgroup_claims(context: Context, row: Dispatch) -> list[Claim]:
     """The control groups that a dispatch holds: one, where the system has it."""
     claims = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
     return [Claim.of(each) for each in claims if each.kind == "cgroup" and each.state != "released"]
 
 
-def _inside(context: Context, groups: list[Claim]) -> list[int]:
+def _pids_in_cgroups(context: Context, groups: list[Claim]) -> list[int]:
     return [pid for claim in groups for pid in context.world.cgroups.members(claim.name)]
 
 
-def record(context: Context, row: Dispatch, census: Census | None = None, *, lasting: float = 0) -> None:
+def record_descendants(context: Context, row: Dispatch, census: Census | None = None, *, lasting: float = 0) -> None:
     """Write down the descendants of a living agent that neither mark nor session would prove to be its own later.
 
     Lasting: only those that have lived for so many seconds. Whoever looks all the time need not write down each short command.
     """
-    process = _process(context, row)
+    process = _process_of_this_boot(context, row)
     if process is None or row.kind == "finisher" or context.world.processes.life(process) != "alive":
         return
     census = census or context.world.processes.census()
     hidden = [
         census.identity(pid)
-        for pid in _ours(context, row, process, _groups(context, row), census)
+        for pid in _proven_pids(context, row, process, _cgroup_claims(context, row), census)
         if pid != process.pid
         and census.age(pid) >= lasting
         and (census.entries[pid].session != process.pid or census.mark(pid) != row.id)
     ]
-    known = _recorded(row)
+    known = _recorded_descendants(row)
     if any(who not in known for who in hidden):
-        context.commit(_record(row, [*hidden, *(who for who in known if census.has(who))]))
+        context.commit(_change_descendants(row, [*hidden, *(who for who in known if census.has(who))]))
 
 
-def _record(row: Dispatch, whom: list[Identity]) -> Change[int]:
+def _change_descendants(row: Dispatch, whom: list[Identity]) -> Change[int]:
     texts = sorted({str(who) for who in whom})
 
     def work(tx: Tx) -> int:

@@ -51,7 +51,7 @@ def settle(context: Context, ident: str, *, listing: Listing | None = None, why:
         try:
             row = context.dispatch(ident)
         except errors.NoSuchDispatch:
-            return _settled_before(context, ident)
+            return _ended_before(context, ident)
         seen = None if undo and is_pending(row) else look_at_end(context, row, listing)
         if seen is not None and seen.condition != "ended" and not may_settle(seen):
             strangers, way = seen.strangers or None, seen.way or None
@@ -62,7 +62,7 @@ def settle(context: Context, ident: str, *, listing: Listing | None = None, why:
     return Ended(id=ident, settled=False, why=CHANGED)
 
 
-def _settled_before(context: Context, ident: str) -> Ended:
+def _ended_before(context: Context, ident: str) -> Ended:
     """Somebody else was faster, and its journal is in the archive."""
     journal = archived(context, ident)
     if journal is None:
@@ -74,14 +74,14 @@ def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
     """End a dispatch that is proven dead. Returns what it has ended as; None when its row changed meanwhile."""
     if not is_unfinished(row):
         return row.exec_state
-    pane = _last_look(context, row)
-    _keep_output(context, row, pane)
-    work = _work(context, row)
+    pane = _wait_for_exit_status(context, row)
+    _save_output(context, row, pane)
+    work = _branch_commit(context, row)
     end = outcome(_evidence(context, row, pane, why, work))
-    return end.exec_state if context.commit(_end(row, end, pane, context, work)) else None
+    return end.exec_state if context.commit(_record_end(row, end, pane, context, work)) else None
 
 
-def kept_worktree(context: Context, ident: str) -> errors.WorktreeBusy | None:
+def why_worktree_busy(context: Context, ident: str) -> errors.WorktreeBusy | None:
     """The refusal that whoever needs the worktree of a dead agent gets, if a process keeps it that fleet cannot attribute."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not is_in_flight(row) or row.slug is None:
@@ -92,7 +92,7 @@ def kept_worktree(context: Context, ident: str) -> errors.WorktreeBusy | None:
     return errors.WorktreeBusy(project=row.project, slug=row.slug, who=seen.strangers, way=seen.way)
 
 
-def _last_look(context: Context, row: Dispatch) -> Pane | None:
+def _wait_for_exit_status(context: Context, row: Dispatch) -> Pane | None:
     """The pane as tmux leaves it, with its exit status.
 
     tmux notices a death a moment later than the kernel; and before 3.5 it sometimes loses the signal that tells it, and never
@@ -123,7 +123,7 @@ def _evidence(context: Context, row: Dispatch, pane: Pane | None, why: str, work
     )
 
 
-def _work(context: Context, row: Dispatch) -> str | None:
+def _branch_commit(context: Context, row: Dispatch) -> str | None:
     """Return the commit that the task's branch is at now that its agent is dead; None when there is none, or git does not say."""
     if row.slug is None:
         return None
@@ -146,7 +146,7 @@ def _has_work(context: Context, row: Dispatch, work: str | None) -> bool:
     return bool(row.base and work and context.world.git.commits(repository, row.base, work))
 
 
-def _keep_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
+def _save_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
     """What the agent showed goes into a file before its session goes."""
     if pane is None:
         return
@@ -157,7 +157,7 @@ def _keep_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
         context.world.files.publish(paths.log(row.id), text.encode())
 
 
-def _end(row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[bool]:
+def _record_end(row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[bool]:
     ident = row.id
     status = pane.status if pane and pane.dead else None
     most = context.setting("limits.failed_spawns")
@@ -202,7 +202,7 @@ def settle_task(
         # The next one is handed the same work, by the same agent.
         q.inherit_messages(tx, dispatch=row.predecessor, predecessor=row.id)
     project, slug = row.project, row.slug
-    status, reason, stage = _becomes(tx, row, end, most, review)
+    status, reason, stage = _task_after_attempt(tx, row, end, most, review)
     stepped = change(TASK_STEPS, "in_progress", _EVENT[status])
     tx.note(stage=stage)
     moved = q.settle_task(
@@ -222,7 +222,7 @@ def settle_task(
     return tasks.tell_dependents(tx, project, slug, **stepped) if moved else []
 
 
-def _becomes(
+def _task_after_attempt(
     tx: Tx, row: Dispatch, end: Outcome, most: int, review: str | None
 ) -> tuple[TaskStatus, str | None, str | None]:
     """The task's status after this attempt, why, and the stage that it goes on at."""

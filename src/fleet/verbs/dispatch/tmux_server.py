@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def server(context: Context) -> Identity:
+def choose_server(context: Context) -> Identity:
     """The tmux server to use: the one of the last dispatch while it lives; making the session tells whether it still answers."""
     last = context.store.read(
         lambda rows: q.last_server(rows, socket=context.world.tmux.socket, home=context.world.record.id)

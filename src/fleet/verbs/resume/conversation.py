@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _PLACEHOLDER = re.compile(r"\{conversation(?::(\d+))?\}")
 
 
-def known(context: Context, ident: str) -> str | None:
+def recorded_conversation(context: Context, ident: str) -> str | None:
     """The engine's name of an agent's conversation: given at its start, or reported by its hooks."""
     agent = context.store.read(lambda rows: q.agent_by_id(rows, id=ident))
     return agent.conversation if agent else None
 
 
-def found(context: Context, engine: Engine, row: Dispatch | LeftAttempt) -> str | None:
+def conversation_kept_by_engine(context: Context, engine: Engine, row: Dispatch | LeftAttempt) -> str | None:
     """The conversation that the engine keeps as begun in the worktree while the attempt ran; None when that is not clear."""
     since, until = row.launched_at, row.ended_at
     if engine.kept is None or since is None or until is None or row.slug is None:
@@ -34,7 +34,7 @@ def found(context: Context, engine: Engine, row: Dispatch | LeftAttempt) -> str 
     return conversations.the_one(engine.kept, tree, since=since, until=until)
 
 
-def can_go_on(engine: Engine, conversation: str | None) -> bool:
+def can_continue(engine: Engine, conversation: str | None) -> bool:
     """Whether the engine has words to resume the conversation, and has its file if it keeps conversations in files."""
     if not engine.resume:
         return False
@@ -50,7 +50,7 @@ def _is_kept(engine: Engine, conversation: str) -> bool:
 def _pattern(path: str, conversation: str) -> str:
     """The file of a conversation. {conversation:8}: its name has no more than the first eight characters."""
 
-    def filled(found: re.Match[str]) -> str:
-        return glob.escape(conversation[: int(found[1])] if found[1] else conversation)
+    def filled(match: re.Match[str]) -> str:
+        return glob.escape(conversation[: int(match[1])] if match[1] else conversation)
 
     return _PLACEHOLDER.sub(filled, place(path))

@@ -25,7 +25,7 @@ from fleet.store import queries as q
 from fleet.store import seats, tasks
 from fleet.verbs.coord.seat import coord_spawn
 from fleet.verbs.dispatch import find
-from fleet.verbs.dispatch.apply_remedy import treat
+from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.dispatch.dispatch import start
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.settle import CHANGED
@@ -53,7 +53,7 @@ def resume(context: Context, given: str, *, project: str | None = None, force: b
         if row.slug
         else context.world.work_gate(f"coord-{row.project}", row.id)
     )
-    stopped = work_lock.taken_to_resume(context, gate, given, force=force)
+    stopped = work_lock.lock_work_to_resume(context, gate, given, force=force)
     try:
         resumed = _resume_task(context, row, row.slug) if row.slug else _resume_coordinator(context, row)
     finally:
@@ -76,15 +76,15 @@ def named(context: Context, given: str, project: str | None) -> str:
 
 # a task -----------------------------------------------------------------------------------------------------------------
 def _resume_task(context: Context, row: Dispatch, slug: str) -> Resumed:
-    last = _newest(context, row, slug)
+    last = _newest_attempt(context, row, slug)
     _refuse_foreign(context, last)
-    last = settled(context, last)
+    last = settle_if_dead(context, last)
     _refuse_unresumable(context, last, slug)
     engine = read_engine(context.world.home, last.engine or "")
-    talk = _conversation(context, engine, last)
-    goes_on = conversation.can_go_on(engine, talk)
+    talk = _conversation_of(context, engine, last)
+    goes_on = conversation.can_continue(engine, talk)
     wanted = replace(
-        _as_before(last),
+        _wanted_like(last),
         kind=last.kind,
         predecessor=last.id,
         resumes="conversation" if goes_on else "again",
@@ -94,14 +94,16 @@ def _resume_task(context: Context, row: Dispatch, slug: str) -> Resumed:
     return Resumed.made_of(start(context, wanted), predecessor=last.id, conversation=goes_on, stopped=None)
 
 
-def _conversation(context: Context, engine: Engine, row: Dispatch) -> str | None:
+def _conversation_of(context: Context, engine: Engine, row: Dispatch) -> str | None:
     """Known to fleet, or found where the engine keeps it; one that was never launched has only what it was given."""
     if not row.launched_at and row.resumes != "conversation":
         return None
-    return conversation.known(context, row.id) or conversation.found(context, engine, row)
+    return conversation.recorded_conversation(context, row.id) or conversation.conversation_kept_by_engine(
+        context, engine, row
+    )
 
 
-def _as_before(row: Dispatch) -> Wanted:
+def _wanted_like(row: Dispatch) -> Wanted:
     """A start with the engine, autonomy, model and command of an earlier one."""
     command = tuple(json.loads(row.command or "[]"))
     return Wanted(
@@ -109,7 +111,7 @@ def _as_before(row: Dispatch) -> Wanted:
     )
 
 
-def _newest(context: Context, row: Dispatch, slug: str) -> Dispatch:
+def _newest_attempt(context: Context, row: Dispatch, slug: str) -> Dispatch:
     """The newest attempt at the same work: the one that is named, or one that was started to resume it."""
     last = context.store.read(lambda rows: q.last_of_task(rows, project=row.project, slug=slug))
     if last is None:
@@ -126,12 +128,12 @@ def _newest(context: Context, row: Dispatch, slug: str) -> Dispatch:
     return last
 
 
-def settled(context: Context, row: Dispatch) -> Dispatch:
+def settle_if_dead(context: Context, row: Dispatch) -> Dispatch:
     """The journal of an attempt that has ended; one that died is settled first. Alive or unknown: refused."""
     for _ in range(_TRIES):
         if not is_unfinished(row):
             return row
-        applied = treat(context, row, "resume")
+        applied = decide_and_apply(context, row, "resume")
         if not applied.ended and applied.why != CHANGED:
             advice = f"attach to it with `fleet attach {row.id}`"
             if applied.strangers:
@@ -188,14 +190,14 @@ def _briefing(context: Context, row: Dispatch, slug: str, *, goes_on: bool) -> s
         if goes_on
         else "Its conversation is not to be had: you begin anew, with what it left.",
         "branch": branch,
-        "commits": _listed(context.world.git.titles(repository, base, head_ref(branch))),
-        "uncommitted": _listed(context.world.git.uncommitted(tree)),
+        "commits": _bullet_list(context.world.git.titles(repository, base, head_ref(branch))),
+        "uncommitted": _bullet_list(context.world.git.uncommitted(tree)),
         "log": log if os.path.exists(log) else "nothing was kept",
     }
     return prompt.prompt(context.world.home, "resume", facts)
 
 
-def _listed(lines: list[str]) -> str:
+def _bullet_list(lines: list[str]) -> str:
     if not lines:
         return "none"
     more = [f"\n  - and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
@@ -207,7 +209,7 @@ def _resume_coordinator(context: Context, row: Dispatch) -> Resumed:
     """Start a new coordinator in the seat of one that died; a living one vetoes."""
     if not is_unfinished(row):
         _refuse_unseated(context, row)
-    seated = coord_spawn(context, replace(_as_before(row), kind="coord"))
+    seated = coord_spawn(context, replace(_wanted_like(row), kind="coord"))
     return Resumed.made_of(seated, predecessor=row.id, conversation=False, stopped=None)
 
 

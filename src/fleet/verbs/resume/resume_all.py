@@ -12,11 +12,11 @@ from fleet.model.results.dispatches import Resumable, ResumedMany, Unresumed
 from fleet.model.text.times import iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.dispatch import find
-from fleet.verbs.dispatch.apply_remedy import treat
+from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs.abandoned import left_jobs
 from fleet.verbs.resume import conversation
-from fleet.verbs.resume.resume import resume, settled
+from fleet.verbs.resume.resume import resume, settle_if_dead
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, LeftAttempt
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 def resumable(context: Context, project: str | None = None) -> list[Resumable]:
     """List what could be resumed, oldest first. Settle before what died unnoticed, as all does with the machine; kill nothing."""
     for row in _unfinished(context, project):
-        treat(context, row, "resumable")
+        decide_and_apply(context, row, "resumable")
     rows = context.store.read(lambda snapshot: q.left_attempts(snapshot, project=project))
     left = [row for row in rows if is_own(context, row) and not resumption.why_finished(row)]
-    tasks = [_resumable(row, conversation=_can_go_on(context, row)) for row in left]
-    coordinators = [_resumable(row, conversation=False) for row in _coordinators(context, project)]
+    tasks = [_resumable(row, conversation=_can_continue_conversation(context, row)) for row in left]
+    coordinators = [_resumable(row, conversation=False) for row in _lost_coordinators(context, project)]
     return [*tasks, *coordinators, *left_jobs(context, project)]
 
 
@@ -56,7 +56,7 @@ def _settle_dead(context: Context, project: str | None) -> None:
     """Settle what died, and kill what it left running. One that is alive or unknown is left alone."""
     for row in _unfinished(context, project):
         try:
-            settled(context, row)
+            settle_if_dead(context, row)
         except errors.FleetError:
             continue
 
@@ -67,7 +67,7 @@ def _unfinished(context: Context, project: str | None) -> list[Dispatch]:
     return [row for row in rows if row.kind != "finisher" and is_own(context, row)]
 
 
-def _coordinators(context: Context, project: str | None) -> list[Dispatch]:
+def _lost_coordinators(context: Context, project: str | None) -> list[Dispatch]:
     """Coordinators that were lost and whose seat nobody has taken since. A seat that was left on purpose stays empty."""
     lost = []
     for seat in context.store.read(q.all_seats):
@@ -96,10 +96,12 @@ def _resumable(row: Dispatch | LeftAttempt, *, conversation: bool) -> Resumable:
     )
 
 
-def _can_go_on(context: Context, row: LeftAttempt) -> bool:
+def _can_continue_conversation(context: Context, row: LeftAttempt) -> bool:
     """Whether a successor would go on in the conversation of the attempt."""
     try:
         engine = read_engine(context.world.home, row.engine or "")
     except errors.FleetError:
         return False
-    return conversation.can_go_on(engine, row.conversation or conversation.found(context, engine, row))
+    return conversation.can_continue(
+        engine, row.conversation or conversation.conversation_kept_by_engine(context, engine, row)
+    )

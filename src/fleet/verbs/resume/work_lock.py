@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 WAIT = 10.0
 _GRACE = 3.0
-_LETTING_GO = "letting go of "
+_CLEANUP = "letting go of "
 _LOOK_AGAIN = 0.05
 _LOOKS = 20
 
@@ -32,12 +32,12 @@ def gate_of_task(context: Context, project: str, slug: str, subject: str = "") -
     return context.world.work_gate(f"work-{project}/{slug}", subject or f"{project}/{slug}")
 
 
-def gate_to_let_go(context: Context, project: str, slug: str) -> Gate:
+def cleanup_gate_of_task(context: Context, project: str, slug: str) -> Gate:
     """The same gate, for whoever removes what nobody works in any more. No force stops that one half-way."""
-    return gate_of_task(context, project, slug, f"{_LETTING_GO}{project}/{slug}")
+    return gate_of_task(context, project, slug, f"{_CLEANUP}{project}/{slug}")
 
 
-def taken(context: Context, project: str, slug: str) -> Gate:
+def lock_work(context: Context, project: str, slug: str) -> Gate:
     """The gate of a task, held for a dispatch. An attempt that is there is named at once; else the holder is waited for."""
     gate = gate_of_task(context, project, slug)
     deadline = context.world.clock.ticks() + WAIT
@@ -59,16 +59,16 @@ def _refuse_attempted(context: Context, project: str, slug: str) -> None:
         raise errors.TaskHeld(project=project, slug=slug, holder=row.id, since=iso(row.created_at))
 
 
-def taken_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) -> Holder | None:
+def lock_work_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) -> Holder | None:
     """The gate, held for a resume: refused while somebody else holds it, unless that one is to be stopped. Who was stopped.
 
     Whoever lets the worktree go is no other resume, and through in a moment: that one is waited for.
     """
     try:
-        gate.take(wait=WAIT if not force and _is_let_go(gate.holder()) else 0)
+        gate.take(wait=WAIT if not force and _is_cleanup(gate.holder()) else 0)
     except errors.GateHeld:
         if not force:
-            raise _in_progress(gate, subject) from None
+            raise _in_progress_error(gate, subject) from None
     else:
         return None
     deadline = context.world.clock.ticks() + WAIT
@@ -76,15 +76,15 @@ def taken_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) 
     try:
         gate.take(wait=max(deadline - context.world.clock.ticks(), 0))
     except errors.GateHeld:
-        raise _in_progress(gate, subject) from None
+        raise _in_progress_error(gate, subject) from None
     return stopped
 
 
-def _is_let_go(holder: Holder | None) -> bool:
-    return holder is not None and holder.id.startswith(_LETTING_GO)
+def _is_cleanup(holder: Holder | None) -> bool:
+    return holder is not None and holder.id.startswith(_CLEANUP)
 
 
-def _in_progress(gate: Gate, subject: str) -> errors.ResumeInProgress:
+def _in_progress_error(gate: Gate, subject: str) -> errors.ResumeInProgress:
     holder = gate.holder()
     who = f"PID {holder.pid} on {holder.host} (acquired {utc(holder.since)})" if holder else "an unknown process"
     return errors.ResumeInProgress(id=subject, holder=who)
@@ -94,7 +94,7 @@ def _stop_holder(context: Context, gate: Gate, subject: str) -> Holder | None:
     """Ask the process that holds the gate to end, then kill it: only if it is proven to be the one."""
     for _ in range(_LOOKS):  # whoever has just taken the gate has not written its name yet
         holder = gate.holder()
-        why = _why_not(context, gate, holder)
+        why = _why_not_stoppable(context, gate, holder)
         if not why:
             break
         context.world.clock.wait(_LOOK_AGAIN)
@@ -121,7 +121,7 @@ def _is_free(gate: Gate) -> bool:
     return True
 
 
-def _why_not(context: Context, gate: Gate, holder: Holder | None) -> str:
+def _why_not_stoppable(context: Context, gate: Gate, holder: Holder | None) -> str:
     """Why the holder cannot be stopped; empty when it is proven to be alive, here, and at the gate."""
     if holder is None or not holder.start:
         return "its lock file does not say who it is"
@@ -134,7 +134,7 @@ def _why_not(context: Context, gate: Gate, holder: Holder | None) -> str:
         return f"the process it names is {life}"
     if not gate.is_open_in(holder.pid):
         return f"process {holder.pid} is not seen to hold {gate.path}"
-    return "it is no resume, but letting its worktree go, which is over in a moment" if _is_let_go(holder) else ""
+    return "it is no resume, but letting its worktree go, which is over in a moment" if _is_cleanup(holder) else ""
 
 
 def _record_forced_stop(holder: Holder, subject: str) -> Change[None]:

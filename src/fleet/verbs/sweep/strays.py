@@ -17,7 +17,7 @@ from fleet.store import sqlite_setup
 from fleet.verbs.agents.prompts import finish_rewrite
 from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.find import archived
-from fleet.verbs.dispatch.remaining import named
+from fleet.verbs.dispatch.remaining import describe_processes
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.sweep.finding import acted
 from fleet.world.home import paths
@@ -88,7 +88,7 @@ def cgroups(context: Context, *, kill: bool) -> Iterator[Swept]:
     for path in (each for each in there if each not in held):
         inside = context.world.cgroups.members(path)
         if inside:
-            yield Swept(what=path, why="no claim speaks of it", proof=f"in it: {named(context, inside)}",
+            yield Swept(what=path, why="no claim speaks of it", proof=f"in it: {describe_processes(context, inside)}",
                           action="listed only", standing=True)  # fmt: skip
         else:
             yield acted(path, "no claim speaks of it", "nobody is in it", "remove it", kill,

@@ -113,7 +113,7 @@ def _one_unfinished(
     """What is found about one dispatch; None when it is as it should be. Candidates for a seat are `coordinators`'."""
     seen = look(context, row, "sweep", listing=listing, census=census)
     if kill and seen.condition == "alive":
-        remaining.record(context, row, census)
+        remaining.record_descendants(context, row, census)
     remedy = remedy_for("sweep", seen)
     if isinstance(remedy, Leave):
         return _left_alone(row, seen, remedy)
@@ -237,9 +237,11 @@ def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
     if kind is None:
         return f"{claim} is of an unknown kind"
     if claim.state != "live" and not is_free(context, claim):
-        return f"{claim} is in the hands of {claim.hands}"
+        return f"{claim} is in the hands of {claim.actor_text}"
     look = (
-        kind.judge(claim, listing, context.world) if isinstance(kind, TmuxSession) else kind.look(claim, context.world)
+        kind.look_in_listing(claim, listing, context.world)
+        if isinstance(kind, TmuxSession)
+        else kind.look(claim, context.world)
     )
     return f"{claim} is {look}" if look in {"unknown", "foreign"} else ""
 

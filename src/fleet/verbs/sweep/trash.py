@@ -18,7 +18,7 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import is_free
-from fleet.verbs.resume.work_lock import gate_to_let_go
+from fleet.verbs.resume.work_lock import cleanup_gate_of_task
 from fleet.verbs.sweep.finding import acted
 from fleet.verbs.views.expiring_trash import counted, expiry, home_of
 from fleet.world.home import paths, trash
@@ -158,7 +158,7 @@ def _announced(context: Context, row: AnyTrash) -> str:
 def findings(context: Context, *, kill: bool) -> Iterator[Swept]:
     """The trash: what was half moved, what has to go back, what has expired; the rest is listed."""
     for row in context.store.read(lambda rows: q.kept_trash(rows, home=home_of(context))):
-        gate = gate_to_let_go(context, row.project, row.slug)
+        gate = cleanup_gate_of_task(context, row.project, row.slug)
         try:
             gate.take()
         except errors.GateHeld:

@@ -39,9 +39,9 @@ def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Hindrance
     dead = [agent for agent in agents if agent.state == "exited"]
     if not dead:
         return []
-    from fleet.verbs.dispatch.settle import kept_worktree
+    from fleet.verbs.dispatch.settle import why_worktree_busy
 
-    reasons = ((agent.project, kept_worktree(context, agent.id)) for agent in dead)
+    reasons = ((agent.project, why_worktree_busy(context, agent.id)) for agent in dead)
     return [Hindrance(project=project, text=kept.spoken) for project, kept in reasons if kept is not None]
 
 
