@@ -1,7 +1,7 @@
-"""worktree: the git worktree of a task, on its own branch.
+"""worktree: the git worktree of a task, on the task's own branch.
 
-Locked under our name before it has files, so that a half-made one is recognised and completed. Removed only when it is clean;
-its branch goes only when it is merged.
+git locks it with fleet's lock reason before it has files, so that a half-made worktree is recognised and completed. It
+is removed only when it is clean; its branch is deleted only when it is merged.
 """
 
 from __future__ import annotations
@@ -36,26 +36,27 @@ GATE_WAIT = 600.0
 
 
 class Worktree:
-    """Where a task's agents work, one after another."""
+    """The worktree in which the agents of a task work, one after another."""
 
     name = "worktree"
     klass = "adoptable"
     by_program = True
 
     def name_for(self, order: Order, world: World) -> str:
-        """Keyed by task, not by dispatch."""
+        """Return the path of the task's worktree; all dispatches of the task share it."""
         return f"{world.home}/{paths.worktree(order.project, order.slug or '')}"
 
     def data_for(self, order: Order, _world: World) -> dict[str, Any]:
-        """Where it belongs."""
+        """Return the repository and the branches of the worktree, and whether its branch existed before."""
         place = {"repository": order.repository, "branch": order.branch, "integration": order.integration}
         return place | {"branch_was_there": order.branch_was_there, "branch_mark": order.branch_mark}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Ours only if git registers it, on the right branch; one that we were making may have none yet."""
+        """Return `ours` when git lists the worktree on its branch; a half-made one may be on no branch yet."""
         return self._look_in_list(claim, world.git.worktrees(claim.data["repository"]), world)
 
     def _look_in_list(self, claim: Claim, known: list[Listed] | None, world: World) -> Look:
+        """Return whether the worktree is ours, absent, foreign or unknown. `known`: git's list; None if git failed."""
         if known is None:
             begun = half_made.has_leftovers(claim, world) and not half_made.is_used(claim, world)
             return "ours" if begun else "unknown"
@@ -64,13 +65,13 @@ class Worktree:
             return "ours"
         if here is None or here.prunable or not os.path.isdir(claim.name):
             return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
-        if claim.state in UNMADE:  # what another claim made, or what is changed already, somebody may have worked in
+        if claim.state in UNMADE:  # of another claim, or changed: somebody may have worked in it
             ours = half_made.is_locked_by(claim, here.locked, world) and not half_made.is_used(claim, world)
             return "ours" if ours else "foreign"
         return "ours" if here.branch == claim.data["branch"] else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Make it, complete it, or refuse it."""
+        """Create the worktree, or complete a half-made one. WorktreeRefused when something else is at its path."""
         gate = world.git_gate(order.repository)
         gate.take(wait=GATE_WAIT)
         try:
@@ -80,7 +81,7 @@ class Worktree:
             gate.give()
 
     def _try_make(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
-        """Where nothing is, git need not be asked first; if it refuses, it is."""
+        """Create the worktree without asking git first what exists, which is faster. False when git refuses."""
         try:
             self._make(claim, order, world, lock)
         except errors.GitRefused:
@@ -88,6 +89,7 @@ class Worktree:
         return True
 
     def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
+        """Ask git what exists, then complete the worktree, remove half-made remains and create it, or refuse."""
         known = world.git.worktrees(order.repository)
         look = self._look_in_list(claim, known, world)
         if look == "ours" and self._try_complete(claim, order, world, lock):
@@ -100,7 +102,7 @@ class Worktree:
         self._make(claim, order, world, lock)
 
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Make it on a new branch, which is marked; on the one that is there only if its mark proves it to be this project's."""
+        """Create the worktree on a new, marked branch, or on the existing branch of this project."""
         world.files.make_folder(os.path.dirname(claim.name))
         repository, limit, rest = order.repository, order.git_limit, order.meanwhile
         reason = half_made.lock_reason(claim, order.dispatch, world)
@@ -115,16 +117,16 @@ class Worktree:
             self._mark_branch(claim, order, world)
 
     def _begin_branch(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Make the branch, with this claim as its maker: if the mark does not follow, that proves whose it is."""
+        """Create the branch with this claim as the maker in its reflog, which proves the owner without a mark."""
         world.git.begin_branch(claim.name, order.branch, maker=maker_of(claim), limit=order.git_limit, lock=lock)
 
     def _mark_branch(self, claim: Claim, order: Order, world: World) -> None:
-        """Mark the branch that this claim made, with the commit that it began at."""
+        """Mark the branch that this claim made, with the commit at which it started."""
         base = order.base or world.git.resolve_in(claim.name, "HEAD") or ""
         world.proofs.mark_branch(order.repository, order.branch, f"{order.branch_mark}{base}")
 
     def _try_complete(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
-        """Fill it, and put it on its branch if its maker did not come that far; False if too little of it is there."""
+        """Check out the files and the branch of a half-made worktree. False when git refuses."""
         there = self._has_own_branch(claim, order, world)
         try:
             world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
@@ -139,7 +141,7 @@ class Worktree:
         return True
 
     def _has_own_branch(self, claim: Claim, order: Order, world: World) -> bool:
-        """Whether the task's branch exists. Refused when it is not provably this project's."""
+        """Whether the task's branch exists; WorktreeRefused unless it provably belongs to this project."""
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
         if not is_branch_of_project(order, world) and not is_made_by(claim, order.repository, order.branch, world):
@@ -149,7 +151,7 @@ class Worktree:
         return True
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove the tree if it is clean, and the branch if it is merged."""
+        """Remove the worktree if it is clean, and delete its branch if that is merged."""
         repository, owner = claim.data["repository"], claim.data.get("owner_mark", "")
         gate = world.git_gate(repository)
         gate.take(wait=GATE_WAIT)
@@ -172,8 +174,8 @@ class Worktree:
             gate.give()
 
     def _delete_branch(self, claim: Claim, world: World, *, held: bool) -> None:
-        """Delete the branch if it is provably this project's, merged, and nobody has it in hand. One that stays is remembered."""
-        repository, branch, integration = (claim.data.get(each, "") for each in ("repository", "branch", "integration"))
+        """Delete the branch if it is this project's, merged and unused. Record where an unmerged branch was left."""
+        repository, branch, integration = (claim.data.get(name, "") for name in ("repository", "branch", "integration"))
         commit = world.git.resolve(repository, head_ref(branch))
         if commit is None or not may_delete_branch(claim, repository, branch, world, held=held):
             return
@@ -187,8 +189,8 @@ class Worktree:
 
 
 def _refuse_losing(claim: Claim, world: World) -> None:
-    """Ask once more, right before the removal: somebody may have written into the tree since it was found to be clean."""
-    whole = replace(claim, state="live")  # what a removal before this one took away is there again
+    """Refuse the removal if somebody has written into the worktree since the first check found it clean."""
+    whole = replace(claim, state="live")  # the files that an interrupted removal deleted are restored
     verdict = may_go(whole, world, disposable=claim.data.get("disposable", ()))
     if isinstance(verdict, Keep):
         raise errors.GitRefused(what=f"remove {claim.name}", why=verdict.reason)
@@ -197,7 +199,7 @@ def _refuse_losing(claim: Claim, world: World) -> None:
 
 
 def _worktree_refused(claim: Claim, look: Look, here: Listed | None, world: World) -> errors.WorktreeRefused:
-    """Why what is there cannot be used, and what a person can do about it."""
+    """Return the error that says why the existing worktree cannot be used, and what a person can do."""
     if claim.state in UNMADE and here is not None and (here.locked or "").startswith(lock_prefix(world)):
         why = "fleet made it, but its database knows of no work in it: was a backup restored, or is it changed by its checkout alone?"
         advice = "save what you need of it and move the folder away; the next dispatch makes it anew"
@@ -207,4 +209,4 @@ def _worktree_refused(claim: Claim, look: Look, here: Listed | None, world: Worl
 
 
 def _registered_worktree(claim: Claim, known: list[Listed]) -> Listed | None:
-    return next((each for each in known if os.path.realpath(each.path) == os.path.realpath(claim.name)), None)
+    return next((listed for listed in known if os.path.realpath(listed.path) == os.path.realpath(claim.name)), None)

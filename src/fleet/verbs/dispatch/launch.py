@@ -1,6 +1,6 @@
-"""Launch: what a session's command does. It makes the dispatch in flight, once, and becomes the engine.
+"""Launch: the command that runs in a dispatch's session.
 
-A session that comes too late finds its dispatch ended and exits by itself.
+It moves the dispatch to in_flight, once, and becomes the engine. If the dispatch has ended before, the command exits.
 """
 
 from __future__ import annotations
@@ -48,28 +48,34 @@ _SETUP_LIMIT = 3_600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launched:
-    """What this process is to become."""
+    """The program that this process will become: words, environment and folder."""
 
     program: str
     words: list[str]
     env: dict[str, str]
     cwd: str
-    # The lock that it inherits, which says that its room uses the home.
+    # Descriptor of the inherited lock which shows that a process in this pid namespace uses the home; -1 for none.
     lease: int = -1
 
     def become(self, funnel: Funnel) -> NoReturn:
-        """Become the engine."""
+        """Replace this process by the engine's program."""
         os.chdir(self.cwd)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the engine would
+        for number in (
+            signal.SIGPIPE,
+            signal.SIGXFSZ,
+        ):  # Python ignores these signals, and the engine would inherit that
             signal.signal(number, signal.SIG_DFL)
         if self.lease >= 0:
-            os.set_inheritable(self.lease, True)  # noqa: FBT003 - so it is called
+            os.set_inheritable(self.lease, True)  # noqa: FBT003 - takes no keyword
         name = f"exec {os.path.basename(self.program)}"
-        funnel.through(name, lambda: os.execve(self.program, self.words, self.env))  # noqa: S606 - no shell is what is wanted
+        funnel.through(name, lambda: os.execve(self.program, self.words, self.env))  # noqa: S606 - no shell is wanted
 
 
 def launch(context: Context, ident: str) -> Launched:
-    """Make the dispatch in flight, and return what this process is to become. Superseded when the dispatch has ended."""
+    """Move the dispatch to in_flight, prepare its worktree, and return the program that this process will become.
+
+    Superseded when the dispatch was launched or ended before.
+    """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     _refuse_other_server(context, row)
@@ -104,20 +110,20 @@ def _refuse_other_server(context: Context, row: Dispatch) -> None:
 
 
 def _join_cgroup(context: Context, row: Dispatch, me: str) -> dict[str, dict[str, str]]:
-    """Join the control group before anything is started here: whoever descends from this process is in it.
+    """Join the dispatch's control group before any other process is started, so that all descendants are in it.
 
-    Returns what is to be recorded of each claim whose group this process is in, as the kernel says.
+    Returns, by claim, the data to record about each group that the kernel says this process is in.
     """
     if not is_pending(row):
         return {}
     held = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=row.id))
-    groups = [each for each in held if each.kind == "cgroup" and each.state in {"allocating", "live"}]
-    views = {each.id: context.world.cgroups.join(each.name) for each in groups}
+    groups = [group for group in held if group.kind == "cgroup" and group.state in {"allocating", "live"}]
+    views = {group.id: context.world.cgroups.join(group.name) for group in groups}
     return {claim: {"joined": me, "view": view} for claim, view in views.items() if view}
 
 
 def _prompt_path(context: Context, ident: str) -> str:
-    """The file with its prompt: its own, or the one that its predecessor handed over."""
+    """Return the path of the prompt file: the dispatch's own, or the one that its predecessor handed over."""
     rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
     held = [row.name for row in rows if row.kind == "coord_prompt_inbox" and row.state == "live"]
     return held[-1] if held else paths.prompt(ident)
@@ -126,7 +132,11 @@ def _prompt_path(context: Context, ident: str) -> str:
 def _record_launch(
     row: Dispatch, me: str, proof: str, joined: dict[str, dict[str, str]]
 ) -> Change[Literal["too late", "launched", "candidate"]]:
-    """Make the dispatch in flight, once. A coordinator that is to follow another is a candidate and has to show a proof."""
+    """Return the change that moves the dispatch from pending to in_flight.
+
+    Its work returns `candidate` for a coordinator that has to prove itself, and stores the hash of its nonce; `too
+    late` when the dispatch is not pending any more.
+    """
 
     def work(tx: Tx) -> Literal["too late", "launched", "candidate"]:
         tx.about(row.project, row.slug)
@@ -135,11 +145,11 @@ def _record_launch(
         if not q.launch_dispatch(tx, id=row.id, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched")):
             return "too late"
         _record_made_claims(tx, row)
-        for each in q.claims_of_dispatch(tx, dispatch=row.id):
-            claim = Claim.of(each)
-            learnt = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
-            if learnt:
-                q.set_claim_data(tx, id=claim.id, data=jsontext.dumps({**claim.data, **learnt}), at=tx.at)
+        for claim_row in q.claims_of_dispatch(tx, dispatch=row.id):
+            claim = Claim.of(claim_row)
+            new_data = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
+            if new_data:
+                q.set_claim_data(tx, id=claim.id, data=jsontext.dumps({**claim.data, **new_data}), at=tx.at)
         if seats.seat(tx, row.project).candidate != row.id:
             return "launched"
         q.add_nonce(tx, dispatch=row.id, project=row.project, hash=proof, at=tx.at)
@@ -149,16 +159,17 @@ def _record_launch(
 
 
 def _record_made_claims(tx: Tx, row: Dispatch) -> None:
-    """Write down what was made for the dispatch: its dispatcher may be killed before it does."""
+    """Record the dispatch's claims as made, in case its dispatcher is killed before it records them."""
     place = {"project": row.project, "slug": row.slug or ""}
     q.note_made(tx, dispatch=row.id, **place, after=target(life.STEPS, "made"), at=tx.at)
 
 
 def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launched:
+    """Return the engine's program, words and environment for this dispatch."""
     engine = read_engine(context.world.home, row.engine or "")
     given = tuple(json.loads(row.command or "[]"))
     program = readiness.program_of(engine, given)
-    # Once more, in the environment that the agent really gets: that of the tmux server.
+    # Check again in the agent's real environment, which comes from the tmux server.
     readiness.check(engine, autonomy=row.autonomy, repository=context.project(row.project).path)
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
@@ -184,7 +195,7 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
 
 
 def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[str, str]:
-    """The environment variables that tell an agent who it is, what it works on, and where fleet is."""
+    """Return the environment variables that tell an agent its dispatch, its task and its home."""
     return {
         "FLEET_HOME": context.world.home,
         "FLEET_PROJECT": row.project,
@@ -198,13 +209,13 @@ def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[
 
 
 def _is_remote(context: Context, row: Dispatch) -> bool:
-    """Only a coordinator can be remote-controlled, and only when the project's marker says so."""
+    """Whether the agent is a coordinator and remote control is switched on for its project."""
     marker = context.store.read(lambda rows: q.remote_control_of(rows, project=row.project))
     return row.kind == "coord" and marker is not None and marker.remote_control == "up"
 
 
 def _ensure_bin_folder(context: Context) -> str:
-    """A directory with nothing but fleet in it: what agents call is this fleet, and nothing else of ours is on their PATH."""
+    """Return a folder for the agent's PATH that holds only a link to this fleet program; create the link."""
     link = f"{context.world.home}/{paths.FLEET_LINK}"
     folder = os.path.dirname(link)
     if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(context.world.fleet_program):
@@ -218,7 +229,7 @@ def _ensure_bin_folder(context: Context) -> str:
 
 
 def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Prepare the worktree; on failure record the reason as the report, and raise."""
+    """Prepare the worktree. On failure record the reason as the agent's report `failed`, and raise."""
     try:
         _prepare_worktree(context, row, repository, cwd)
     except errors.FleetError as error:
@@ -235,7 +246,7 @@ def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str
 
 
 def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Once in a worktree's life: copy the files that .worktreeinclude names, and run the project's setup command."""
+    """Set a worktree up, once: copy the files that .worktreeinclude names, and run `worktree.setup`."""
     marker = paths.setup_mark(row.project, row.slug or "")
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
@@ -250,12 +261,12 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
 
 def _copy_file(source: str, target: str) -> None:
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+    with contextlib.suppress(FileNotFoundError):  # the user deleted the file meanwhile
         shutil.copy2(source, target, follow_symlinks=False)
 
 
 def _record_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:
-    """Write down what is about to be copied: a copy that nobody changes is reproducible, and goes with its worktree."""
+    """Record the digests of the files to be copied: an unchanged copy is reproducible and needs no saving."""
     if not names:
         return
     path = paths.copied_files(row.project, row.slug or "")
@@ -265,7 +276,7 @@ def _record_copies(context: Context, row: Dispatch, repository: str, names: list
 
 
 def included(context: Context, repository: str) -> list[str]:
-    """Files of the user's checkout that git ignores and .worktreeinclude names; no repository within it."""
+    """Return the ignored files of the user's checkout that .worktreeinclude names, without nested repositories."""
     patterns = os.path.join(repository, ".worktreeinclude")
     if not os.path.exists(patterns):
         return []
@@ -276,6 +287,7 @@ def included(context: Context, repository: str) -> list[str]:
 
 
 def _ignored_files(context: Context, repository: str, flag: str) -> set[str]:
+    """Return the untracked files that git ignores by the given exclude option; empty when git fails."""
     words = [
         "git",
         f"--git-dir={repository}/.git",
@@ -291,7 +303,7 @@ def _ignored_files(context: Context, repository: str, flag: str) -> set[str]:
 
 
 def run_hook(context: Context, row: Dispatch, setting: str, cwd: str) -> None:
-    """Run a command of the user's own, as written in fleet.toml, in a worktree; what it prints goes into a log of the dispatch."""
+    """Run the user's command from a setting in a worktree, with a log; raise when the command fails."""
     words = context.setting(setting, row.project)
     if not words:
         return
