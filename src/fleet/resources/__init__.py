@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fleet.resources.kind import Kind
 
 CGROUP = Cgroup()
-# The worktree comes before the session that works in it, the prompt before its reader, the control group before its members.
+# The worktree comes before the session that works in it, the prompt and the control group before the agent.
 ORDER: tuple[Kind, ...] = (WorkerDir(), Worktree(), MergeTree(), CoordPromptInbox(), CGROUP, TmuxSession())
 # A job's processes belong to the job and not to a dispatch; the job's runner acquires them.
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (*ORDER, JobProcess())}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What the kinds need to know to create the resources of a dispatch, or of a job's runner."""
+    """The facts that the kinds need to create the resources of a dispatch, or of a job's runner."""
 
     dispatch: str
     project: str
@@ -44,7 +44,7 @@ class Order:
 
 
 class Kind(Protocol):
-    """One kind of resource."""
+    """One kind of resource outside the database, such as a worktree or a tmux session."""
 
     name: str
     klass: str

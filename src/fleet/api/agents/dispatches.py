@@ -76,7 +76,7 @@ class Dispatches(Part):
         """Go on with the work of a dispatch, session or task. Force stops a resume that is in progress."""
         context = self._by.context
         if (speaker := self._by.may("dispatches.resume")) is not None:
-            meant = find.journal(context, resume.named(context, given, project))
+            meant = find.journal(context, resume.find_dispatch_to_resume(context, given, project))
             self._by.may("dispatches.resume", project=meant.project)
             refuse_forced(speaker, "dispatches.resume", force=force)
         return resume.resume(context, given, project=project, force=force)

@@ -15,10 +15,10 @@ from fleet.model.states import assert_never
 Kind = Literal["worker", "finisher", "coord"]
 # starting: not launched yet, but may be. unstarted: provably never will be launched.
 Condition = Literal["ended", "starting", "unstarted", "alive", "dead", "unknown"]
-# What a dead agent left. ours: processes that are provably the agent's. strangers: processes in its worktree whose owner is
-# unknown. silent: its tmux server is alive and does not answer.
+# What a dead agent left. ours: processes that are provably the agent's. strangers: processes in its worktree whose owner
+# is unknown. silent: its tmux server is alive and does not answer.
 Remains = Literal["none", "ours", "strangers", "silent"]
-# fresh: the agent still has time to exit by itself. over: its report_grace is over, or its hooks say that its turn is over.
+# fresh: the agent still has time to exit by itself. over: its report_grace is over, or its hooks say that its turn is.
 Report = Literal["none", "fresh", "over"]
 AskedFor = Literal["report", "kill", "stop", "superseded", "replaced", "handoff"]
 # A coordinator's place. late: a candidate after its deadline. withdrawn: a former candidate that never proved itself.
@@ -146,7 +146,7 @@ def remedy_for(asker: Asker, seen: Seen) -> Remedy:
 
 
 def decide(seen: Seen) -> Remedy:
-    """Return the remedy for a dispatch. A living agent is never settled; unknown and foreign ones are left alone."""
+    """Return the remedy for a dispatch. A living agent is never settled; unknown and foreign dispatches are left."""
     hopeless = _why_hopeless(seen)
     if hopeless:
         return Withdraw(why=hopeless)

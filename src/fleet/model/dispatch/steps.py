@@ -37,7 +37,8 @@ EXEC_STEPS: dict[tuple[str, str], ExecState] = {
 RECL_STATES = ("pending", "complete", "partial", "blocked")
 RECL_EVENTS = ("all_released", "bundle_left", "release_failed", "release_blocked")
 
-# bundle_left: the dispatch's own claims are released; it owns the bundle until a successor adopts it or the task is archived.
+# bundle_left: the dispatch's own claims are released; it owns the bundle until a successor adopts the bundle or the task
+# is archived.
 RECL_STEPS: dict[tuple[str, str], ReclState] = {
     ("pending", "all_released"): "complete",
     ("pending", "bundle_left"): "pending",

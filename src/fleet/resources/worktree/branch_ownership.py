@@ -30,7 +30,7 @@ def maker_of(claim: Claim) -> str:
 
 
 def is_made_by(claim: Claim, repository: str, branch: str, world: World) -> bool:
-    """Whether this claim made the branch, by its reflog: the only proof if the process died before it marked it."""
+    """Whether this claim made the branch, by its reflog: the only proof if fleet died before it marked the branch."""
     return world.proofs.branch_birth(repository, branch).maker == maker_of(claim)
 
 

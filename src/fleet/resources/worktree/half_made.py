@@ -30,7 +30,7 @@ def is_locked_by(claim: Claim, lock: str | None, world: World) -> bool:
 
 
 def is_used(claim: Claim, world: World) -> bool:
-    """Whether somebody may have worked in the worktree: all files were checked out, and git finds changes or fails."""
+    """Whether somebody may have worked in the worktree: its checkout was complete, and git finds changes or fails."""
     return leftovers.is_filled(claim.name) and world.git.is_dirty(claim.name) is not False
 
 
@@ -40,7 +40,7 @@ def is_empty_folder(claim: Claim) -> bool:
 
 
 def has_leftovers(claim: Claim, world: World) -> bool:
-    """Whether an interrupted creation left anything. For the case that git cannot list the worktrees because of it."""
+    """Whether an interrupted creation left parts of the worktree; asked when git cannot list its worktrees."""
     place = git_dir(claim.data["repository"])
     ours = lambda lock: is_locked_by(claim, lock, world)  # noqa: E731
     return claim.state in UNMADE and bool(leftovers.found(place, claim.name, ours, world.namespaces.sees_everyone))

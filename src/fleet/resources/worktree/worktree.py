@@ -163,7 +163,7 @@ class Worktree:
                 half_made.discard(claim, world)
             elif look == "ours":
                 half_removed.restore(claim, world)
-                _refuse_losing(claim, world)
+                _refuse_losing_work(claim, world)
                 if owner:
                     mark_unmarked_branch(claim, owner, world)
                 reason = f"{lock_prefix(world)}released"
@@ -188,7 +188,7 @@ class Worktree:
             world.proofs.unmark_branch(repository, branch)
 
 
-def _refuse_losing(claim: Claim, world: World) -> None:
+def _refuse_losing_work(claim: Claim, world: World) -> None:
     """Refuse the removal if somebody has written into the worktree since the first check found it clean."""
     whole = replace(claim, state="live")  # the files that an interrupted removal deleted are restored
     verdict = may_go(whole, world, disposable=claim.data.get("disposable", ()))

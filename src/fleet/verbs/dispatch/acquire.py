@@ -60,29 +60,31 @@ def acquire(context: Context, claims: list[Claim], order: Order, made_before: Se
 
     `made_before` are claims whose resources exist already, to be recorded together.
     """
-    made = [*made_before, *make(context, claims, order, made_before)]
+    made = [*made_before, *create_resources(context, claims, order, made_before)]
     if made:
         context.commit(step_claims([(claim, "made") for claim in made]))
 
 
-def make(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> list[Claim]:
-    """Create the resources of the claims, and return the claims.
+def create_resources(
+    context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()
+) -> list[Claim]:
+    """Create the resources of the claims and return the claims; the caller records them.
 
-    On failure record which were created, and raise. fleet's own resources are created while another program, such as
-    git, works.
+    On failure record which resources were created, and raise. Resources that need no other program are created while a
+    program such as git works.
     """
     ours = [claim for claim in claims if not KINDS[claim.kind].by_program]
     made: list[Claim] = []
 
     def make_ours() -> None:
         while ours:
-            _make_one(context, ours[0], order)
+            _create_resource(context, ours[0], order)
             made.append(ours.pop(0))
 
     try:
         for claim in claims:
             if KINDS[claim.kind].by_program:
-                _make_one(context, claim, replace(order, meanwhile=make_ours))
+                _create_resource(context, claim, replace(order, meanwhile=make_ours))
                 made.append(claim)
         make_ours()
     except (errors.FleetError, OSError):
@@ -92,7 +94,7 @@ def make(context: Context, claims: list[Claim], order: Order, made_before: Seque
     return made
 
 
-def _make_one(context: Context, claim: Claim, order: Order) -> None:
+def _create_resource(context: Context, claim: Claim, order: Order) -> None:
     kind, lock = KINDS[claim.kind], context.world.effect_lock(claim.id)
     try:
         kind.acquire(claim, order, context.world, lock.take() if kind.by_program else NO_LOCK)
@@ -146,7 +148,7 @@ def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
 
 
 def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | None:
-    """Release a resource of which `look` was just asked. Returns the same values as `_try_release`."""
+    """Release the resource according to what `look` answered. Returns the same values as `_try_release`."""
     if look in {"unknown", "foreign"}:
         return f"{claim}: {look}, left alone"
     if claim.state in {"allocating", "failed_alloc"}:
@@ -213,12 +215,12 @@ def _remove(context: Context, claim: Claim) -> WhyLeft | None:
 
 
 def step(claim: Claim, event: str) -> Change[int]:
-    """Return the change that moves a claim by one event. Its work returns 0 when the claim's state has changed."""
+    """Return the change that moves a claim by one event. Committing it returns 0 when the claim's state has changed."""
     return step_claims([(claim, event)])
 
 
 def step_claims(steps: list[tuple[Claim, str]]) -> Change[int]:
-    """Return the change that moves several claims, each by one event. Its work returns how many claims moved."""
+    """Return the change that moves several claims, each by one event. Committing it returns how many claims moved."""
 
     def work(tx: Tx) -> int:
         moved = 0
@@ -233,7 +235,7 @@ def step_claims(steps: list[tuple[Claim, str]]) -> Change[int]:
 
 
 def _begin_release(context: Context, claim: Claim) -> Change[int]:
-    """Return the change that records the intent to release. Its work returns 0 when another process was faster."""
+    """Return the change that records the intent to release. Committing it returns 0 when another process was faster."""
     me = str(context.world.processes.me())
     stepped = change(life.STEPS, claim.state, "let_go")
 

@@ -77,7 +77,7 @@ def decide_and_apply(context: Context, row: Dispatch, asker: Asker, seen: Seen |
 
 
 def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:
-    """Settle the task's dispatch if its agent died unnoticed; WorktreeBusy when strangers work in the worktree."""
+    """Settle the task's dispatch if its agent died unnoticed; WorktreeBusy if unknown processes use its worktree."""
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if attempt is not None and attempt.id != speaker:
         applied = decide_and_apply(context, attempt, "dispatch")

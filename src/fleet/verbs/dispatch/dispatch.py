@@ -30,8 +30,8 @@ from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
 from fleet.verbs.agents import prompts
 from fleet.verbs.agents.failed_turns import refuse_held
-from fleet.verbs.dispatch.acquire import acquire, intent, is_free, make, step_claims
-from fleet.verbs.dispatch.plan import prepare
+from fleet.verbs.dispatch.acquire import acquire, create_resources, intent, is_free, step_claims
+from fleet.verbs.dispatch.plan import plan_dispatch
 from fleet.verbs.dispatch.reclaim import undo_unmade
 from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.dispatch.tmux_server import note_server
@@ -64,10 +64,10 @@ def dispatch(context: Context, wanted: Wanted) -> Dispatched:
 def start(context: Context, wanted: Wanted) -> Dispatched:
     """Start an agent, for a caller that already holds the task's work lock."""
     note_machine(context.world)
-    order, wanted = prepare(context, wanted)
+    order, wanted = plan_dispatch(context, wanted)
     claims = _write_plan(context, wanted, order)
     try:
-        _make_resources(context, claims, order)
+        _create_agent_resources(context, claims, order)
     except (errors.FleetError, OSError) as error:
         settle(context, order.dispatch, why=str(error), undo=True)
         if not _is_in_flight(context, order.dispatch):
@@ -90,10 +90,10 @@ def _is_in_flight(context: Context, ident: str) -> bool:
     return row is not None and is_in_flight(row)
 
 
-def _make_resources(context: Context, claims: list[Claim], order: Order) -> None:
+def _create_agent_resources(context: Context, claims: list[Claim], order: Order) -> None:
     """Create the agent's resources, its session last; then record all of them. `fleet launch` records them too."""
     *needed, session = claims
-    made = make(context, [claim for claim in needed if "rewrite" not in claim.data], order)
+    made = create_resources(context, [claim for claim in needed if "rewrite" not in claim.data], order)
     try:
         for claim in needed:
             prompts.finish_rewrite(context, claim)

@@ -48,7 +48,7 @@ _SETUP_LIMIT = 3_600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launched:
-    """The program that this process will become: words, environment and folder."""
+    """The program that this process will become, with its arguments (`words`), environment and folder."""
 
     program: str
     words: list[str]
@@ -98,7 +98,7 @@ def launch(context: Context, ident: str) -> Launched:
 
 
 def _refuse_other_server(context: Context, row: Dispatch) -> None:
-    """Refuse to launch on a tmux server that has taken a living server's socket: neither could prove the session gone."""
+    """Refuse to launch on a tmux server that has taken a living server's socket: neither proves a session gone."""
     socket, _, place = os.environ.get("TMUX", "").partition(",")
     pid = place.partition(",")[0]
     meant = Identity.parse(row.server or "")
@@ -134,7 +134,7 @@ def _record_launch(
 ) -> Change[Literal["too late", "launched", "candidate"]]:
     """Return the change that moves the dispatch from pending to in_flight.
 
-    Its work returns `candidate` for a coordinator that has to prove itself, and stores the hash of its nonce; `too
+    Committing it returns `candidate` for a coordinator that has to prove itself, and stores the hash of its nonce; `too
     late` when the dispatch is not pending any more.
     """
 
@@ -165,7 +165,7 @@ def _record_made_claims(tx: Tx, row: Dispatch) -> None:
 
 
 def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launched:
-    """Return the engine's program, words and environment for this dispatch."""
+    """Return the engine's program, arguments and environment for this dispatch."""
     engine = read_engine(context.world.home, row.engine or "")
     given = tuple(json.loads(row.command or "[]"))
     program = readiness.program_of(engine, given)
@@ -250,7 +250,7 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
     marker = paths.setup_mark(row.project, row.slug or "")
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
-    names = [name for name in included(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
+    names = [name for name in files_to_include(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
     _record_copies(context, row, repository, names)
     for name in names:
         source, target = os.path.join(repository, name), os.path.join(cwd, name)
@@ -275,7 +275,7 @@ def _record_copies(context: Context, row: Dispatch, repository: str, names: list
     context.world.files.publish(path, json.dumps(copies).encode())
 
 
-def included(context: Context, repository: str) -> list[str]:
+def files_to_include(context: Context, repository: str) -> list[str]:
     """Return the ignored files of the user's checkout that .worktreeinclude names, without nested repositories."""
     patterns = os.path.join(repository, ".worktreeinclude")
     if not os.path.exists(patterns):

@@ -95,7 +95,7 @@ def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing 
     return Seen(condition="dead", kind=kind, unreadable=remaining.describe_processes(context, left.unreadable))
 
 
-# facts about the seat, the task and the requested exit --------------------------------------------------------------------
+# facts about the seat, the task and the requested exit ---------------------------------------------------------------
 def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
     """Return the coordinator's place in the seat. `withdrawn`: out of the seat with its one-time proof unused."""
     seat = seats.seat(rows, row.project)
@@ -151,7 +151,7 @@ def _proof_of_overdue_end(row: Dispatch, task: TaskState | None, now: int) -> st
     return f"the task is {task.status}, with {task.assignee or 'nobody'}" if task else ""
 
 
-# facts about a dispatch that was not launched yet -------------------------------------------------------------------------
+# facts about a dispatch that was not launched yet --------------------------------------------------------------------
 def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
     """Return why a pending dispatch may still be launched; empty when it never will be.
 

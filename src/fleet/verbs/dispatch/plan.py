@@ -55,12 +55,12 @@ class Wanted:
     # Seconds within which a coordinator that replaces another one has to prove itself; None for any other agent.
     proof: float | None = None
     wait: float = WAIT
-    # Only for a resume: whether the agent continues its predecessor's conversation or starts anew; and which conversation.
+    # Only for a resume: whether the agent continues its predecessor's conversation or starts anew; and that conversation.
     resumes: Resumes | None = None
     conversation: str | None = None
 
 
-def prepare(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
+def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
     """Check a request to start an agent. Returns the order, and the request with its open values filled in."""
     if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
         raise errors.BadInput(

@@ -244,7 +244,7 @@ def _record_bundle_released(project: str, slug: str) -> Change[None]:
 def _update_recl_state(ident: str) -> Change[ReclState | None]:
     """Return the change that derives the dispatch's reclamation state from its claims.
 
-    Its work returns the new state; None when another process has archived the dispatch.
+    Committing it returns the new state; None when another process has archived the dispatch.
     """
 
     def work(tx: Tx) -> ReclState | None:
@@ -340,7 +340,7 @@ def claim_view(row: ClaimRow) -> JournalClaim:
 
 
 def _delete_rows(ident: str) -> Change[bool]:
-    """Return the change that deletes an archived dispatch. Its work returns False when it was deleted before."""
+    """Return the change that deletes an archived dispatch. Committing it returns False when it was deleted before."""
 
     def work(tx: Tx) -> bool:
         tx.dispatch = ident

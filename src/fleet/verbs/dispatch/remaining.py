@@ -95,7 +95,7 @@ def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bo
 
 
 def excuse_reason(ident: str) -> str:
-    """Return the `why` of operations in which a person excuses processes; they are found by this text."""
+    """Return the reason text of operations that excuse processes in a dispatch's worktree; queries find them by it."""
     return f"excuse processes in the worktree of {ident}"
 
 

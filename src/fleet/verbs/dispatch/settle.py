@@ -82,7 +82,7 @@ def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
 
 
 def why_worktree_busy(context: Context, ident: str) -> errors.WorktreeBusy | None:
-    """Return the error that unknown processes work in a dead agent's worktree; None when there are none."""
+    """Return the error WorktreeBusy if unknown processes work in a dead agent's worktree; otherwise None."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not is_in_flight(row) or row.slug is None:
         return None
@@ -159,7 +159,7 @@ def _save_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
 
 
 def _record_end(row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[bool]:
-    """Return the change that ends the dispatch and moves its task on. Its work returns False if the row changed."""
+    """Return the change that ends the dispatch and moves its task on. Committing returns False if the row changed."""
     ident = row.id
     status = pane.status if pane and pane.dead else None
     most_failures = context.setting("limits.failed_spawns")

@@ -46,7 +46,7 @@ _TRIES = 5
 
 def resume(context: Context, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
     """Start a successor for the named dispatch, session or task. `force` stops a process that holds the work lock."""
-    row = find.journal(context, named(context, given, project))
+    row = find.journal(context, find_dispatch_to_resume(context, given, project))
     _refuse_foreign(context, row)
     gate = (
         work_lock.gate_of_task(context, row.project, row.slug, row.id)
@@ -61,7 +61,7 @@ def resume(context: Context, given: str, *, project: str | None = None, force: b
     return resumed.replaced(stopped=str(stopped) if stopped else None)
 
 
-def named(context: Context, given: str, project: str | None) -> str:
+def find_dispatch_to_resume(context: Context, given: str, project: str | None) -> str:
     """Return the dispatch that an id, a session's name, a slug or @last names. NoSuchDispatch when there is none."""
     session = _SESSION.fullmatch(given)
     wanted = session[1] if session else given if given == "@last" else names.slug(given)
